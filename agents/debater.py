@@ -1,0 +1,157 @@
+"""The agent of every debate: a thin mesa.Agent that composes requests and absorbs replies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import mesa
+
+from agents.attitude import Reading
+from agents.memory import Summary, make_memory
+from agents.persona import Persona
+from agents.topic import PROMPTS, Probe, Topic
+from llm.request import Message, Reply, Request, Sampling
+from llm.template import prompt
+
+SUMMARY_TOKENS = 200
+SURVEY_TOKENS = 40
+
+
+class Manner(NamedTuple):
+    """How a debate is held: the words used for it, the reply's length and temperature, the memory and the reader of ratings."""
+
+    frame: str
+    words: int
+    sampling: Sampling
+    survey_temperature: float
+    memory: str
+    reader: str
+
+
+class Speech(NamedTuple):
+    """What an agent said, or None and the reason for its silence."""
+
+    text: str | None
+    reason: str | None
+
+
+class Rating(NamedTuple):
+    """One answered survey: the value on the probe's scale (or None and a reason), and the raw reply.
+
+    `attitude` is the value on the topic's 0-10 axis. `expected` is the mean of the answer distribution on that axis, and
+    `probabilities` the distribution itself, where the backend gives it. `how` names the way the value was read.
+    """
+
+    probe: str
+    value: float | None
+    reason: str | None
+    attitude: float | None
+    expected: float | None
+    probabilities: tuple[float, ...] | None
+    raw: str | None
+    how: str
+
+
+class Debater(mesa.Agent):
+    """Knows its persona, its topic, what it remembers and its last rating; not the tick, the room or anybody's persona."""
+
+    def __init__(self, model: Any, persona: Persona, name: str, topic: Topic, others: Sequence[str], manner: Manner):
+        super().__init__(model)
+        self.persona, self.name, self.topic, self.manner = persona, name, topic, manner
+        self.memory = make_memory(
+            manner.memory, _opening(name, topic, others, manner), prompt(PROMPTS, "summary_header").text
+        )
+        self.ratings: dict[str, Rating] = {}
+        self._system = Message("system", persona.backstory)
+        self._instruction = ""
+        self._labels = re.compile(rf"(?:^|\n)\s*(?:{'|'.join(map(re.escape, others))})\s*:") if others else None
+
+    def hear(self, name: str, text: str) -> None:
+        """Remember a line that somebody else said."""
+        self.memory.hear(name, text)
+
+    def compose_speech(self, seed: int) -> Request:
+        """Ask for the next reply in the debate."""
+        self._instruction = (
+            prompt(PROMPTS, "start").fill(frame=self.manner.frame)
+            if self.memory.empty
+            else prompt(PROMPTS, "turn").text
+        )
+        return Request((self._system, *self.memory.messages(self._instruction)), self.manner.sampling, seed)
+
+    def absorb_speech(self, reply: Reply) -> Speech:
+        """Clean the reply and remember it. A failed or empty one leaves no trace in the memory."""
+        if reply.text is None:
+            return Speech(None, reply.failure.name if reply.failure else "empty")
+        text = clean_speech(reply.text, self.name, self._labels)
+        if not text:
+            return Speech(None, "empty")
+        self.memory.spoke(self._instruction, text)
+        return Speech(text, None)
+
+    def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
+        """Ask a survey question on a copy of what is remembered: neither question nor answer is ever remembered."""
+        question = probe.ask(self.manner.frame)
+        if again:
+            question = prompt(PROMPTS, "reask").fill(survey=question)
+        sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)
+        return Request((self._system, *self.memory.messages(question)), sampling, seed, probe.scale.answers, "survey")
+
+    def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
+        """Read the rating and keep it as this agent's attitude (None when there is none: the last one is not carried on)."""
+        reading = (
+            probe.read(reply.text, self.manner.reader) if reply.failure is None else Reading(None, reply.failure.name)
+        )
+        attitude = None if reading.value is None else probe.attitude(reading.value)
+        shares = tuple([reply.answers[answer] for answer in probe.scale.answers]) if reply.answers else None
+        expected = probe.attitude(probe.scale.expected(reply.answers)) if reply.answers else None
+        rating = Rating(
+            probe.name, reading.value, reading.reason, attitude, expected, shares, reply.text, self.manner.reader
+        )
+        self.ratings[probe.name] = rating
+        return rating
+
+    def compose_summary(self, seed: int) -> Request | None:
+        """Ask for a summary of what is about to be forgotten; None when nothing is."""
+        old = self.memory.overflow()
+        if not old:
+            return None
+        ask = prompt(PROMPTS, "summary").fill(frame=self.manner.frame, words=SUMMARY_TOKENS // 2)
+        last = Message("user", f"{old[-1].content}\n\n{ask}".strip())
+        return Request(
+            (self._system, *old[:-1], last),
+            Sampling(self.manner.survey_temperature, SUMMARY_TOKENS),
+            seed,
+            (),
+            "summary",
+        )
+
+    def absorb_summary(self, reply: Reply) -> None:
+        """Put the summary in the place of the old lines; without one they stay."""
+        if reply.text and isinstance(self.memory, Summary):
+            self.memory.absorb(reply.text.strip())
+
+
+def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
+    """A reply as one line: an own name label and wrapping quotes are dropped, and it ends where it starts to speak for others.
+
+    One line, because a line break followed by a name would read as somebody else's line in the next prompt.
+
+    >>> clean_speech('Ann: I agree.\\nBob: No!', "Ann", re.compile(r"(?:^|\\n)\\\\s*(?:Bob)\\\\s*:"))
+    'I agree.'
+    """
+    text = re.sub(rf"^\s*(?:{re.escape(name)}|Me)\s*:\s*", "", text)
+    if others and (found := others.search(text)):
+        text = text[: found.start()]
+    text = " ".join(text.split())
+    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2 else text
+
+
+def _opening(name: str, topic: Topic, others: Sequence[str], manner: Manner) -> str:
+    slots = {"frame": manner.frame, "topic": topic.title, "name": name, "words": manner.words}
+    if not others:
+        return prompt(PROMPTS, "opening_alone").fill(**slots)
+    listed = " and ".join([", ".join(others[:-1]), others[-1]]) if len(others) > 1 else others[0]
+    return prompt(PROMPTS, "opening").fill(**slots, others=listed)

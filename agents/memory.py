@@ -1,0 +1,125 @@
+"""What an agent remembers of a conversation, as the chat messages it is sent.
+
+Own replies are assistant messages; all lines heard between two own replies are one user message that ends with the
+instruction. With whole memory this is append-only: what is sent at one turn is a prefix of what is sent at the next.
+"""
+
+from __future__ import annotations
+
+from llm.errors import UserError
+from llm.request import Message
+
+
+class Memory:
+    """Whole memory: everything that was said since the start.
+
+    `opening` is the first paragraph of the first user message (what this is, who is there).
+    """
+
+    def __init__(self, opening: str):
+        self.opening = opening
+        self._sent: list[Message] = []
+        self._heard: list[str] = []
+
+    @property
+    def empty(self) -> bool:
+        """True until anything was said by anybody."""
+        return not self._sent and not self._heard
+
+    def hear(self, name: str, text: str) -> None:
+        """Keep a line said by somebody else."""
+        self._heard.append(f"{name}: {text}")
+
+    def messages(self, instruction: str) -> tuple[Message, ...]:
+        """All that is remembered, and the instruction last. Asking leaves no trace."""
+        return (
+            *self._sent,
+            Message("user", self._block(self.opening if not self._sent else "", self._heard, instruction)),
+        )
+
+    def spoke(self, instruction: str, text: str) -> None:
+        """Keep an own reply to the instruction."""
+        self._sent = [*self.messages(instruction), Message("assistant", text)]
+        self._heard = []
+
+    def overflow(self) -> tuple[Message, ...]:
+        """What is about to be forgotten and wants a summary first; empty when nothing does."""
+        return ()
+
+    @staticmethod
+    def _block(opening: str, heard: list[str], instruction: str) -> str:
+        said = "\n".join(heard)
+        return "\n\n".join([part for part in (opening, said, instruction) if part])
+
+
+class LastLines(Memory):
+    """The last `size` lines, own ones included; older ones are forgotten."""
+
+    def __init__(self, opening: str, size: int):
+        super().__init__(opening)
+        self.size = size
+        self._lines: list[tuple[str | None, str]] = []  # (None, own reply) or (name, line); the instruction is not kept
+
+    @property
+    def empty(self) -> bool:
+        return not self._lines
+
+    def hear(self, name: str, text: str) -> None:
+        self._remember(name, text)
+
+    def spoke(self, instruction: str, text: str) -> None:
+        self._remember(None, text)
+
+    def _remember(self, name: str | None, text: str) -> None:
+        self._lines = [*self._lines, (name, text)][-self.size :]
+
+    def messages(self, instruction: str) -> tuple[Message, ...]:
+        return self._render(self._lines, self.opening, instruction)
+
+    def _render(self, lines: list[tuple[str | None, str]], opening: str, instruction: str) -> tuple[Message, ...]:
+        out: list[Message] = []
+        heard: list[str] = []
+        for name, text in lines:
+            if name is None:
+                out += [Message("user", self._block("" if out else opening, heard, "")), Message("assistant", text)]
+                heard = []
+            else:
+                heard.append(f"{name}: {text}")
+        return (*out, Message("user", self._block("" if out else opening, heard, instruction)))
+
+
+class Summary(LastLines):
+    """The last `size` lines in full and a summary, written by the model, of what came before."""
+
+    def __init__(self, opening: str, size: int, header: str):
+        super().__init__(opening, size)
+        self.header, self.summary = header, ""
+
+    def _remember(self, name: str | None, text: str) -> None:
+        self._lines = [*self._lines, (name, text)]
+
+    def messages(self, instruction: str) -> tuple[Message, ...]:
+        return self._render(self._lines, self._start(), instruction)
+
+    def overflow(self) -> tuple[Message, ...]:
+        """The older half, once twice `size` lines have gathered."""
+        if len(self._lines) < 2 * self.size:
+            return ()
+        return self._render(self._lines[: -self.size], self._start(), "")
+
+    def absorb(self, summary: str) -> None:
+        """Keep the summary in place of the lines it stands for."""
+        self.summary, self._lines = summary, self._lines[-self.size :]
+
+    def _start(self) -> str:
+        return f"{self.opening}\n\n{self.header}\n{self.summary}" if self.summary else self.opening
+
+
+def make_memory(kind: str, opening: str, header: str) -> Memory:
+    """`whole`, `last:K` or `summary:K`. Errors: UserError on anything else."""
+    name, _, size = kind.partition(":")
+    if name == "whole" and not size:
+        return Memory(opening)
+    if name in ("last", "summary") and size.isdigit() and int(size) > 0:
+        return LastLines(opening, int(size)) if name == "last" else Summary(opening, int(size), header)
+    raise UserError(f"memory {kind!r} is none of whole, last:K, summary:K (K lines, such as last:12)")

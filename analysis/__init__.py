@@ -1,0 +1,1 @@
+"""Floor 4: records, metrics, statistics, figures, reports. Reads records, never live models."""

@@ -1,0 +1,88 @@
+"""A record as four tidy tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import pandas as pd
+
+from agents.topic import load_topic
+from llm.errors import UserError
+from model import events
+from model.session import PARTIAL, RECORD
+
+KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
+WHO = ["room", "agent"]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """One run.
+
+    agents:     one row a seat: room, agent, topic, group, repetition, seat, party, persona, name
+    utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none)
+    attitudes:  one row a rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
+                attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
+                reason (why there is no rating), raw (the reply), how (the reader), asked (times)
+    calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, unread
+    """
+
+    header: events.Header
+    agents: pd.DataFrame
+    utterances: pd.DataFrame
+    attitudes: pd.DataFrame
+    calls: pd.DataFrame
+    finished: bool
+
+    @property
+    def groups(self) -> list[str]:
+        """The debating groups in the order of seating."""
+        return [group for group in self.agents["group"].unique() if group != "reference"]
+
+    @property
+    def topics(self) -> list[str]:
+        return list(self.agents["topic"].unique())
+
+    def title(self, topic: str) -> str:
+        return load_topic(topic).heading
+
+
+def load(run: Path) -> Tables:
+    """Load a run folder or a record file. Errors: UserError when there is none."""
+    kinds: dict[type, list[dict]] = {kind: [] for kind in events.KINDS.values()}
+    head: events.Header | None = None
+    for event in events.read(record_of(run)):
+        kinds[type(event)].append(asdict(event))
+        head = event if isinstance(event, events.Header) else head
+    if head is None:
+        raise UserError(f"{run} has a record without a header: nothing was recorded yet")
+    agents = _frame(kinds[events.Seated], events.Seated)
+    calls = _frame(kinds[events.Called], events.Called)
+    calls["unread"] = [notes.get("unread", 0) for notes in calls.pop("notes")]
+    attitudes = _frame(kinds[events.Rated], events.Rated)
+    attitudes["probabilities"] = [
+        None if shares is None else json.dumps(list(shares)) for shares in attitudes["probabilities"]
+    ]
+    for name in ("rating", "attitude", "expected"):
+        attitudes[name] = attitudes[name].astype(float)
+    utterances = _frame(kinds[events.Utterance], events.Utterance)
+    return Tables(head, agents, _named(utterances, agents), _named(attitudes, agents), calls, bool(kinds[events.Ended]))
+
+
+def record_of(run: Path) -> Path:
+    """The record of a run folder: the finished one, else the partial one."""
+    if run.is_dir():
+        return run / RECORD if (run / RECORD).exists() else run / PARTIAL
+    return run
+
+
+def _frame(rows: list[dict], kind: type) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[field.name for field in fields(kind)])
+
+
+def _named(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the keys of its agents in front."""
+    joined = frame.merge(agents[WHO + KEYS], on=WHO, how="left", validate="many_to_one")
+    return joined[["room", *KEYS, *[name for name in frame.columns if name != "room"]]]

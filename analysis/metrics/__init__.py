@@ -1,0 +1,17 @@
+"""The folder is the registry: each module has ORDER, TITLE, NOTE and `compute(tables) -> DataFrame`, a pure function.
+
+A hand-computed example of each stands in its test.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+
+def metrics() -> dict[str, ModuleType]:
+    """Every metric by name, by ORDER; modules that start with an underscore are shared helpers."""
+    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
+    modules = {name: importlib.import_module(f"{__name__}.{name}") for name in found}
+    return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))

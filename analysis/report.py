@@ -1,0 +1,37 @@
+"""Everything that a run folder gets from its record: tables, metrics, figures, transcript, summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.load import load
+from analysis.metrics import metrics
+from analysis.plots import write_figures
+from analysis.summary import caption, write_summary
+from analysis.tables import write_table, write_tables
+from analysis.transcript import write_transcript
+from llm.errors import UserError
+
+SUMMARY = "summary.md"
+
+
+def write_report(run: Path) -> Path:
+    """Write tables/, figures/, transcript.md and summary.md into a run folder; the main figure's path.
+
+    The same record gives the same bytes. The summary is written last, so a folder that has one is complete.
+    Errors: UserError when the disk is full or the folder cannot be written.
+    """
+    try:
+        tables = load(run)
+        (run / SUMMARY).unlink(missing_ok=True)
+        write_tables(tables, run / "tables")
+        for name, metric in metrics().items():
+            write_table(metric.compute(tables), run / "tables" / name)
+        figure = write_figures(tables, run / "figures", caption(tables))
+        write_transcript(tables, run / "transcript.md")
+        write_summary(tables, run / SUMMARY, figure)
+    except OSError as error:
+        raise UserError(
+            f"cannot write the report in {run}: {error.strerror or error}; the record is kept, run the same command again"
+        ) from error
+    return figure

@@ -1,0 +1,27 @@
+"""Tables on disk: each as .parquet and .csv, the same bytes for the same record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.load import Tables
+
+
+def write_tables(tables: Tables, folder: Path) -> list[Path]:
+    """Write agents, utterances, attitudes and calls into a folder; the paths written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return [
+        path
+        for name in ("agents", "utterances", "attitudes", "calls")
+        for path in write_table(getattr(tables, name), folder / name)
+    ]
+
+
+def write_table(frame: pd.DataFrame, stem: Path) -> list[Path]:
+    """Write one table as stem.parquet and stem.csv."""
+    paths = [stem.with_name(f"{stem.name}.parquet"), stem.with_name(f"{stem.name}.csv")]
+    frame.to_parquet(paths[0], index=False)
+    frame.to_csv(paths[1], index=False, lineterminator="\n")
+    return paths

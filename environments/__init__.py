@@ -1,0 +1,31 @@
+"""Floor 2: who sits with whom, whose turn it is and who hears. The folder is the registry.
+
+Ids in, turns out: no text, no language model.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from typing import Any
+
+from environments.base import Environment
+
+
+def names() -> list[str]:
+    """Every environment, sorted."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+
+
+def environment_class(name: str) -> Any:
+    """The environment class of the module `environments/<name>.py`: the one dataclass it defines."""
+    module = importlib.import_module(f"environments.{name}")
+    return next(
+        kind
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if kind.__module__ == module.__name__ and hasattr(kind, "turns")
+    )
+
+
+__all__ = ["Environment", "environment_class", "names"]

@@ -1,0 +1,58 @@
+"""What an environment is: options in a frozen dataclass, `groups()` and `turns()`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+Order = Literal["random_first", "random", "reshuffled", "fixed"]
+
+
+class Group(NamedTuple):
+    """People seated together, by party; `name` labels the condition in tables and figures."""
+
+    name: str
+    seats: tuple[str, ...]
+
+
+class Room(NamedTuple):
+    """One seated group as the environment sees it.
+
+    `seated` are the agents' ids in seat order, `shuffled` the same ids in an order drawn once for this room, and
+    `reshuffle()` draws a new order (a stream of its own for each room and round).
+    """
+
+    seated: tuple[int, ...]
+    shuffled: tuple[int, ...]
+    reshuffle: Callable[[], tuple[int, ...]]
+
+
+class Turn(NamedTuple):
+    """One reply: who speaks and who hears it."""
+
+    speaker: int
+    hearers: tuple[int, ...]
+
+
+class Environment(Protocol):
+    """Stateless: the same room and round give the same turns."""
+
+    def groups(self) -> tuple[Group, ...]:
+        """The groups seated side by side, once per topic and repetition."""
+
+    def turns(self, room: Room, round_: int) -> Iterator[Turn]:
+        """The turns of round 1, 2, ... in one room."""
+
+
+def speaking_order(room: Room, order: Order) -> Sequence[int]:
+    """The ids in the order of speaking.
+
+    random_first: seat order, starting from a seat drawn once per room (001, 4.3: round robin, initial speaker random).
+    random: an order drawn once per room. reshuffled: drawn anew each round. fixed: seat order from the first seat.
+    """
+    if order == "random_first":
+        start = room.seated.index(room.shuffled[0])
+        return room.seated[start:] + room.seated[:start]
+    if order == "random":
+        return room.shuffled
+    return room.reshuffle() if order == "reshuffled" else room.seated

@@ -1,0 +1,32 @@
+"""round_table: one group around a table; every member speaks once a round and everybody hears everybody.
+
+Options
+    seats   the parties seated, in seat order (republican, democrat, default)
+    order   random_first (default), random, reshuffled, fixed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from environments.base import Group, Order, Room, Turn, speaking_order
+
+
+@dataclass(frozen=True)
+class RoundTable:
+    """The room of Taubenfeld et al.; see the module's manual page."""
+
+    seats: tuple[str, ...] = ("republican", "democrat", "default")
+    order: Order = "random_first"
+
+    def __post_init__(self) -> None:
+        if not self.seats:
+            raise ValueError("seats must name at least one party")
+
+    def groups(self) -> tuple[Group, ...]:
+        return (Group("+".join(self.seats), tuple(self.seats)),)
+
+    def turns(self, room: Room, round_: int) -> Iterator[Turn]:
+        for speaker in speaking_order(room, self.order):
+            yield Turn(speaker, tuple([member for member in room.seated if member != speaker]))

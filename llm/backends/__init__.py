@@ -1,0 +1,52 @@
+"""The folder is the registry: `--llm NAME[:MODEL][,key=value...]` opens `llm/backends/NAME`.
+
+A backend module has one function, `open_backend(model, **options)`; its keyword arguments, with their types, are the options.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+from llm.errors import UserError, unknown
+from llm.request import Backend
+
+
+def names() -> list[str]:
+    """Every backend, sorted."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
+    """`oracle,kappa=0` -> ("oracle", "", {"kappa": "0"}); `recorded:runs/a` -> ("recorded", "runs/a", {})."""
+    head, *pairs = spec.split(",")
+    name, _, model = head.partition(":")
+    options = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--llm {spec}: {pair!r} is not key=value")
+        options[key.strip()] = value.strip()
+    return name.strip(), model.strip(), options
+
+
+def open_spec(spec: str) -> Backend:
+    """Open the backend that a spec names. Errors: UserError on an unknown name, option or value."""
+    name, model, options = split_spec(spec)
+    if name not in names():
+        raise unknown("model", name, names())
+    opener = importlib.import_module(f"llm.backends.{name}").open_backend
+    known = {key: parameter for key, parameter in inspect.signature(opener).parameters.items() if key != "model"}
+    backend: Backend = opener(model, **{key: _typed(name, key, value, known) for key, value in options.items()})
+    return backend
+
+
+def _typed(name: str, key: str, value: str, known: dict[str, inspect.Parameter]) -> object:
+    if key not in known:
+        raise unknown(f"option of {name}", key, known)
+    kind = type(known[key].default) if known[key].default is not None else float
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise UserError(f"option {key} of {name} must be a {kind.__name__}, not {value!r}") from error

@@ -1,0 +1,30 @@
+"""oracle: the known-truth speaker. A rule-based language backend with stated parameters (banks/parameters.toml).
+
+It reads the messages it is sent and nothing else, keeps no state about who asks, and answers in English from its banks. What
+is planted is known, so an analysis can be checked: planted bias, influence and drift in, recovered ones out. It is no
+evidence about people or about large language models.
+
+    reading.py   what it was sent: persona, topic, lines heard, the question
+    mind.py      the attitude that follows from it (the planted truth)
+    banks.py     its sentences, and the grade of a sentence that it reads
+    asks/        one file per kind of question; a question that no file knows is the named failure `unknown_ask`
+
+Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`).
+"""
+
+from __future__ import annotations
+
+from llm.backends.oracle.speaker import Oracle
+
+
+def open_backend(
+    model: str,
+    kappa: float | None = None,
+    mu: float | None = None,
+    sigma: float | None = None,
+    epsilon: float | None = None,
+    bias: float | None = None,
+) -> Oracle:
+    """`--llm oracle[,kappa=..]`."""
+    given = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
+    return Oracle({name: value for name, value in given.items() if value is not None})

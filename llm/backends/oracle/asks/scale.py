@@ -1,0 +1,125 @@
+"""Any stated rating scale: 0-10, 1-7, 0-100, either way round, numeric or labelled.
+
+It may ask for the severity of the topic or for agreement with a known proposition.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from llm.backends.oracle.banks import recognised, topics
+from llm.backends.oracle.reading import Reading
+from llm.randomness import derive
+from llm.request import Reply
+
+if TYPE_CHECKING:
+    from llm.backends.oracle.speaker import Oracle
+
+ORDER = 10
+_RANGE = re.compile(r"(?:from|between|of|scale:?) (-?\d+) ?(?:to|and|-|–|through) ?(-?\d+)", re.I)
+_POINT = re.compile(
+    r"(?<![\w.])(-?\d+)(?: ?(?:means|is|=|:|\()? ?)(?!to |and |through |-)([a-z][a-z' -]*?)(?=[,;.)]| and \d| to \d| or \d|$)",
+    re.I,
+)
+_HIGH = (
+    *("very big problem", "extremely big problem", "extreme", "extremely severe", "very severe", "most severe"),
+    *("strongly agree", "completely agree", "excellent", "strongly favor"),
+)
+_LOW = (
+    *("not a problem", "no problem", "nonexistent", "not severe", "not at all severe"),
+    *("strongly disagree", "completely disagree", "terrible", "strongly oppose"),
+)
+_AGREEMENT = re.compile(r"\bagree\b", re.I)
+_FORM = re.compile(r"in (?:exactly )?this form: (.+)$", re.I)
+
+
+@dataclass(frozen=True)
+class StatedScale:
+    """A scale as read from a question: its points, which way it runs, its labels, and the form of the answer."""
+
+    low: int
+    high: int
+    direction: int
+    labels: dict[int, str]
+    form: str | None
+
+    def value(self, attitude: float) -> float:
+        """An attitude (0-10) on this scale: on 1-7, an attitude of 5 is 4."""
+        share = attitude / 10 if self.direction == 1 else 1 - attitude / 10
+        return self.low + share * (self.high - self.low)
+
+    def shares(self, value: float) -> dict[int, float]:
+        """The answer distribution over the points: the two around the value, with the value as its mean."""
+        below = min(max(int(value // 1), self.low), self.high - 1)
+        return {
+            point: max(0.0, 1 - abs(value - point)) if point in (below, below + 1) else 0.0
+            for point in range(self.low, self.high + 1)
+        }
+
+    def text(self, point: int) -> str:
+        if self.form and point in self.labels:
+            return self.form.replace("[word]", self.labels[point]).replace("[number]", str(point))
+        return self.labels[point] if len(self.labels) > self.high - self.low else str(point)
+
+
+def knows(reading: Reading) -> bool:
+    return reading.topic is not None and stated(reading.ask, reading.topic) is not None
+
+
+def answer(reading: Reading, oracle: Oracle) -> Reply:
+    scale = stated(reading.ask, reading.topic or "")
+    assert scale is not None
+    attitude, unread = oracle.attitude(reading)
+    shares = scale.shares(scale.value(attitude))
+    rng = random.Random(derive(reading.request.seed, reading.ask, attitude))
+    point = (
+        max(shares, key=lambda p: shares[p]) if reading.greedy else rng.choices(list(shares), list(shares.values()))[0]
+    )
+    allowed = reading.request.answers
+    known = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
+    return Reply(scale.text(point), answers=known, notes={"unread": unread} if unread else {})
+
+
+@lru_cache(maxsize=4096)
+def stated(ask: str, topic: str) -> StatedScale | None:
+    """The scale that a question states, or None when it states none that can be read without guessing."""
+    found = _RANGE.search(ask)
+    if not found:
+        return None
+    low, high = int(found[1]), int(found[2])
+    labels = {
+        int(point): label.strip().lower()
+        for point, label in _POINT.findall(ask[found.end() :])
+        if low <= int(point) <= high
+    }
+    runs = _runs(labels.get(low, ""), labels.get(high, ""))
+    about = _about(ask, topic, " ".join(labels.values()))
+    if low >= high or runs is None or about is None:
+        return None
+    form = _FORM.search(ask)
+    return StatedScale(low, high, runs * about, dict(sorted(labels.items())), form[1].strip() if form else None)
+
+
+def _runs(low: str, high: str) -> int | None:
+    """1 when the high end of the scale is the strong one, -1 when the low end is, None when the labels do not tell."""
+    if any(word in high for word in _HIGH) or any(low.startswith(word) for word in _LOW):
+        return 1
+    if any(word in low for word in _HIGH) or any(high.startswith(word) for word in _LOW):
+        return -1
+    return None
+
+
+def _about(ask: str, topic: str, labels: str) -> int | None:
+    """Direction of the construct on the topic's axis: 1 for severity, that of the proposition for agreement (None: unknown)."""
+    bank = topics()[topic]
+    if not _AGREEMENT.search(labels):
+        return 1 if recognised(ask) == topic or recognised(ask) is None else None
+    known = sorted(bank.propositions, key=len, reverse=True)
+    phrase = next((phrase for phrase in known if phrase in ask.lower()), None)
+    if phrase is not None:
+        return bank.propositions[phrase]
+    return 1 if f"good an idea is {bank.title}" in ask.lower() else None

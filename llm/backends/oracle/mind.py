@@ -1,0 +1,103 @@
+"""The planted truth: which attitude follows from a persona and the lines it has heard."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+from llm.backends.oracle.banks import data, recognised, sentences, topics
+from llm.backends.oracle.reading import party
+from llm.randomness import digest
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Per topic, on the 0-10 axis, per line heard. See banks/parameters.toml for what each does."""
+
+    bias: float
+    kappa: float
+    mu: float
+    sigma: float
+    epsilon: float
+    republican: float
+    democrat: float
+
+
+def planted(changes: Mapping[str, float] | None = None) -> dict[str, Parameters]:
+    """The parameters by topic, with `changes` set over every topic."""
+    names = {field.name for field in fields(Parameters)} - {"republican", "democrat"}
+    tables = data("parameters")["topics"]
+    return {
+        slug: Parameters(**{**{name: table[name] for name in names}, **table["start"], **(changes or {})})
+        for slug, table in tables.items()
+    }
+
+
+def start(persona: str, slug: str, planted: Parameters) -> float:
+    """The attitude before anything is heard: the stated level, else the party's, plus a quirk; else the bias."""
+    level = _stated(persona, slug)
+    side = party(persona)
+    if level is None and side == "none":
+        return planted.bias
+    base = level if level is not None else float(getattr(planted, side))
+    return _clip(base + data("parameters")["quirk"] * normal(digest("quirk", persona, slug)))
+
+
+def attitude(persona: str, slug: str, heard: Sequence[tuple[str, str]], planted: Parameters) -> tuple[float, int]:
+    """The attitude after the lines heard, and how many of these could not be read (no influence, but the pull is there)."""
+    value, unread = start(persona, slug, planted), 0
+    chain = digest("noise", persona, slug)
+    for name, text in heard:
+        chain = digest(chain.hex(), name, text)
+        grade = _grade(slug, text)
+        unread += grade is None
+        value = _clip(value + move(value, grade, planted) + planted.sigma * normal(chain))
+    return value, unread
+
+
+def move(value: float, grade: float | None, planted: Parameters) -> float:
+    """The expected change on hearing one line of a grade (None: a line that cannot be read).
+
+    >>> move(2.0, 8.0, Parameters(8.0, 0.05, 0.06, 0.15, 10.0, 2.0, 9.0))
+    0.66
+    """
+    social = planted.kappa * (grade - value) if grade is not None and abs(grade - value) <= planted.epsilon else 0.0
+    return social + planted.mu * (planted.bias - value)
+
+
+def dither(value: float, step: int, rng: random.Random | None) -> int:
+    """One of the two multiples of `step` around a value, with the mean of the draw at the value; the nearer one without rng."""
+    low = step * math.floor(value / step)
+    share = (value - low) / step
+    above = share > 0.5 if rng is None else rng.random() < share
+    return low + step * above
+
+
+def normal(seed: bytes) -> float:
+    """A standard normal number from 16 bytes (Box-Muller)."""
+    one = (int.from_bytes(seed[:8], "big") + 1) / (2**64 + 1)
+    two = int.from_bytes(seed[8:16], "big") / 2**64
+    return math.sqrt(-2 * math.log(one)) * math.cos(2 * math.pi * two)
+
+
+def _clip(value: float) -> float:
+    return min(max(value, 0.0), 10.0)
+
+
+@lru_cache(maxsize=1 << 18)
+def _grade(slug: str, text: str) -> float | None:
+    return topics()[slug].grade(text)
+
+
+@lru_cache(maxsize=1 << 14)
+def _stated(persona: str, slug: str) -> float | None:
+    """The level that a persona states for a topic, in a sentence that names the topic."""
+    for sentence in sentences(persona):
+        if recognised(sentence) == slug:
+            found = [level for phrase, level in data("parameters")["levels"].items() if phrase in sentence]
+            if found:
+                return float(found[0])
+    return None

@@ -1,0 +1,85 @@
+"""What the oracle understands of what it was sent: persona, opening, lines heard, own lines, the question asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from llm.backends.oracle.banks import recognised
+from llm.request import Request
+
+_LINE = re.compile(r"([A-Z][\w'’.-]{0,24}(?: [A-Z][\w'’.-]{0,24}){0,2}): (\S.*)")
+_NO_NAMES = frozenset(
+    {"Question", "Topic", "Note", "Answer", "Scale", "Example", "Example question", "Interview question", "Summary"}
+)
+_REPUBLICAN = re.compile(r"\b(?:republicans?|conservatives?|gop)\b", re.I)
+_DEMOCRAT = re.compile(r"\b(?:democrats?|liberals?|progressives?)\b", re.I)
+_WORDS = re.compile(r"(\d+) (?:words|word)\b")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The request as read. `heard` and `own` are the lines said by others (name, text) and by oneself, in order."""
+
+    request: Request
+    persona: str
+    opening: str
+    heard: tuple[tuple[str, str], ...]
+    own: tuple[str, ...]
+    ask: str
+
+    @cached_property
+    def party(self) -> str:
+        """republican, democrat, or none, by which of the two the persona text names more often."""
+        return party(self.persona)
+
+    @cached_property
+    def topic(self) -> str | None:
+        """Slug of the topic: that of the question, else of the opening."""
+        return recognised(self.ask) or recognised(self.opening)
+
+    @property
+    def greedy(self) -> bool:
+        return self.request.sampling.temperature == 0
+
+    @cached_property
+    def words(self) -> int:
+        """The length asked for, in words (60 when none is)."""
+        found = _WORDS.search(self.ask) or _WORDS.search(self.opening)
+        return int(found[1]) if found else 60
+
+
+def read(request: Request) -> Reading:
+    """Read a request. The question is the last paragraph of the last message; the opening is the first of the first."""
+    persona, opening, ask = "", "", ""
+    heard: list[tuple[str, str]] = []
+    own: list[str] = []
+    for role, content in request.messages:
+        if role == "system":
+            persona = f"{persona}\n{content}".strip()
+        elif role == "assistant":
+            own.append(content)
+        else:
+            first, said, last = _paragraphs(content)
+            opening, ask = opening or first, last
+            heard += said
+    return Reading(request, persona, opening, tuple(heard), tuple(own), ask)
+
+
+@lru_cache(maxsize=1 << 16)
+def _paragraphs(content: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
+    """First paragraph, transcript lines and last paragraph of a user message."""
+    parts = [part for part in content.split("\n\n") if part]
+    found = [_LINE.fullmatch(line) for line in content.split("\n")]
+    said = tuple((match[1], match[2]) for match in found if match and match[1] not in _NO_NAMES)
+    return (parts[0], said, parts[-1]) if parts else ("", (), "")
+
+
+@lru_cache(maxsize=4096)
+def party(persona: str) -> str:
+    """Which party a persona text names more often: republican, democrat, or none."""
+    red, blue = len(_REPUBLICAN.findall(persona)), len(_DEMOCRAT.findall(persona))
+    if red == blue:
+        return "none"
+    return "republican" if red > blue else "democrat"

@@ -1,0 +1,65 @@
+"""The backend: reads each request, finds the kind of question, has it answered."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from llm.backends.oracle import asks
+from llm.backends.oracle.banks import fingerprint
+from llm.backends.oracle.mind import Parameters, attitude, planted
+from llm.backends.oracle.reading import Reading, read
+from llm.request import Reply, Request, Usage
+
+
+class Oracle:
+    """The known-truth speaker; `parameters` by topic are the truth that an analysis should find again."""
+
+    in_flight = 0
+
+    def __init__(self, changes: Mapping[str, float] | None = None):
+        self.parameters: dict[str, Parameters] = planted(changes)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        truth = {slug: asdict(values) for slug, values in self.parameters.items()}
+        return {
+            "backend": "oracle",
+            "kind": "rule-based speaker with a planted, known bias",
+            "parameters": truth,
+            "banks": fingerprint(),
+        }
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        return [self._reply(request) for request in requests]
+
+    def attitude(self, reading: Reading) -> tuple[float, int]:
+        """Attitude on the reading's topic, and the number of lines that could not be read."""
+        if reading.topic is None:
+            raise ValueError("the reading has no topic")
+        return attitude(reading.persona, reading.topic, reading.heard, self.parameters[reading.topic])
+
+    def _reply(self, request: Request) -> Reply:
+        reading = read(request)
+        kind = next((kind for kind in kinds() if kind.knows(reading)), None)
+        if kind is None:
+            return Reply.failed("unknown_ask", reading.ask[:120])
+        reply: Reply = kind.answer(reading, self)
+        if reply.text is not None:
+            prompt_words = sum(message.content.count(" ") + 1 for message in request.messages)
+            reply.usage = Usage(prompt_words, reply.text.count(" ") + 1)
+        return reply
+
+
+@cache
+def kinds() -> tuple[ModuleType, ...]:
+    """The kinds of question, in the order in which they are tried (`ORDER` of each module)."""
+    modules = [
+        importlib.import_module(f"{asks.__name__}.{module.name}") for module in pkgutil.iter_modules(asks.__path__)
+    ]
+    return tuple(sorted(modules, key=lambda module: (module.ORDER, module.__name__)))

@@ -1,0 +1,52 @@
+"""Replay only: answers from the journal of an earlier run; a call that it lacks is an error, never a guess."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from llm.errors import MissingRecording, UserError
+from llm.journal import open_database, read_identity
+from llm.request import Backend, Reply, Request
+
+
+class Recorded:
+    """Has the identity of the model that was recorded, so that its keys are the same."""
+
+    def __init__(self, path: Path):
+        self._identity = read_identity(path)
+        self._text = json.dumps(self._identity, sort_keys=True)
+        database = open_database(path)
+        self._replies = dict(database.execute("SELECT key, reply FROM outcomes ORDER BY key, attempt"))
+        database.close()
+        self._path = path
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+    @property
+    def in_flight(self) -> int:
+        return 0
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: Request) -> Reply:
+        line = self._replies.get(request.key(self._text))
+        if line is None:
+            raise MissingRecording(
+                f"the recording {self._path} lacks a {request.purpose} call: "
+                "it was made with another scenario, seed, prompt or model"
+            )
+        return Reply.from_json(line)
+
+
+def open_backend(model: str) -> Backend:
+    """`--llm recorded:RUN`: RUN is a run folder or its journal.sqlite."""
+    if not model:
+        raise UserError("--llm recorded needs a run folder: --llm recorded:runs/NAME")
+    path = Path(model)
+    return Recorded(path / "journal.sqlite" if path.is_dir() else path)

@@ -1,0 +1,142 @@
+"""Runs any number of conversations written as generators.
+
+A conversation yields a tuple of requests (asked together) and is sent back the tuple of their replies:
+
+    def two_questions(first, second):
+        reply = yield from ask(first)
+        both = yield from ask_all([second, second])
+        return reply, both
+
+A batch backend gets whatever all live conversations are waiting for as one list. A network backend (in_flight > 0) gets
+single requests, N at a time, and each conversation goes on the moment its own replies are there, so a slow room never
+holds a fast one. Results do not depend on the order of completion: every request carries its own named seed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+from llm.request import Backend, Reply, Request
+
+Result = TypeVar("Result")
+Conversation = Generator[tuple[Request, ...], tuple[Reply, ...], Result]
+Progress = Callable[[int], object]
+MAX_BATCH = 512
+"""Requests per `complete`; a batch is also the unit of the journal's commit, so a killed run loses at most this many."""
+
+
+def ask(request: Request) -> Generator[tuple[Request, ...], tuple[Reply, ...], Reply]:
+    """Ask one question: `reply = yield from ask(request)`."""
+    replies = yield (request,)
+    return replies[0]
+
+
+def ask_all(requests: Iterable[Request]) -> Generator[tuple[Request, ...], tuple[Reply, ...], tuple[Reply, ...]]:
+    """Ask several questions at once: `replies = yield from ask_all(requests)`; no questions, no replies."""
+    asked = tuple(requests)
+    return (yield asked) if asked else ()
+
+
+def drive(
+    conversations: Sequence[Conversation[Result]], backend: Backend, progress: Progress | None = None
+) -> list[Result]:
+    """Run all conversations to their end; their return values in the order given.
+
+    An exception of the backend or of a conversation ends the drive and is passed on; all conversations are closed.
+    """
+    runner = _Concurrent(backend, progress) if backend.in_flight else _Batched(backend, progress)
+    try:
+        return runner.run(list(conversations))
+    finally:
+        for conversation in conversations:
+            conversation.close()
+
+
+class _Batched:
+    def __init__(self, backend: Backend, progress: Progress | None):
+        self.backend, self.progress = backend, progress
+
+    def run(self, conversations: list[Conversation[Any]]) -> list[Any]:
+        results: list[Any] = [None] * len(conversations)
+        inbox: list[tuple[int, tuple[Reply, ...] | None]] = [(index, None) for index in range(len(conversations))]
+        while inbox:
+            waiting = _advance(conversations, inbox, results)
+            replies = iter(self._complete([request for _, asked in waiting for request in asked]))
+            inbox = [(index, tuple([next(replies) for _ in asked])) for index, asked in waiting]
+        return results
+
+    def _complete(self, requests: list[Request]) -> list[Reply]:
+        replies: list[Reply] = []
+        for start in range(0, len(requests), MAX_BATCH):
+            batch = requests[start : start + MAX_BATCH]
+            replies += _checked(self.backend.complete(batch), len(batch))
+            if self.progress:
+                self.progress(len(batch))
+        return replies
+
+
+class _Concurrent:
+    def __init__(self, backend: Backend, progress: Progress | None):
+        self.backend, self.progress = backend, progress
+        self.queue: deque[tuple[int, int, Request]] = deque()
+        self.flying: dict[Future[list[Reply]], tuple[int, int]] = {}
+        self.landed: dict[int, list[Reply | None]] = {}
+
+    def run(self, conversations: list[Conversation[Any]]) -> list[Any]:
+        results: list[Any] = [None] * len(conversations)
+        with ThreadPoolExecutor(self.backend.in_flight, thread_name_prefix="llm") as pool:
+            try:
+                self._enqueue(_advance(conversations, [(index, None) for index in range(len(conversations))], results))
+                while self.queue or self.flying:
+                    self._launch(pool)
+                    self._enqueue(_advance(conversations, self._land(), results))
+            finally:
+                self.queue.clear()
+                pool.shutdown(wait=True, cancel_futures=True)
+        return results
+
+    def _enqueue(self, waiting: list[tuple[int, tuple[Request, ...]]]) -> None:
+        for index, asked in waiting:
+            self.landed[index] = [None] * len(asked)
+            self.queue.extend((index, place, request) for place, request in enumerate(asked))
+
+    def _launch(self, pool: ThreadPoolExecutor) -> None:
+        while self.queue and len(self.flying) < self.backend.in_flight:
+            index, place, request = self.queue.popleft()
+            self.flying[pool.submit(self.backend.complete, [request])] = (index, place)
+
+    def _land(self) -> list[tuple[int, tuple[Reply, ...] | None]]:
+        done, _ = wait(self.flying, return_when=FIRST_COMPLETED)
+        ready: list[tuple[int, tuple[Reply, ...] | None]] = []
+        for future in done:
+            index, place = self.flying.pop(future)
+            replies = self.landed[index]
+            replies[place] = _checked(future.result(), 1)[0]
+            if self.progress:
+                self.progress(1)
+            whole = tuple([reply for reply in replies if reply is not None])
+            if len(whole) == len(replies):
+                ready.append((index, whole))
+        return ready
+
+
+def _advance(
+    conversations: list[Conversation[Any]], inbox: list[tuple[int, tuple[Reply, ...] | None]], results: list[Any]
+) -> list[tuple[int, tuple[Request, ...]]]:
+    """Hand each conversation its replies; what each asks next. A finished one leaves its result and drops out."""
+    waiting = []
+    for index, replies in inbox:
+        try:
+            waiting.append((index, conversations[index].send(replies)))  # type: ignore[arg-type]  # None starts a generator
+        except StopIteration as stop:
+            results[index] = stop.value
+    return waiting
+
+
+def _checked(replies: list[Reply], expected: int) -> list[Reply]:
+    if len(replies) != expected:
+        raise RuntimeError(f"the backend answered {len(replies)} of {expected} requests")
+    return replies

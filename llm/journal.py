@@ -1,0 +1,157 @@
+"""The journal: the final outcome of every request, kept in SQLite, so that resume is replay.
+
+Key: see `Request.key`. Named failures are final outcomes too: a resume asks nothing twice. With `retry_failures` an
+outcome that is a failure counts as not asked; the new outcome stands beside the old one, and the newest is the final one.
+A batch is one transaction (WAL): what `complete` has returned survives `kill -9`.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from llm.errors import BudgetSpent, UserError
+from llm.request import Backend, Reply, Request, identity_text
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS outcomes (
+    key BLOB NOT NULL, attempt INTEGER NOT NULL, purpose TEXT NOT NULL,
+    failure TEXT, tokens INTEGER NOT NULL, reply TEXT NOT NULL,
+    PRIMARY KEY (key, attempt)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS sittings (started REAL NOT NULL, seconds REAL, asked INTEGER NOT NULL, replayed INTEGER NOT NULL);
+"""
+_INSERT = (
+    "INSERT INTO outcomes SELECT ?, COALESCE((SELECT MAX(attempt) + 1 FROM outcomes WHERE key = ?), 0), ?, ?, ?, ?"
+)
+_LOOK_UP = 500  # keys per SELECT, below SQLite's limit of 999 variables
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open or make a journal. Errors: UserError when the file is no journal or cannot be written."""
+    try:
+        connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.executescript(_SCHEMA)
+    except sqlite3.Error as error:
+        raise UserError(f"cannot use the journal {path}: {error}") from error
+    return connection
+
+
+class Journal:
+    """A backend that answers from its file first and asks the inner backend the rest.
+
+    `asked` and `replayed` count the requests of this sitting. Thread-safe. Errors: UserError when the disk is full.
+    """
+
+    def __init__(self, path: Path, inner: Backend, retry_failures: bool = False):
+        self.path, self.inner, self.retry_failures = path, inner, retry_failures
+        self.asked = self.replayed = 0
+        self._identity = identity_text(inner)
+        self._lock = threading.Lock()
+        self._database = open_database(path)
+        self._started = time.time()
+        self._retried: set[bytes] = set()
+        with self._lock:
+            self._run("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (self._identity,))
+            self._sitting = self._run("INSERT INTO sittings VALUES (?, NULL, 0, 0)", (self._started,)).lastrowid
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.inner.identity
+
+    @property
+    def in_flight(self) -> int:
+        return self.inner.in_flight
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        keys = [request.key(self._identity) for request in requests]
+        with self._lock:
+            known = self._known(keys)
+        fresh = {key: request for key, request in zip(keys, requests, strict=True) if key not in known}
+        known |= self._ask(fresh)
+        with self._lock:
+            self.asked += len(fresh)
+            self.replayed += len(requests) - len(fresh)
+        return [known[key] for key in keys]
+
+    def _ask(self, fresh: dict[bytes, Request]) -> dict[bytes, Reply]:
+        if not fresh:
+            return {}
+        try:
+            replies = self.inner.complete(list(fresh.values()))
+        except BudgetSpent as spent:
+            self._keep(fresh, list(spent.replies))
+            raise
+        return self._keep(fresh, replies)
+
+    def _keep(self, fresh: dict[bytes, Request], replies: list[Reply]) -> dict[bytes, Reply]:
+        answered = list(zip(fresh.items(), replies, strict=False))  # fewer replies than requests: the budget ran out
+        rows = [
+            (key, key, request.purpose, _name(reply), sum(reply.usage), reply.to_json())
+            for (key, request), reply in answered
+        ]
+        with self._lock:
+            self._run("BEGIN")
+            for row in rows:
+                self._run(_INSERT, row)
+            self._run("COMMIT")
+            if self.retry_failures:
+                self._retried.update(key for (key, _), _ in answered)
+        return {key: reply for (key, _), reply in answered}
+
+    def _known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+        found: dict[bytes, Reply] = {}
+        for start in range(0, len(keys), _LOOK_UP):
+            part = keys[start : start + _LOOK_UP]
+            marks = ",".join("?" * len(part))
+            for key, reply in self._run(
+                f"SELECT key, reply FROM outcomes WHERE key IN ({marks}) ORDER BY key, attempt", part
+            ):
+                found[key] = Reply.from_json(reply)
+        if self.retry_failures:
+            return {key: reply for key, reply in found.items() if not reply.failure or key in self._retried}
+        return found
+
+    def spent(self) -> tuple[int, int]:
+        """Calls and tokens already paid for in this journal, over all sittings."""
+        with self._lock:
+            calls, tokens = self._run("SELECT COUNT(*), COALESCE(SUM(tokens), 0) FROM outcomes").fetchone()
+        return int(calls), int(tokens)
+
+    def close(self) -> None:
+        """Write this sitting's figures (wall-clock time lives only here, never in the record) and close the file."""
+        with self._lock:
+            self._run(
+                "UPDATE sittings SET seconds = ?, asked = ?, replayed = ? WHERE rowid = ?",
+                (time.time() - self._started, self.asked, self.replayed, self._sitting),
+            )
+            self._database.close()
+
+    def _run(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        try:
+            return self._database.execute(sql, values)
+        except sqlite3.OperationalError as error:
+            raise UserError(f"cannot write the journal {self.path}: {error}") from error
+
+
+def _name(reply: Reply) -> str | None:
+    return reply.failure.name if reply.failure else None
+
+
+def read_identity(path: Path) -> dict[str, Any]:
+    """The identity of the model whose replies a journal holds. Errors: UserError when there is no such journal."""
+    if not path.is_file():
+        raise UserError(f"no journal at {path}")
+    connection = open_database(path)
+    row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
+    connection.close()
+    if row is None:
+        raise UserError(f"the journal {path} holds no replies")
+    return dict(json.loads(row[0]))

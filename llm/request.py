@@ -1,0 +1,124 @@
+"""What is asked of a language model, and what came back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from llm.randomness import digest
+
+
+class Message(NamedTuple):
+    """One chat message; `role` is system, user or assistant."""
+
+    role: str
+    content: str
+
+
+class Sampling(NamedTuple):
+    """How tokens are drawn. Temperature 0 is greedy; `max_tokens` counts new tokens; `stop` strings are not returned."""
+
+    temperature: float = 1.0
+    max_tokens: int = 120
+    top_p: float = 1.0
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """One question to a model, treated as immutable once made (not `frozen`: a frozen one costs four times as much to build).
+
+    `answers` is the closed set of allowed answers, if the question has one: a backend that can, returns the probability
+    of each. `purpose` (speech, survey, ...) is a label for the record and the meters; it is no part of what is asked.
+    """
+
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    seed: int
+    answers: tuple[str, ...] = ()
+    purpose: str = "speech"
+
+    def key(self, identity: str) -> bytes:
+        """16-byte digest of this question to the model called `identity`.
+
+        The thesis of sameness: same model identity, same messages, same sampling, same allowed answers and same seed
+        is the same question. Repetition, room and round are in the seed; purpose, ids and time-outs stay out.
+        """
+        said = [part for message in self.messages for part in message]
+        return digest(identity, len(said), *said, *self.sampling, self.seed, *self.answers)
+
+
+class Failure(NamedTuple):
+    """Why there is no text. `name` is a short stable word (timeout, unknown_ask, ...); a `transient` one may be retried."""
+
+    name: str
+    detail: str = ""
+    transient: bool = False
+
+
+class Usage(NamedTuple):
+    """Tokens in the backend's own unit (the known-truth speaker and the fake count words)."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+NOTHING = Usage()
+
+
+@dataclass(slots=True, eq=True)
+class Reply:
+    """Text or a named failure, never both.
+
+    `answers` maps each allowed answer to its probability where the backend knows it (sums to 1).
+    `notes` are counts that the backend wants in the record (`unread`: lines it could not interpret).
+    """
+
+    text: str | None
+    failure: Failure | None = None
+    usage: Usage = NOTHING
+    answers: Mapping[str, float] | None = None
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def failed(cls, name: str, detail: str = "", transient: bool = False) -> Reply:
+        return cls(None, Failure(name, detail, transient))
+
+    def to_json(self) -> str:
+        """The reply as one canonical line of JSON."""
+        kept = {
+            "text": self.text,
+            "failure": self.failure,
+            "usage": self.usage,
+            "answers": self.answers,
+            "notes": dict(self.notes),
+        }
+        return json.dumps(kept, ensure_ascii=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, line: str) -> Reply:
+        kept = json.loads(line)
+        failure = Failure(*kept["failure"]) if kept["failure"] else None
+        return cls(kept["text"], failure, Usage(*kept["usage"]), kept["answers"], kept["notes"])
+
+
+class Backend(Protocol):
+    """A language model, or a wrapper around one. `journal(limits(retry(backend)))` has this same shape."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What makes this model this model: part of every journal key and of the record's header (never a secret)."""
+
+    @property
+    def in_flight(self) -> int:
+        """0: takes any number of requests as one batch. N > 0: asks over a network; keep N single requests in flight."""
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        """One reply per request, in the order of the requests. A failed call is a Reply with a Failure, not an exception."""
+
+
+def identity_text(backend: Backend) -> str:
+    """The identity as canonical JSON, as it goes into journal keys."""
+    return json.dumps(dict(backend.identity), sort_keys=True)

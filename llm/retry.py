@@ -1,0 +1,40 @@
+"""Asks transient failures again, a bounded number of times, with exponential pauses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from llm.request import Backend, Reply, Request
+
+
+class Retry:
+    """Up to `attempts` calls per request while its failure is transient; the last outcome stands.
+
+    Pauses double from `pause` seconds; `sleep` is the seam for tests.
+    """
+
+    def __init__(
+        self, inner: Backend, attempts: int = 4, pause: float = 0.5, sleep: Callable[[float], object] = time.sleep
+    ):
+        self.inner, self.attempts, self.pause, self.sleep = inner, attempts, pause, sleep
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.inner.identity
+
+    @property
+    def in_flight(self) -> int:
+        return self.inner.in_flight
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        replies = self.inner.complete(requests)
+        for attempt in range(1, self.attempts):
+            again = [index for index, reply in enumerate(replies) if reply.failure and reply.failure.transient]
+            if not again:
+                break
+            self.sleep(self.pause * 2 ** (attempt - 1))
+            for index, reply in zip(again, self.inner.complete([requests[index] for index in again]), strict=True):
+                replies[index] = reply
+        return replies

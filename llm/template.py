@@ -1,0 +1,57 @@
+"""Prompts as text files with strict slots; the digest of each travels in the record's header."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from llm.errors import UserError
+from llm.randomness import digest
+
+_SLOT = re.compile(r"\{([a-z_]+)\}")
+
+
+class Template:
+    """Text with `{slot}`s. Filling needs exactly its slots, no more and no fewer (ValueError otherwise).
+
+    A filler is inserted as it is: braces in it are never read as slots.
+
+    >>> Template("Hello {name}.").fill(name="{x}")
+    'Hello {x}.'
+    """
+
+    def __init__(self, text: str, source: str = "inline"):
+        pieces = _SLOT.split(text)
+        self.text, self.source = text, source
+        self._literals, self._names = pieces[0::2], pieces[1::2]
+        if any("{" in piece or "}" in piece for piece in self._literals):
+            raise UserError(f"prompt {source}: a brace that is no {{slot}} (slots are lower-case words)")
+        self.slots = frozenset(self._names)
+        self.digest = digest(text).hex()
+
+    @classmethod
+    def load(cls, path: Path) -> Template:
+        try:
+            return cls(path.read_text(encoding="utf-8").strip("\n"), path.name)
+        except OSError as error:
+            raise UserError(f"cannot read the prompt {path}: {error.strerror}") from error
+
+    def fill(self, **slots: object) -> str:
+        if slots.keys() != self.slots:
+            raise ValueError(f"prompt {self.source} has slots {sorted(self.slots)}, got {sorted(slots)}")
+        out = [self._literals[0]]
+        for name, literal in zip(self._names, self._literals[1:], strict=True):
+            out += (str(slots[name]), literal)
+        return "".join(out)
+
+
+@cache
+def prompt(folder: Path, name: str) -> Template:
+    """The template `<folder>/<name>.txt`, read once."""
+    return Template.load(folder / f"{name}.txt")
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Name and digest of every prompt in a folder, sorted by name."""
+    return {path.stem: prompt(folder, path.stem).digest for path in sorted(folder.glob("*.txt"))}

@@ -1,0 +1,298 @@
+"""DebateModel: every room of a scenario in one Mesa model.
+
+A step is one round: every agent of every room speaks once, in the order that the environment makes of Mesa's AgentSets;
+then everybody is asked. One `step` in order:
+1. each room's turns are drawn (environment) and held as a conversation (all rooms side by side, through the driver);
+2. the survey is held, if one is due;
+3. the events are recorded, room by room in seating order;
+4. the DataCollector collects.
+
+Works alike on Mesa 3.3 and 3.5. No exception leaves `step` (on Mesa 3.5 it would stop the model for ever without a word):
+it is kept in `error`, `running` turns False, and `run()` raises it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import mesa
+
+from agents.debater import Debater
+from agents.topic import load_topic
+from environments.base import Room
+from llm.backends import open_spec
+from llm.driver import Conversation, Progress, drive
+from llm.randomness import stream
+from llm.request import Backend, Request, identity_text
+from model.conversation import Desk, RoomState, hold_round, hold_survey
+from model.events import Event, Seated
+from model.recorder import Nowhere, Recorder
+from model.scenario import Scenario, load_preset, parse_settings
+from model.seating import REFERENCE, Table, tables
+
+QUICK = 2
+"""Repetitions of a preset given by name when none are asked for, so that `DebateModel()` is a matter of a second."""
+
+
+class _Counters(WeakKeyDictionary):
+    """Agent numbers per model without keeping the model alive (mesa 3.3 keeps every model that ever had agents)."""
+
+    def __getitem__(self, model: mesa.Model) -> Iterator[int]:
+        if model not in self:
+            self[model] = itertools.count(1)
+        counter: Iterator[int] = super().__getitem__(model)
+        return counter
+
+
+class Seat(Debater):
+    """A debater with its place in the model, for AgentSet selections and reporters."""
+
+    _ids = _Counters()
+
+    def __init__(self, model: DebateModel, table: Table, number: int):
+        place = table.places[number]
+        others = [other.persona.name for other in table.places if other is not place]
+        super().__init__(model, place.persona, place.persona.name, load_topic(table.topic), others, model.manner)
+        self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
+
+    @property
+    def attitude(self) -> float | None:
+        """The last rating on the topic's 0-10 axis, or None when there is none."""
+        rating = self.ratings.get(self.model.scenario_fields.probe)
+        return rating.attitude if rating else None
+
+
+class DebateModel(mesa.Model):
+    """All rooms of a scenario, advancing together.
+
+    preset: a scenario's name or a Scenario. topics, repetitions, rounds, llm: as on the command line; None leaves the
+    preset's value (repetitions: 2 for a preset given by name). settings: any further fields, "frame=conversation memory=last:12".
+    rng: the seed (int). backend, recorder, progress: seams; by default the scenario's own model, no record, no progress.
+
+    For `mesa.batch_run` pass parameters by name; seeds as {"rng": [1, 2, 3]} on Mesa 3.3 or rng=[1, 2, 3] on 3.5. See docs/sweeps.md.
+    """
+
+    def __init__(
+        self,
+        preset: str | Scenario = "three_way",
+        topics: str | None = None,
+        repetitions: int | None = None,
+        rounds: int | None = None,
+        llm: str | None = None,
+        settings: str = "",
+        rng: int | None = None,
+        backend: Backend | None = None,
+        recorder: Recorder | None = None,
+        progress: Progress | None = None,
+    ):
+        self.scenario_fields = _scenario(preset, topics, repetitions, rounds, llm, settings, rng)
+        super().__init__(rng=self.scenario_fields.seed)
+        self.manner = self.scenario_fields.manner()
+        self.environment = self.scenario_fields.build_environment()
+        self.backend = backend if backend is not None else open_spec(self.scenario_fields.llm)
+        self.recorder: Recorder = recorder if recorder is not None else Nowhere()
+        self.progress = progress
+        self.round = 0
+        self.error: Exception | None = None
+        self.desk = Desk(self.scenario_fields.seed, None if isinstance(self.recorder, Nowhere) else self._key)
+        self._identity = identity_text(self.backend)
+        self.rooms = self._seat()
+        self.datacollector = mesa.DataCollector(
+            model_reporters=self._reporters(), agent_reporters={"attitude": _attitude, "party": _party, "room": _room}
+        )
+        self._guarded(self._open)
+
+    def step(self) -> None:
+        """One round. Does nothing once the last round is over or the model has stopped."""
+        if self.running:
+            self._guarded(self._round)
+
+    def run(self) -> None:
+        """Step to the end. Raises what stopped the model, if anything did."""
+        while self.running:
+            self.step()
+        if self.error:
+            raise self.error
+
+    @property
+    def finished(self) -> bool:
+        return self.error is None and self.round >= self.scenario_fields.rounds
+
+    def _guarded(self, phase: Callable[[], None]) -> None:
+        try:
+            phase()
+        except Exception as error:  # noqa: BLE001  kept and shown: run() raises it, the page and batch_run read it
+            self.error = error
+        self.running = self.error is None and self.round < self.scenario_fields.rounds
+
+    def _open(self) -> None:
+        self.recorder.write(self._seated())
+        self._survey(self.rooms)
+        self.datacollector.collect(self)
+
+    def _round(self) -> None:
+        self.round += 1
+        debating = [room for room in self.rooms if room.group != REFERENCE]
+        self._hold(
+            [
+                hold_round(room, self.environment.turns(self._view(room), self.round), self.round, self.desk)
+                for room in debating
+            ]
+        )
+        self._survey(debating)
+        self.datacollector.collect(self)
+
+    def _survey(self, rooms: Sequence[RoomState]) -> None:
+        due = {"rounds": True, "ends": self.round in (0, self.scenario_fields.rounds), "never": False}[
+            self.scenario_fields.survey
+        ]
+        if due:
+            probe = self.scenario_fields.probe
+            self._hold(
+                [
+                    hold_survey(
+                        room, self.round, load_topic(room.topic).probe(probe), self.scenario_fields.asks, self.desk
+                    )
+                    for room in rooms
+                ]
+            )
+
+    def _hold(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
+        for events in drive(conversations, self.backend, self.progress):
+            self.recorder.write(events)
+
+    def _seat(self) -> list[RoomState]:
+        """Make the agents and let Mesa group and shuffle them: one AgentSet a room, each with a random stream of its own."""
+        known = {table.room: table for table in tables(self.scenario_fields)}
+        for table in known.values():
+            for number in range(len(table.places)):
+                Seat(self, table, number)
+        self.seated = dict(self.agents.groupby("room").groups)
+        for room, members in self.seated.items():
+            members.random = stream(self.scenario_fields.seed, "order", room)
+        self._shuffled = {room: _ids(members.shuffle()) for room, members in self.seated.items()}
+        return [self._room(known[room], list(members)) for room, members in self.seated.items()]
+
+    @staticmethod
+    def _room(table: Table, members: Sequence[Seat]) -> RoomState:
+        by_id = {member.unique_id: member for member in members}
+        return RoomState(
+            table.room,
+            table.topic,
+            table.group,
+            table.repetition,
+            by_id,
+            {number: member.seat for number, member in by_id.items()},
+        )
+
+    def _view(self, room: RoomState) -> Room:
+        return Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id))
+
+    def _reshuffled(self, room: str) -> tuple[int, ...]:
+        self.seated[room].random = stream(self.scenario_fields.seed, "order", room, self.round)
+        return _ids(self.seated[room].shuffle())
+
+    def _seated(self) -> list[Event]:
+        return [
+            Seated(
+                number,
+                room.id,
+                room.topic,
+                room.group,
+                room.repetition,
+                room.seats[number],
+                agent.persona.party,
+                agent.persona.id,
+                agent.name,
+            )
+            for room in self.rooms
+            for number, agent in room.members.items()
+        ]
+
+    def _reporters(self) -> dict[str, Any]:
+        parties = sorted({agent.party for agent in self.agents})
+        spread = {f"sd_{party}": partial(_spread, party=party) for party in parties}
+        return {
+            "round": _round_of,
+            **{f"mean_{party}": partial(_mean, party=party) for party in parties},
+            **spread,
+            "missing": _missing,
+        }
+
+    def _key(self, request: Request) -> bytes:
+        return request.key(self._identity)
+
+
+def _scenario(
+    preset: str | Scenario,
+    topics: str | None,
+    repetitions: int | None,
+    rounds: int | None,
+    llm: str | None,
+    settings: str,
+    rng: int | None,
+) -> Scenario:
+    scenario = preset if isinstance(preset, Scenario) else load_preset(preset)
+    if isinstance(preset, str) and repetitions is None:
+        repetitions = QUICK
+    given = {
+        "topics": topics,
+        "repetitions": repetitions,
+        "rounds": rounds,
+        "llm": llm,
+        "seed": None if rng is None else int(rng),
+    }
+    return scenario.with_settings(
+        {**parse_settings(settings.split()), **{key: value for key, value in given.items() if value is not None}}
+    )
+
+
+def _ids(agents: Any) -> tuple[int, ...]:
+    return tuple([agent.unique_id for agent in agents])
+
+
+def _attitude(agent: Seat) -> float | None:
+    return agent.attitude
+
+
+def _party(agent: Seat) -> str:
+    return agent.party
+
+
+def _room(agent: Seat) -> str:
+    return agent.room
+
+
+def _round_of(model: DebateModel) -> int:
+    return model.round
+
+
+def _attitudes(model: DebateModel, party: str) -> list[float]:
+    members = model.agents.select(lambda agent: agent.party == party and agent.group != REFERENCE)
+    return [agent.attitude for agent in members if agent.attitude is not None]
+
+
+def _mean(model: DebateModel, party: str) -> float | None:
+    """Mean attitude over the agents of a party, all topics together; None when nobody could be read."""
+    known = _attitudes(model, party)
+    return statistics.fmean(known) if known else None
+
+
+def _spread(model: DebateModel, party: str) -> float | None:
+    """Sample standard deviation over the agents of a party; None below two readable ones."""
+    known = _attitudes(model, party)
+    if len(known) < 2:
+        return None
+    mean = math.fsum(known) / len(known)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
+
+
+def _missing(model: DebateModel) -> int:
+    """How many agents have no readable attitude."""
+    return sum(agent.attitude is None for agent in model.agents)

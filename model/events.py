@@ -1,0 +1,143 @@
+"""The record: a header that suffices to run it again, then small frozen events, one JSON object a line.
+
+The record is the only bridge to analysis. It holds no clock time and no path, so that the same seed gives the same bytes
+(times are in the journal's table `sittings`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+from llm.errors import UserError
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Everything needed to run it again. `given` are the arguments given, the rest of `scenario` was defaulted."""
+
+    kind: ClassVar[str] = "header"
+    schema: int
+    scenario: dict[str, Any]
+    given: tuple[str, ...]
+    model: dict[str, Any]
+    prompts: dict[str, str]
+    data: str
+    revision: str
+    versions: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """An agent takes its seat. `party` is what its persona stands for, `seat` its label in the group (republican 2)."""
+
+    kind: ClassVar[str] = "seated"
+    agent: int
+    room: str
+    topic: str
+    group: str
+    repetition: int
+    seat: str
+    party: str
+    persona: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One turn. `iteration` counts the turns of the room from 1; `text` None has a `reason`."""
+
+    kind: ClassVar[str] = "utterance"
+    room: str
+    round: int
+    iteration: int
+    agent: int
+    text: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """One survey answer after `iteration` turns (0: before the debate). See agents.debater.Rating for the fields."""
+
+    kind: ClassVar[str] = "rated"
+    room: str
+    round: int
+    iteration: int
+    agent: int
+    probe: str
+    rating: float | None
+    attitude: float | None
+    expected: float | None
+    probabilities: tuple[float, ...] | None
+    reason: str | None
+    raw: str | None
+    how: str
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One call to the model: its journal key, what for, what it cost, and what the backend noted (`unread` lines)."""
+
+    kind: ClassVar[str] = "called"
+    room: str
+    round: int
+    agent: int
+    purpose: str
+    key: str
+    failure: str | None
+    prompt_tokens: int
+    completion_tokens: int
+    notes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The last line of a finished record."""
+
+    kind: ClassVar[str] = "ended"
+    rounds: int
+    events: int
+
+
+Event = Header | Seated | Utterance | Rated | Called | Ended
+KINDS: dict[str, type] = {cls.kind: cls for cls in (Header, Seated, Utterance, Rated, Called, Ended)}
+_NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+
+def to_line(event: Event) -> str:
+    """The event as one line of JSON, its kind first."""
+    names = _NAMES[type(event)]
+    return _encode({"kind": event.kind, **{name: getattr(event, name) for name in names}}) + "\n"
+
+
+def from_line(line: str) -> Event:
+    """The event of a line. Errors: ValueError for a torn line, KeyError for an unknown kind."""
+    values = json.loads(line)
+    event: Event = KINDS[values.pop("kind")](**values)
+    return event
+
+
+def read(path: Path) -> Iterator[Event]:
+    """The events of a record in order; a torn last line (a killed run) ends it. Errors: UserError when there is no record."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except OSError as error:
+        raise UserError(f"cannot read the record {path}: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            event = from_line(line)
+        except (ValueError, KeyError, TypeError) as error:
+            if number == len(lines):
+                return
+            raise UserError(f"{path}, line {number} is no event of this version ({error})") from error
+        if isinstance(event, Header) and event.schema != SCHEMA:
+            raise UserError(f"{path} has record schema {event.schema}; this version reads {SCHEMA}")
+        yield event

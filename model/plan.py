@@ -1,0 +1,88 @@
+"""What a scenario will cost, before anything is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from environments.base import Room
+from llm.backends.fake import Fake
+from llm.request import Request
+from model.debate import DebateModel
+from model.scenario import Scenario
+
+TOKENS_PER_WORD = 4 / 3
+"""A rule of thumb for English; the estimate is called one."""
+
+
+class Plan(NamedTuple):
+    """Numbers of a run without re-asks and summaries. Tokens are estimates (words * 4/3, every reply at full length)."""
+
+    agents: int
+    rooms: int
+    replies: int
+    ratings: int
+    prompt_tokens: int
+    reply_tokens: int
+
+    @property
+    def calls(self) -> int:
+        return self.replies + self.ratings
+
+
+def count(scenario: Scenario) -> tuple[int, int, int, int]:
+    """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask."""
+    environment, topics = scenario.build_environment(), len(scenario.topics)
+    sizes = [len(group.seats) for group in environment.groups()]
+    turns = [_turns(scenario, size) for size in sizes]
+    surveys = {"rounds": 1 + scenario.rounds, "ends": 1 + (scenario.rounds > 0), "never": 0}[scenario.survey]
+    rooms = topics * (len(sizes) * scenario.repetitions + (1 if scenario.reference else 0))
+    seated = topics * sum(sizes) * scenario.repetitions
+    outside = topics * len(scenario.reference)
+    return (
+        seated + outside,
+        rooms,
+        topics * sum(turns) * scenario.repetitions,
+        seated * surveys + outside * (surveys > 0),
+    )
+
+
+def _turns(scenario: Scenario, size: int) -> int:
+    ids = tuple(range(size))
+    room = Room(ids, ids, lambda: ids)
+    environment = scenario.build_environment()
+    return sum(1 for round_ in range(1, scenario.rounds + 1) for _ in environment.turns(room, round_))
+
+
+def plan(scenario: Scenario) -> Plan:
+    """The full plan: one repetition is held with a stand-in that says as many words as are asked for, and scaled up."""
+    words: Counter[str] = Counter()
+    line = " ".join(["word"] * scenario.words)
+
+    def stand_in(request: Request) -> str:
+        text = request.answers[0] if request.answers else line
+        words.update(
+            prompt=sum(message.content.count(" ") + 1 for message in request.messages), reply=text.count(" ") + 1
+        )
+        return text
+
+    DebateModel(replace(scenario, repetitions=1), backend=Fake(stand_in)).run()
+    tokens = [int(words[kind] * scenario.repetitions * TOKENS_PER_WORD) for kind in ("prompt", "reply")]
+    return Plan(*count(scenario), *tokens)
+
+
+def lines(scenario: Scenario) -> Iterator[str]:
+    """The plan for a person."""
+    made = plan(scenario)
+    yield f"{scenario.name}: {scenario.title}"
+    yield (
+        f"  {made.rooms:,} rooms, {made.agents:,} agents, {len(scenario.topics)} topics, "
+        f"{scenario.repetitions} repetitions, {scenario.rounds} rounds"
+    )
+    yield (
+        f"  {made.calls:,} calls to {scenario.llm}: {made.replies:,} replies and {made.ratings:,} ratings "
+        "(more if a rating has to be asked again)"
+    )
+    yield (f"  about {made.prompt_tokens:,} tokens in and up to about {made.reply_tokens:,} out (estimated from words)")

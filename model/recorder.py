@@ -1,0 +1,54 @@
+"""Where events go: a file, a list, or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from llm.errors import UserError
+from model.events import Event, to_line
+
+
+class Recorder(Protocol):
+    def write(self, events: Iterable[Event]) -> None:
+        """Keep the events, in order."""
+
+
+class Nowhere:
+    """Keeps nothing: for sweeps that read the DataCollector and for benchmarks."""
+
+    def write(self, events: Iterable[Event]) -> None:
+        return None
+
+
+class InMemory:
+    """Keeps a list: for tests and for the page."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def write(self, events: Iterable[Event]) -> None:
+        self.events += events
+
+
+class ToFile:
+    """Writes JSON lines, handed to the operating system at each write. Errors: UserError when the disk is full."""
+
+    def __init__(self, path: Path):
+        self.path, self.count = path, 0
+        self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115  # lives as long as the run
+
+    def write(self, events: Iterable[Event]) -> None:
+        lines = [to_line(event) for event in events]
+        try:
+            self._file.write("".join(lines))
+            self._file.flush()
+        except OSError as error:
+            raise UserError(
+                f"cannot write the record {self.path}: {error.strerror}; what the journal holds is kept"
+            ) from error
+        self.count += len(lines)
+
+    def close(self) -> None:
+        self._file.close()

@@ -1,0 +1,188 @@
+"""A scenario: a preset (one TOML file in model/scenarios/) and what was set over it. Frozen; unknown keys are refused."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from agents.datafiles import read_toml
+from agents.debater import Manner
+from agents.memory import make_memory
+from agents.persona import load_personas
+from agents.topic import load_topic
+from environments import environment_class
+from environments import names as environment_names
+from environments.base import Environment
+from llm.errors import UserError, unknown
+from llm.randomness import digest
+from llm.request import Sampling
+
+PRESETS = Path(__file__).parent / "scenarios"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is debated, by whom, how often and how it is measured. The docstring of each field is its comment.
+
+    `options` are the environment's own fields; `--set` reaches both kinds by name.
+    """
+
+    name: str
+    title: str  # one line for --list
+    source: str  # paper and figures it stands for
+    environment: str  # a module of environments/
+    options: Mapping[str, Any]  # fields of that environment
+    topics: tuple[str, ...] = ("gun_violence", "racism", "climate_change", "illegal_immigration")
+    repetitions: int = 40  # rooms per topic and group, each with its own personas
+    rounds: int = 5  # every agent speaks once a round
+    reference: tuple[str, ...] = ()  # parties asked once before the debates without taking part (dashed line)
+    frame: str = "debate"  # the word used for it: debate, conversation
+    probe: str = "attitude"  # the survey question, a probe of the topic
+    survey: Literal["rounds", "ends", "never"] = "rounds"  # before and after each round; before and at the end; never
+    reader: Literal["strict", "paper"] = "strict"  # how a rating is read out of a reply
+    asks: int = 2  # times a survey is asked until it can be read
+    words: int = 60  # length of a reply that is asked for
+    max_tokens: int = 120
+    temperature: float = 1.0
+    top_p: float = 1.0
+    survey_temperature: float = 0.0
+    memory: str = "whole"  # whole, last:K, summary:K
+    llm: str = "oracle"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("repetitions", 1),
+            ("rounds", 0),
+            ("asks", 1),
+            ("words", 1),
+            ("max_tokens", 1),
+            ("temperature", 0),
+            ("survey_temperature", 0),
+        ):
+            if getattr(self, name) < least:
+                raise UserError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        if not self.topics or len(set(self.topics)) < len(self.topics):
+            raise UserError("topics must name at least one topic, each once")
+        for topic in self.topics:
+            load_topic(topic).probe(self.probe)
+        for party in {*self.reference, *(seat for group in self.build_environment().groups() for seat in group.seats)}:
+            load_personas(party)
+        make_memory(self.memory, "", "")
+
+    def build_environment(self) -> Environment:
+        """The environment with its options. Errors: UserError when they do not fit."""
+        try:
+            environment: Environment = _environment_class(self.environment)(**self.options)
+        except ValueError as error:
+            raise UserError(f"environment {self.environment}: {error}") from error
+        return environment
+
+    def manner(self) -> Manner:
+        """How the agents debate."""
+        sampling = Sampling(self.temperature, self.max_tokens, self.top_p)
+        return Manner(self.frame, self.words, sampling, self.survey_temperature, self.memory, self.reader)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as they stand in the record's header."""
+        return dict(json.loads(json.dumps(asdict(self))))
+
+    def digest(self) -> str:
+        """Two runs with the same digest are the same experiment."""
+        return digest(json.dumps(self.to_dict(), sort_keys=True)).hex()
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Scenario:
+        """The scenario with some fields, or fields of its environment, set. Errors: UserError with the nearest right names."""
+        own = {field.name for field in fields(Scenario)} - {"name", "title", "source", "options"}
+        environment = settings.get("environment", self.environment)
+        theirs = {field.name for field in fields(_environment_class(environment))}
+        for key in settings:
+            if key not in own | theirs:
+                raise unknown("field", key, own | theirs)
+        options = dict(self.options) if environment == self.environment else {}
+        options |= _coerced(
+            _environment_class(environment), {key: value for key, value in settings.items() if key in theirs}
+        )
+        return replace(
+            self, options=options, **_coerced(Scenario, {key: value for key, value in settings.items() if key in own})
+        )
+
+
+def _environment_class(name: str) -> Any:
+    if name not in environment_names():
+        raise unknown("environment", name, environment_names())
+    return environment_class(name)
+
+
+def preset_names(folder: Path = PRESETS) -> list[str]:
+    """Every scenario, sorted."""
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def load_preset(name: str, folder: Path = PRESETS) -> Scenario:
+    """The preset called `name`, or at the path `name` when it ends in .toml. Errors: UserError."""
+    path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
+    if not name.endswith(".toml") and name not in preset_names(folder):
+        raise unknown("scenario", name, preset_names(folder))
+    values = read_toml(path)
+    head = {key: values.pop(key, None) for key in ("title", "source", "environment")}
+    missing = [key for key, value in head.items() if not isinstance(value, str)]
+    if missing:
+        raise UserError(f"{path} needs a line each for {', '.join(missing)}")
+    options = values.pop("options", {})
+    theirs = {field.name for field in fields(_environment_class(head["environment"]))}
+    for key in options:
+        if key not in theirs:
+            raise unknown(f"option of {head['environment']} in {path.name}", key, theirs)
+    options = _coerced(_environment_class(head["environment"]), options)
+    return Scenario(name=path.stem, **head, options=options).with_settings(values)
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
+    """`["frame=conversation"]` -> {"frame": "conversation"}. Errors: UserError when a pair has no `=`."""
+    settings = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--set {pair}: write it as key=value")
+        settings[key.strip().replace("-", "_")] = value.strip()
+    return settings
+
+
+def _coerced(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {key: _coerce(key, value, hints[key]) for key, value in values.items()}
+
+
+def _coerce(key: str, value: Any, hint: Any) -> Any:
+    """A value of a command line or of TOML as the type of its field. Errors: UserError that names field, value and type."""
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise unknown(f"value of {key}", str(value), get_args(hint))
+        return value
+    if get_origin(hint) is tuple:
+        parts = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+            raise UserError(f"{key} must be a list of names, not {value!r}")
+        return tuple(parts)
+    if isinstance(value, str) and hint is not str:
+        value = _literal(value)
+    fits = isinstance(value, hint) or (hint is float and isinstance(value, int))
+    if not fits or (isinstance(value, bool) and hint is not bool):
+        raise UserError(f"{key} must be {_article(hint)}, not {value!r}")
+    return hint(value)
+
+
+def _literal(text: str) -> int | float | bool | str:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]  # type: ignore[no-any-return]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _article(hint: type) -> str:
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}[hint]

@@ -1,0 +1,237 @@
+"""Parley's command line: `python run.py --scenario echo_chamber`. Wiring only; nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llm.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from model.scenario import Scenario
+    from model.session import Outcome
+
+EPILOG = """examples:
+  python run.py --list
+  python run.py --scenario three_way --topic climate_change,racism --repetitions 10
+  python run.py --scenario echo_chamber --set size=3 --set default_agent=without --out runs/echo
+  python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (a speaker without influence and pull)
+  python run.py --scenario three_way --llm recorded:runs/echo       (replay, asks nothing)
+  python run.py personas --party republican --out my_personas       (write personas anew, with any model)"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. Returns the exit code: 0 done, 2 something the user can put right, 130 interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command = COMMANDS.get(given[0]) if given else None
+    try:
+        if given and not given[0].startswith("-") and command is None:
+            raise unknown("command", given[0], COMMANDS)
+        return command(given[1:]) if command else debate(given)
+    except UserError as error:
+        print(f"run.py: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "\nrun.py: interrupted; what was answered is kept, run the same command with the same --out to go on",
+            file=sys.stderr,
+        )
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> Any:
+        raise UserError(f"{message} (see --help)")
+
+
+def debate_parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="run.py",
+        description="Hold debates of language-model agents, and measure what happens to their attitudes.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="show every scenario with the paper and figures it stands for"
+    )
+    parser.add_argument("--scenario", metavar="NAME", help="a scenario's name, or the path of a .toml preset")
+    parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (see --list)")
+    parser.add_argument("--repetitions", metavar="N", help="rooms per topic and group")
+    parser.add_argument("--rounds", metavar="N", help="rounds; every agent speaks once in each")
+    parser.add_argument("--seed", metavar="N", help="same seed, same record")
+    parser.add_argument(
+        "--llm", metavar="NAME[:MODEL][,key=value]", help="the model: oracle (known truth), fake, recorded:RUN"
+    )
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="set any field of the preset or of its environment (repeatable)",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="run folder (runs/<scenario>-<time>); an unfinished one is resumed"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print agents, rooms, calls and tokens, and run nothing")
+    parser.add_argument("--retry-failures", action="store_true", help="ask the calls that failed again")
+    parser.add_argument("--max-calls", metavar="N", type=int, help="stop cleanly after N calls in this run folder")
+    parser.add_argument(
+        "--max-tokens", metavar="N", type=int, help="stop cleanly after about N tokens in this run folder"
+    )
+    return parser
+
+
+def debate(arguments: Sequence[str]) -> int:
+    """`run.py --scenario NAME ...`"""
+    options = debate_parser().parse_args(arguments)
+    if options.list:
+        return show_list()
+    if not options.scenario:
+        raise UserError("name a scenario: python run.py --scenario echo_chamber (see --list)")
+    scenario, given = chosen(options)
+    if options.dry_run:
+        from model.plan import lines
+
+        print("\n".join(lines(scenario)))
+        return 0
+    return hold(scenario, given, options)
+
+
+def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
+    """The scenario as asked for, and the names of the fields that were given."""
+    from model.scenario import load_preset, parse_settings
+
+    named = {
+        "topics": options.topic,
+        "repetitions": options.repetitions,
+        "rounds": options.rounds,
+        "seed": options.seed,
+        "llm": options.llm,
+    }
+    settings = parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
+    return load_preset(options.scenario).with_settings(settings), tuple(settings)
+
+
+def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
+    """Run the debates, then write the report."""
+    from model.session import Ask, sit
+
+    folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    task = Ask(scenario, folder, given, options.max_calls, options.max_tokens, options.retry_failures)
+    with Progress(scenario) as bar:
+        outcome = sit(task, bar.calls, bar.step)
+    say(scenario, folder, outcome)
+
+    from analysis.report import SUMMARY, write_report
+
+    figure = folder / "figures" / "attitudes.png"
+    if not (outcome.already and (folder / SUMMARY).exists()):
+        figure = write_report(folder)
+    print(f"summary  {folder / SUMMARY}\nfigure   {figure}")
+    if outcome.stopped:
+        raise UserError(outcome.stopped)
+    return 0
+
+
+def say(scenario: Scenario, folder: Path, outcome: Outcome) -> None:
+    """One line on what the sitting did."""
+    if outcome.already:
+        print(f"{folder} is finished; nothing was asked (--retry-failures asks the failed calls again)")
+        return
+    rate = (
+        f"{outcome.asked / outcome.seconds:,.0f} calls/s"
+        if outcome.seconds and outcome.asked
+        else "all from the journal"
+    )
+    replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
+    print(
+        f"{scenario.name} on {scenario.llm}: {outcome.asked:,} calls asked{replayed} in {outcome.seconds:.1f} s ({rate})"
+    )
+
+
+class Progress:
+    """Rooms, calls done, calls per second and time left on a terminal; quiet elsewhere."""
+
+    def __init__(self, scenario: Scenario):
+        self.scenario = scenario
+
+    def __enter__(self) -> Progress:
+        from tqdm import tqdm
+
+        from model.plan import count
+
+        _, self.rooms, replies, ratings = count(self.scenario)
+        self.bar = tqdm(
+            total=replies + ratings,
+            unit="call",
+            desc=self.scenario.name,
+            disable=None,
+            dynamic_ncols=True,
+            postfix=f"{self.rooms} rooms",
+        )
+        return self
+
+    def calls(self, number: int) -> None:
+        self.bar.update(number)
+
+    def step(self, model: Any) -> None:
+        self.bar.set_postfix_str(f"{self.rooms} rooms, round {model.round + 1}/{self.scenario.rounds}")
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.close()
+
+
+def show_list() -> int:
+    """`run.py --list`"""
+    from agents.topic import load_topic, slugs
+    from llm.backends import names
+    from model.scenario import load_preset, preset_names
+
+    for name in preset_names():
+        scenario = load_preset(name)
+        print(f"{name:<14} {scenario.title}\n{'':<14} {scenario.source}")
+    print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in slugs()))
+    print("models: " + ", ".join(names()))
+    return 0
+
+
+def personas(arguments: Sequence[str]) -> int:
+    """`run.py personas`: write persona files anew with any model."""
+    parser = Parser(
+        prog="run.py personas",
+        description="Write the personas of a party with a model, through the meta-prompt in agents/prompts/backstory.txt.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--party", choices=("republican", "democrat"), required=True)
+    parser.add_argument("--llm", metavar="NAME[:MODEL][,key=value]", default="oracle")
+    parser.add_argument("--seed", metavar="N", type=int, default=0)
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        required=True,
+        help="folder for <party>.toml; agents/personas is where the shipped ones are",
+    )
+    options = parser.parse_args(arguments)
+    from agents.recruit import write_personas
+    from llm.backends import open_spec
+
+    path = write_personas(options.party, options.out, open_spec(options.llm), options.llm, options.seed)
+    print(f"personas {path}")
+    return 0
+
+
+COMMANDS = {"personas": personas}
+
+if __name__ == "__main__":
+    sys.exit(main())
