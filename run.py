@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from llm.errors import UserError, unknown
 
 if TYPE_CHECKING:
+    from llm.limits import Budget
     from model.scenario import Scenario
     from model.session import Outcome
 
@@ -84,10 +85,12 @@ def debate_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--dry-run", action="store_true", help="print agents, rooms, calls and tokens, and run nothing")
     parser.add_argument("--retry-failures", action="store_true", help="ask the calls that failed again")
-    parser.add_argument("--max-calls", metavar="N", type=int, help="stop cleanly after N calls in this run folder")
+    parser.add_argument("--max-calls", metavar="N", type=natural, help="stop cleanly after N calls in this run folder")
     parser.add_argument(
-        "--max-tokens", metavar="N", type=int, help="stop cleanly after about N tokens in this run folder"
+        "--max-tokens", metavar="N", type=natural, help="stop cleanly after about N tokens in this run folder"
     )
+    parser.add_argument("--max-cost", metavar="X", type=float, help="stop cleanly at about this cost (needs --price)")
+    parser.add_argument("--price", metavar="IN,OUT", type=price, help="money per million tokens in and out")
     return parser
 
 
@@ -122,12 +125,37 @@ def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
     return load_preset(options.scenario).with_settings(settings), tuple(settings)
 
 
+def natural(text: str) -> int:
+    """A count given on the command line: 0, 1, 2, ..."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
+    return int(text)
+
+
+def price(text: str) -> tuple[float, float]:
+    """`0.5,1.5`: money per million tokens in and out."""
+    try:
+        prompt, completion = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not IN,OUT, two numbers") from error
+    return prompt, completion
+
+
+def budget(options: argparse.Namespace) -> Budget:
+    """The limits that were given."""
+    from llm.limits import Budget, Price
+
+    if options.max_cost is not None and options.price is None:
+        raise UserError("--max-cost needs --price IN,OUT, money per million tokens in and out")
+    return Budget(options.max_calls, options.max_tokens, options.max_cost, Price(*(options.price or (0.0, 0.0))))
+
+
 def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
     """Run the debates, then write the report."""
     from model.session import Ask, sit
 
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    task = Ask(scenario, folder, given, options.max_calls, options.max_tokens, options.retry_failures)
+    task = Ask(scenario, folder, given, budget(options), options.retry_failures)
     with Progress(scenario) as bar:
         outcome = sit(task, bar.calls, bar.step)
     say(scenario, folder, outcome)
@@ -148,15 +176,11 @@ def say(scenario: Scenario, folder: Path, outcome: Outcome) -> None:
     if outcome.already:
         print(f"{folder} is finished; nothing was asked (--retry-failures asks the failed calls again)")
         return
-    rate = (
-        f"{outcome.asked / outcome.seconds:,.0f} calls/s"
-        if outcome.seconds and outcome.asked
-        else "all from the journal"
-    )
+    rate = f" ({outcome.asked / outcome.seconds:,.0f} calls/s)" if outcome.seconds and outcome.asked else ""
     replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
-    print(
-        f"{scenario.name} on {scenario.llm}: {outcome.asked:,} calls asked{replayed} in {outcome.seconds:.1f} s ({rate})"
-    )
+    cost = f"; this folder has cost {outcome.cost:.4g} so far" if outcome.cost else ""
+    asked = f"{outcome.asked:,} calls asked{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
+    print(f"{scenario.name} on {scenario.llm}: {asked}")
 
 
 class Progress:

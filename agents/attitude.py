@@ -40,6 +40,12 @@ class Scale:
         needed = self.points if self.kind == LABELLED else (self.low, self.high)
         if any(point not in self.labels for point in needed):
             raise UserError(f"scale {self.name}: label {'every point' if self.kind == LABELLED else 'both ends'}")
+        if any(point not in self.points or not label.strip() for point, label in self.labels.items()):
+            raise UserError(
+                f"scale {self.name}: a label is empty or its point is not between {self.low} and {self.high}"
+            )
+        if len(self.by_label) < len(self.labels):
+            raise UserError(f"scale {self.name}: two points have the same label")
 
     @cached_property
     def points(self) -> tuple[int, ...]:
@@ -56,6 +62,17 @@ class Scale:
         link = " means " if self.kind == NUMERIC else " "
         named = [f"{point}{link}{self.labels[point]}" for point in self.points if point in self.labels]
         return f"{', '.join(named[:-1])} and {named[-1]}" if self.kind == NUMERIC else ", ".join(named)
+
+    @cached_property
+    def by_label(self) -> dict[str, int]:
+        """The point of each label, as labels look in a plain text; a label that holds another one comes first."""
+        ordered = sorted(self.labels.items(), key=lambda item: -len(item[1]))
+        return {_plain(label): point for point, label in ordered}
+
+    @cached_property
+    def label_pattern(self) -> re.Pattern[str]:
+        """A label that stands by itself: "fair" is in neither "unfair" nor "fairly" nor "fair-minded"."""
+        return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, self.by_label))})(?![\w-])")
 
     def attitude(self, rating: float, polarity: int = 1) -> float:
         """The rating on the topic's axis: 0 to 10, high meaning high. A 2 on a 1-7 scale is 1.67; reversed, 8.33."""
@@ -74,14 +91,40 @@ class Reading(NamedTuple):
     reason: str | None = None
 
 
-_NUMBER = re.compile(r"(?<![\w.,])[-−–]?\d+(?:[.,]\d+)?(?:[eE]\d+)?%?|\d+")
+_NUMBER = re.compile(
+    r"(?<![\w.^#$€£])(?<!\d,)(?<![a-z][-–])([-–]?\d+(?:\.\d+)?)(?![\w^+$€£]|[.,]\d|[-–][a-z]| ?%)"
+    r"|\d+"  # other digits ("H1N1", "80%", "7,5", "1e1", "#1", "7+") have an empty group: no number to be read
+)
+_ASIDE = re.compile(  # a number that is denied, a bound or a count of something: "not a 7", "at least 7", "2 sides"
+    r"(?:\b(?:not|never)|n't)(?: \w+)?(?: an?)? \d"
+    r"|\b(?:(?:less|more|fewer|higher|lower|greater|other|rather) than|at (?:least|most)|instead of|up to"
+    r"|over|under|above|below|minus|negative|top)(?: an?| the)? \d|[<≤≥] ?\d|(?<![a-z\"'/])>\d"
+    r"|\d (?:or|and) (?:more|higher|above|up|less|fewer|lower|below)\b|\d \+ \d"
+    r"|\b(?:number|no\.) \d+ (?:problem|issue|concern|priority|threat|cause)\b"
+    r"|\d (?:years?|months?|weeks?|days?|hours?|minutes?|times|people|americans|voters|children|kids|sides?|issues|things"
+    r"|reasons?|ways|states|cases|percent|hundred|thousand|million|billion|dollars|of (?:the|my|our|these|those))\b"
+)
+_OUT_OF = re.compile(r"(?<=\d)(?: ?/ ?| out of (?:an? (?:possible|maximum of) )?)(\d+|ten)(?!\w|\.\d)")
 _REFUSAL = re.compile(
-    r"\b(as an ai|language model"
-    r"|i(?: am|'m)? (?:can(?:no|')t|cannot|unable|not able|won't|will not|refuse|decline)"
-    r"|i (?:do not|don't) have (?:personal )?(?:opinions|feelings|beliefs|views))\b"
+    r"\b(?:as an ai|language model"
+    r"|i(?: am|'m| must| have to)? (?:cannot|can't|unable|not able|won't|will not|refuse|decline)"
+    r"|i(?: would|'d)? (?:rather|prefer) not|(?:unable|not able) to (?:rate|answer|give|provide|assign|choose|express)"
+    r"|i (?:have no|(?:do not|don't) (?:have|hold)(?: an?| any)?) (?:personal )?"
+    r"(?:opinions?|feelings?|beliefs?|views?|preferences?))\b"
+)
+_DENIED = re.compile(  # "not a serious problem", "less than serious": up to the end of the sentence
+    r"(?:\b(?:not|no|never|nor|neither|hardly|barely|less|more|than|almost|nearly|without|far from|anything but)\b"
+    r"|n't\b)[^.;!?]*$"
 )
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _WORDS = {word: number for number, word in enumerate(_DIGITS)}
+_WORD_ANSWER = re.compile(
+    rf"(?:i(?:'d| would) (?:say|rate it)(?: an?)? )?({'|'.join(_WORDS)})( out of (?:ten|\d+)|/\d+)?[.!]*"
+)
+_SPELT = re.compile(rf"\b(?!one(?! (?:in|or|out|to)\b|/))({'|'.join(_WORDS)})\b")  # "one" is mostly a pronoun
+_RAISED = str.maketrans(dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "^"))  # or NFKC would read 7² as 72
+_SAME = str.maketrans({"’": "'", "‐": "-", "−": "-"})
+_MARKDOWN = re.compile(r"\*+|\b_+|_+\b|\.{2,}")
 
 
 def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Reading:
@@ -90,12 +133,13 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
     `strict` (default): one number, or one label of a labelled scale, that lies on the scale. Told twice the same is once;
     "8/10" and "8 out of 10" name the scale's end and are 8 on a scale that ends at 10; an echo of the range is skipped.
     Decimals between the ends are kept. Anything else is None: empty, refusal, no_number, several_numbers, out_of_range,
-    other_scale (a denominator that is not the scale's end), several_labels, label_and_number_disagree.
+    unclear_number (glued, percent, decimal comma, spelt in a sentence, denied, a bound, a count of something), other_scale
+    (a denominator that is not the scale's end), no_label, several_labels, denied_label, label_and_number_disagree.
     `paper`: the first number, clamped to the scale (Taubenfeld et al. leave it open; this is what their public code does).
     """
-    if text is None or not text.strip():
+    plain = _plain(text or "")
+    if not plain:
         return Reading(None, "empty")
-    plain = _plain(text)
     if reader == "paper":
         return _first_number(plain, scale)
     if _REFUSAL.search(plain):
@@ -104,62 +148,55 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).lower().replace("’", "'").replace("*", " ").split())
+    """In lower case, on one line, with plain digits, hyphens and apostrophes, and without emphasis and ellipses."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_SAME)
+    return " ".join(_MARKDOWN.sub(" ", text.lower()).split())
 
 
 def _first_number(text: str, scale: Scale) -> Reading:
     found = re.search(r"-?\d+(?:\.\d+)?", text)
-    return Reading(min(max(float(found[0]), scale.low), scale.high)) if found else Reading(None, "no_number")
+    return Reading(float(min(max(float(found[0]), scale.low), scale.high))) if found else Reading(None, "no_number")
 
 
 def _read_number(text: str, scale: Scale) -> Reading:
-    word = re.fullmatch(
-        rf"(?:i(?:'d| would) (?:say|rate it)(?: an?)? )?({'|'.join(_WORDS)})(?: out of (?:ten|{scale.high}))?[.!]*",
-        text,
-    )
-    if word:
-        return _on_scale(_WORDS[word[1]], scale)
-    bare, denominators = _without_range(text, scale)
-    if any(number != scale.high for number in denominators):
+    if word := _WORD_ANSWER.fullmatch(text):
+        text = f"{_WORDS[word[1]]}{word[2] or ''}"
+    bare = _without_range(text, scale)
+    if any(end != scale.high for end in map(_number, _OUT_OF.findall(bare))):
         return Reading(None, "other_scale")
-    found = {_value(number) for number in _NUMBER.findall(bare)}
-    if None in found or len(found) > 1:
-        return Reading(None, "several_numbers" if len(found) > 1 else "out_of_range")
-    value = next(iter(found), None)
-    return Reading(None, "no_number") if value is None else _on_scale(value, scale)
+    bare = _OUT_OF.sub("", bare)
+    digits = {_number(number) if number else None for number in _NUMBER.findall(bare)}
+    found = digits.union(map(_number, _SPELT.findall(bare)))
+    if len(found) != 1:
+        return Reading(None, "several_numbers" if found else "no_number")
+    value = found.pop()
+    if value is None or not digits or _ASIDE.search(bare):
+        return Reading(None, "unclear_number")
+    return Reading(value + 0.0) if scale.low <= value <= scale.high else Reading(None, "out_of_range")
 
 
-def _without_range(text: str, scale: Scale) -> tuple[str, list[int]]:
-    """The text without echoes of the scale's range and without denominators, and the denominators."""
-    bare = re.sub(rf"(?<![\w.]){scale.low} ?(?:to|-|–|through) ?{scale.high}(?![\w.]*\d)", " ", text)
-    found = [int(number) for number in re.findall(r"(?<=\d)(?: ?/ ?| out of (?:a possible )?)(\d+)", bare)]
-    return re.sub(r"(?<=\d)(?: ?/ ?| out of (?:a possible )?)\d+", " ", bare), found
+def _without_range(text: str, scale: Scale) -> str:
+    """The text without echoes of the scale's range ("0 to 10", "0-10", "between 0 and 10")."""
+    link = rf"(?:between {scale.low} and|{scale.low} ?(?:to|-|–|through))"
+    return re.sub(rf"(?<![\w.]){link} ?{scale.high}(?![\w.]*\d)", " ", text)
 
 
-def _value(number: str) -> float | None:
-    """The number, or None for what is not a plain one (percent, exponent, decimal comma)."""
-    if any(mark in number for mark in "%e,"):
-        return None
-    return float(number.replace("−", "-").replace("–", "-"))
-
-
-def _on_scale(value: float, scale: Scale) -> Reading:
-    return Reading(float(value)) if scale.low <= value <= scale.high else Reading(None, "out_of_range")
+def _number(text: str) -> float:
+    return float(_WORDS[text]) if text in _WORDS else float(text.replace("–", "-"))
 
 
 def _read_labelled(text: str, scale: Scale) -> Reading:
-    """One label, or one number, or both in agreement. A label inside a longer label ("fair" in "fairly") does not count."""
-    names = sorted(scale.labels.items(), key=lambda item: -len(item[1]))
-    found, rest = set(), text
-    for point, label in names:
-        if re.search(rf"(?<![\w-]){re.escape(label)}(?![\w-])", rest):
-            found.add(point)
-            rest = re.sub(rf"(?<![\w-]){re.escape(label)}(?![\w-])", " ", rest)
+    """One label, or one number, or both in agreement."""
+    labels = list(scale.label_pattern.finditer(text))
+    number = _read_number(text, scale)
+    if not labels:
+        return Reading(None, "no_label") if number.reason == "no_number" else number
+    found = {scale.by_label[label[0]] for label in labels}
     if len(found) > 1:
         return Reading(None, "several_labels")
-    number = _read_number(text, scale)
-    if not found:
-        return Reading(None, "no_label") if number.reason == "no_number" else number
-    point = found.pop()
+    if any(_DENIED.search(text[: label.start()]) for label in labels):
+        return Reading(None, "denied_label")
+    point = float(found.pop())
     agrees = number.reason == "no_number" or number.value == point
-    return Reading(float(point)) if agrees else Reading(None, "label_and_number_disagree")
+    return Reading(point) if agrees else Reading(None, "label_and_number_disagree")

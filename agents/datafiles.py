@@ -12,6 +12,8 @@ from llm.errors import UserError, unknown
 
 Kind = TypeVar("Kind")
 HERE = Path(__file__).parent
+_PLAIN = {"str": str, "int": int}
+_ARTICLE = {str: "a text", int: "a whole number"}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -24,12 +26,23 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is not valid TOML: {error}") from error
 
 
+def section(values: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    """The table called `key`; empty when there is none. Errors: UserError when it is no table."""
+    found = values.get(key, {})
+    if not isinstance(found, dict):
+        raise UserError(f"{key} in {where} must be a table, not {found!r}")
+    return found
+
+
 def build(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
-    """Make a dataclass from a mapping, refusing unknown and missing keys by name."""
+    """Make a dataclass from a mapping, refusing unknown and missing keys, and texts and whole numbers that are none."""
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     for key in values:
         if key not in fields:
             raise unknown(f"key in {where}", key, fields)
+        wanted = _PLAIN.get(str(fields[key].type))
+        if wanted and type(values[key]) is not wanted:
+            raise UserError(f"{key} in {where} must be {_ARTICLE[wanted]}, not {values[key]!r}")
     needed = [name for name, field in fields.items() if field.default is field.default_factory is dataclasses.MISSING]
     missing = [name for name in needed if name not in values]
     if missing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import mesa
@@ -66,7 +67,7 @@ class Debater(mesa.Agent):
         self.ratings: dict[str, Rating] = {}
         self._system = Message("system", persona.backstory)
         self._instruction = ""
-        self._labels = re.compile(rf"(?:^|\n)\s*(?:{'|'.join(map(re.escape, others))})\s*:") if others else None
+        self._labels = speaks_for(others) if others else None
 
     def hear(self, name: str, text: str) -> None:
         """Remember a line that somebody else said."""
@@ -113,11 +114,9 @@ class Debater(mesa.Agent):
         self.ratings[probe.name] = rating
         return rating
 
-    def compose_summary(self, seed: int) -> Request | None:
-        """Ask for a summary of what is about to be forgotten; None when nothing is."""
+    def compose_summary(self, seed: int) -> Request:
+        """Ask for a summary of what is about to be forgotten (while `memory.overflows`)."""
         old = self.memory.overflow()
-        if not old:
-            return None
         ask = prompt(PROMPTS, "summary").fill(frame=self.manner.frame, words=SUMMARY_TOKENS // 2)
         last = Message("user", f"{old[-1].content}\n\n{ask}".strip())
         return Request(
@@ -135,18 +134,39 @@ class Debater(mesa.Agent):
 
 
 def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
-    """A reply as one line: an own name label and wrapping quotes are dropped, and it ends where it starts to speak for others.
+    r"""A reply as one line: an own name label and wrapping quotes are dropped, and it ends where it starts to speak for others.
 
     One line, because a line break followed by a name would read as somebody else's line in the next prompt.
 
-    >>> clean_speech('Ann: I agree.\\nBob: No!', "Ann", re.compile(r"(?:^|\\n)\\\\s*(?:Bob)\\\\s*:"))
+    >>> clean_speech('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(["Bob"]))
     'I agree.'
     """
-    text = re.sub(rf"^\s*(?:{re.escape(name)}|Me)\s*:\s*", "", text)
-    if others and (found := others.search(text)):
-        text = text[: found.start()]
-    text = " ".join(text.split())
-    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2 else text
+    text = _unquoted(text.strip())
+    if ":" in text:
+        text = _own_label(name).sub("", text)
+        if others and (found := others.search(text)):
+            text = text[: found.start()]
+    return _unquoted(" ".join(text.split()))
+
+
+def speaks_for(names: Sequence[str]) -> re.Pattern[str]:
+    """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `BOB (nods):`."""
+    return re.compile(rf"(?:^|[\n\r\v\f\x85\u2028\u2029]){_label(names)}", re.I)
+
+
+@lru_cache(maxsize=1024)
+def _own_label(name: str) -> re.Pattern[str]:
+    return re.compile(rf"^{_label((name, 'Me'))}[\s*_]*", re.I)
+
+
+def _label(names: Sequence[str]) -> str:
+    return rf"[\s*_>#-]*(?:{'|'.join(map(re.escape, names))})[*_]*(?:\s*\([^()\n]*\))?[*_]*\s*:"
+
+
+def _unquoted(text: str) -> str:
+    if text[:1] not in ('"', "“") or text[-1] not in ('"', "”") or sum(map(text.count, '"“”')) != 2:
+        return text
+    return text[1:-1].strip()
 
 
 def _opening(name: str, topic: Topic, others: Sequence[str], manner: Manner) -> str:

@@ -32,18 +32,23 @@ class Memory:
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
         """All that is remembered, and the instruction last. Asking leaves no trace."""
-        return (
-            *self._sent,
-            Message("user", self._block(self.opening if not self._sent else "", self._heard, instruction)),
-        )
+        return (*self._sent, self._next(instruction))
 
     def spoke(self, instruction: str, text: str) -> None:
         """Keep an own reply to the instruction."""
-        self._sent = [*self.messages(instruction), Message("assistant", text)]
+        self._sent += (self._next(instruction), Message("assistant", text))
         self._heard = []
 
+    def _next(self, instruction: str) -> Message:
+        return Message("user", self._block("" if self._sent else self.opening, self._heard, instruction))
+
+    @property
+    def overflows(self) -> bool:
+        """True when something is about to be forgotten that wants a summary first."""
+        return False
+
     def overflow(self) -> tuple[Message, ...]:
-        """What is about to be forgotten and wants a summary first; empty when nothing does."""
+        """What is about to be forgotten and wants a summary first."""
         return ()
 
     @staticmethod
@@ -80,7 +85,9 @@ class LastLines(Memory):
         out: list[Message] = []
         heard: list[str] = []
         for name, text in lines:
-            if name is None:
+            if name is None and out and not heard:  # nobody spoke in between: no empty user message
+                out[-1] = Message("assistant", f"{out[-1].content}\n{text}")
+            elif name is None:
                 out += [Message("user", self._block("" if out else opening, heard, "")), Message("assistant", text)]
                 heard = []
             else:
@@ -101,10 +108,13 @@ class Summary(LastLines):
     def messages(self, instruction: str) -> tuple[Message, ...]:
         return self._render(self._lines, self._start(), instruction)
 
+    @property
+    def overflows(self) -> bool:
+        """True once twice `size` lines have gathered."""
+        return len(self._lines) >= 2 * self.size
+
     def overflow(self) -> tuple[Message, ...]:
-        """The older half, once twice `size` lines have gathered."""
-        if len(self._lines) < 2 * self.size:
-            return ()
+        """The older half."""
         return self._render(self._lines[: -self.size], self._start(), "")
 
     def absorb(self, summary: str) -> None:
@@ -118,8 +128,8 @@ class Summary(LastLines):
 def make_memory(kind: str, opening: str, header: str) -> Memory:
     """`whole`, `last:K` or `summary:K`. Errors: UserError on anything else."""
     name, _, size = kind.partition(":")
-    if name == "whole" and not size:
+    if kind == "whole":
         return Memory(opening)
-    if name in ("last", "summary") and size.isdigit() and int(size) > 0:
+    if name in ("last", "summary") and size.isdecimal() and int(size) > 0:
         return LastLines(opening, int(size)) if name == "last" else Summary(opening, int(size), header)
     raise UserError(f"memory {kind!r} is none of whole, last:K, summary:K (K lines, such as last:12)")

@@ -34,6 +34,8 @@ def load_personas(party: str, folder: Path = PERSONAS) -> tuple[Persona, ...]:
     if party not in parties(folder):
         raise unknown("party", party, parties(folder))
     entries = read_toml(folder / f"{party}.toml").get("persona", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UserError(f"{folder / party}.toml needs a [[persona]] table for each persona")
     people = tuple(
         build(Persona, {**entry, "id": f"{party}_{number:02}", "party": party}, f"persona {number} of {party}.toml")
         for number, entry in enumerate(entries, 1)

@@ -7,13 +7,14 @@ for Pew-style positions on every topic, one persona covering all of them, at tem
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator
 from pathlib import Path
 
 from agents.datafiles import HERE, read_toml
 from agents.topic import PROMPTS, load_topic, slugs
 from llm.driver import ask, drive
-from llm.errors import UserError
+from llm.errors import UserError, unknown
 from llm.randomness import derive
 from llm.request import Backend, Message, Reply, Request, Sampling
 from llm.template import prompt
@@ -23,8 +24,11 @@ ATTEMPTS = 3
 
 
 def names(party: str) -> list[str]:
-    """The first names kept for a party (agents/names.toml)."""
-    return list(read_toml(HERE / "names.toml")[party])
+    """The first names kept for a party (agents/names.toml). Errors: UserError on an unknown party."""
+    known = read_toml(HERE / "names.toml")
+    if party not in known:
+        raise unknown("party", party, known)
+    return list(known[party])
 
 
 def recruit(party: str, name: str, seed: int) -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
@@ -56,9 +60,14 @@ def to_toml(party: str, stories: dict[str, str], model: str) -> str:
     """The personas of a party as the text of a persona file."""
     head = f"# Personas of a {party.title()}, written by {model} to agents/prompts/backstory.txt (python run.py personas).\n"
     return head + "".join(
-        f"\n[[persona]]\nname = {json.dumps(name)}\nbackstory = {json.dumps(story)}\n"
-        for name, story in stories.items()
+        f"\n[[persona]]\nname = {_quoted(name)}\nbackstory = {_quoted(story)}\n" for name, story in stories.items()
     )
+
+
+def _quoted(text: str) -> str:
+    """A TOML string. It is a JSON one but for two things: no surrogate pairs (an emoji stands as it is), no bare DEL."""
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _compose(party: str, name: str, seed: int) -> Request:
@@ -75,6 +84,6 @@ def _problem(reply: Reply, party: str, name: str) -> str | None:
     text = (reply.text or "").lower()
     if not text.strip():
         return f"failed ({reply.failure.name if reply.failure else 'empty'})"
-    if name.lower() not in text:
+    if not re.search(rf"\b{re.escape(name.lower())}\b", text):
         return "does not name the person"
     return None if "you" in text.split() else "is not in the second person"

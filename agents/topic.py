@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from agents.attitude import LABELLED, Reading, Scale, read_rating
-from agents.datafiles import HERE, build, read_toml
+from agents.datafiles import HERE, build, read_toml, section
 from llm.errors import UserError, unknown
 from llm.template import prompt
 
@@ -27,6 +27,10 @@ class Probe:
     question: str
     polarity: int = 1
     sentence: str = ""
+
+    def __post_init__(self) -> None:
+        if self.polarity not in (1, -1):
+            raise UserError(f"probe {self.name}: polarity must be 1 or -1, not {self.polarity}")
 
     def ask(self, frame: str) -> str:
         """The survey question as it is put to an agent in a `frame` (debate, conversation)."""
@@ -74,12 +78,20 @@ class Topic:
 @cache
 def scales(path: Path = HERE / "scales.toml") -> Mapping[str, Scale]:
     """The shared scales by name."""
-    return {name: _scale(name, values, path.name) for name, values in read_toml(path).items()}
+    return _scales(read_toml(path), path.name)
+
+
+def _scales(entries: dict, where: str) -> dict[str, Scale]:
+    return {name: _scale(name, section(entries, name, where), f"scale {name} of {where}") for name in entries}
 
 
 def _scale(name: str, values: dict, where: str) -> Scale:
-    labels = {int(point): label for point, label in values.get("labels", {}).items()}
-    return build(Scale, {**values, "name": name, "labels": MappingProxyType(labels)}, f"scale {name} of {where}")
+    labels = section(values, "labels", where)
+    for point, label in labels.items():
+        if not point.removeprefix("-").isdecimal() or not isinstance(label, str):
+            raise UserError(f"{where}: a label is a whole number and a text, not {point} = {label!r}")
+    named = {int(point): label for point, label in labels.items()}
+    return build(Scale, {**values, "name": name, "labels": MappingProxyType(named)}, where)
 
 
 def slugs(folder: Path = TOPICS) -> list[str]:
@@ -93,9 +105,12 @@ def load_topic(slug: str, folder: Path = TOPICS) -> Topic:
     if slug not in slugs(folder):
         raise unknown("topic", slug, slugs(folder))
     values = read_toml(folder / f"{slug}.toml")
-    own = {name: _scale(name, entry, f"{slug}.toml") for name, entry in values.pop("scales", {}).items()}
-    known = {**scales(), **own}
-    probes = {name: _probe(name, entry, known, slug) for name, entry in values.get("probes", {}).items()}
+    known = {**scales(), **_scales(section(values, "scales", f"topic {slug}"), f"{slug}.toml")}
+    values.pop("scales", None)
+    entries = section(values, "probes", f"topic {slug}")
+    if not entries:
+        raise UserError(f"topic {slug} lacks probes: a [probes.NAME] table for each survey question")
+    probes = {name: _probe(name, section(entries, name, f"topic {slug}"), known, slug) for name in entries}
     return build(Topic, {**values, "slug": slug, "probes": MappingProxyType(probes)}, f"topic {slug}")
 
 
@@ -103,6 +118,6 @@ def _probe(name: str, entry: dict, known: Mapping[str, Scale], slug: str) -> Pro
     scale = str(entry.get("scale"))
     if scale not in known:
         raise unknown(f"scale of probe {name} in topic {slug}", scale, known)
-    if known[scale].kind == LABELLED and "{label}" not in entry.get("sentence", ""):
+    if known[scale].kind == LABELLED and "{label}" not in str(entry.get("sentence")):
         raise UserError(f"probe {name} in topic {slug}: a labelled scale needs a sentence with {{label}}")
     return build(Probe, {**entry, "name": name, "scale": known[scale]}, f"probe {name} of topic {slug}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -15,11 +18,12 @@ from model.session import PARTIAL, RECORD
 
 KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
 WHO = ["room", "agent"]
+TYPES = {"int": "int64", "float | None": "float64"}
 
 
 @dataclass(frozen=True)
 class Tables:
-    """One run.
+    """One run. Every table has its columns and their types even when it is empty.
 
     agents:     one row a seat: room, agent, topic, group, repetition, seat, party, persona, name
     utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none)
@@ -46,29 +50,35 @@ class Tables:
         return list(self.agents["topic"].unique())
 
     def title(self, topic: str) -> str:
-        return load_topic(topic).heading
+        """The topic's heading; its slug when this version has no such topic."""
+        try:
+            return load_topic(topic).heading
+        except UserError:
+            return topic
 
 
 def load(run: Path) -> Tables:
     """Load a run folder or a record file. Errors: UserError when there is none."""
-    kinds: dict[type, list[dict]] = {kind: [] for kind in events.KINDS.values()}
-    head: events.Header | None = None
+    kinds: dict[type, list[Any]] = {kind: [] for kind in events.KINDS.values()}
     for event in events.read(record_of(run)):
-        kinds[type(event)].append(asdict(event))
-        head = event if isinstance(event, events.Header) else head
-    if head is None:
+        kinds[type(event)].append(event)
+    if not kinds[events.Header]:
         raise UserError(f"{run} has a record without a header: nothing was recorded yet")
     agents = _frame(kinds[events.Seated], events.Seated)
     calls = _frame(kinds[events.Called], events.Called)
-    calls["unread"] = [notes.get("unread", 0) for notes in calls.pop("notes")]
+    calls["unread"] = pd.Series([notes.get("unread", 0) for notes in calls.pop("notes")], dtype="int64")
     attitudes = _frame(kinds[events.Rated], events.Rated)
-    attitudes["probabilities"] = [
-        None if shares is None else json.dumps(list(shares)) for shares in attitudes["probabilities"]
-    ]
-    for name in ("rating", "attitude", "expected"):
-        attitudes[name] = attitudes[name].astype(float)
+    shares = [None if found is None else json.dumps(list(found)) for found in attitudes["probabilities"]]
+    attitudes["probabilities"] = pd.Series(shares, dtype="object")
     utterances = _frame(kinds[events.Utterance], events.Utterance)
-    return Tables(head, agents, _named(utterances, agents), _named(attitudes, agents), calls, bool(kinds[events.Ended]))
+    return Tables(
+        kinds[events.Header][-1],
+        agents,
+        _named(utterances, agents),
+        _named(attitudes, agents),
+        calls,
+        bool(kinds[events.Ended]),
+    )
 
 
 def record_of(run: Path) -> Path:
@@ -78,8 +88,22 @@ def record_of(run: Path) -> Path:
     return run
 
 
-def _frame(rows: list[dict], kind: type) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=[field.name for field in fields(kind)])
+def _frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:
+    columns = {field.name: list(map(attrgetter(field.name), rows)) for field in fields(kind)}
+    types = {field.name: TYPES.get(str(field.type), "object") for field in fields(kind)}
+    return pd.DataFrame(
+        {
+            name: pd.Series(values if types[name] != "object" else map(_storable, values), dtype=types[name])
+            for name, values in columns.items()
+        }
+    )
+
+
+def _storable(value: Any) -> Any:
+    """Half a surrogate pair, which JSON may hold and no file can, becomes the replacement character."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
 
 
 def _named(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:

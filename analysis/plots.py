@@ -1,119 +1,190 @@
 """Figures in the paper's layout: attitude 0-10 by number of replies, one panel a topic, R red, D blue, Default neutral.
 
 Party is told by colour, marker and line style alike, so that the figure reads without colour. Bars are standard errors over
-rooms. The dashed line is the Default's level before the debates where no Default takes part (Figs 4 and 8).
+rooms. The dashed line is the Default's level before the debates where no Default takes part (Figs 4 and 8). Sizes are those
+of print: 3.5 inches for one panel a row (a column of a page), 7 for more (its width).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import matplotlib
-import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from analysis.load import Tables
-from analysis.metrics._cells import default_level
-from analysis.metrics.trajectory import compute
+from analysis.metrics._cells import DEFAULT, default_level
 from analysis.wording import group_title, slug
 
-matplotlib.use("agg")
-STYLES = {
-    "republican": {"color": "#c1272d", "markers": "so^D", "linestyle": "-"},
-    "democrat": {"color": "#1f5fa8", "markers": "o^vP", "linestyle": "--"},
-    "default": {"color": "#555555", "markers": "DX*p", "linestyle": ":"},
+STYLES: dict[str, dict[str, Any]] = {
+    "republican": {"color": "#c1272d", "markers": "s^DP", "linestyle": "-"},
+    "democrat": {"color": "#1f5fa8", "markers": "ovhX", "linestyle": "-."},
+    DEFAULT: {"color": "#777777", "markers": "dp*8", "linestyle": ":"},
 }
-OTHER = {"color": "#8a5a00", "markers": "PXph", "linestyle": "-."}
+OTHERS: tuple[dict[str, Any], ...] = (
+    {"color": "#8a5a00", "markers": "><H*", "linestyle": (0, (1, 1))},
+    {"color": "#00785a", "markers": "<H*>", "linestyle": (0, (8, 2, 1, 2, 1, 2))},
+    {"color": "#a8508a", "markers": "H*><", "linestyle": (0, (3, 2))},
+)
+LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0, "label": "Default, before"}
 RC: Any = {
     "svg.hashsalt": "parley",
     "svg.fonttype": "none",
-    "font.size": 9,
+    "text.parse_math": False,
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "savefig.dpi": 160,
 }
+LEFT, NAMED, RIGHT, GAP, ROW_GAP, BOTTOM = 0.45, 0.85, 0.1, 0.13, 0.45, 0.75
+"""Inches: left of the panels (labels; with group names), right of them, between columns, between rows, under the panels."""
 
 
-def write_figures(tables: Tables, folder: Path, caption: str) -> Path:
+def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: str) -> Path:
     """Write the figures of a run, each as PNG and SVG; the path of the main one (all groups and topics).
 
-    A run with several groups has a figure for each of them as well, named after it.
+    points: the trajectory metric. A run with several groups has a figure for each of them as well, named after it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    points = compute(tables)
-    with plt.rc_context(RC):
-        main = save(attitudes(tables, points, tables.groups, caption), folder / "attitudes")
-        if len(tables.groups) > 1:
-            for group in tables.groups:
-                save(attitudes(tables, points, [group], caption), folder / f"attitudes_{slug(group)}")
+    main = save(attitudes(tables, points, tables.groups, caption), folder / "attitudes")
+    if len(tables.groups) > 1:
+        for group in tables.groups:
+            save(
+                attitudes(tables, points, [group], f"{group_title(group)}. {caption}"),
+                folder / f"attitudes_{slug(group)}",
+            )
     return main
 
 
 def save(figure: Figure, stem: Path) -> Path:
     """Write stem.png and stem.svg, the same bytes for the same data; the path of the PNG."""
     png = stem.with_name(f"{stem.name}.png")
-    figure.savefig(png, metadata={"Software": None})
-    figure.savefig(stem.with_name(f"{stem.name}.svg"), metadata={"Date": None, "Creator": None})
-    plt.close(figure)
+    with _style():
+        figure.savefig(png, metadata={"Software": None})
+        figure.savefig(stem.with_name(f"{stem.name}.svg"), metadata={"Date": None, "Creator": None})
     return png
 
 
 def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], caption: str) -> Figure:
-    """Rows are groups, columns topics; one group alone with four topics is laid out two by two."""
-    topics = tables.topics
-    square = len(groups) == 1 and len(topics) == 4
-    rows, columns = (2, 2) if square else (len(groups), len(topics))
-    figure, axes = plt.subplots(
-        rows,
-        columns,
-        figsize=(1 + 2.9 * columns, 1.1 + 2.5 * rows),
-        sharex="row",
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    panels = [(group, topic) for group in groups for topic in topics]
-    for axis, (group, topic) in zip(axes.flat, panels, strict=True):
-        _panel(axis, tables, points[(points["group"] == group) & (points["topic"] == topic)], topic, group)
-        if topic == topics[0]:
-            axis.legend(fontsize=7, frameon=False, loc="best")
-    _titles(figure, axes, tables, groups, square)
-    figure.supxlabel("Number of replies", fontsize=9)
-    figure.suptitle(caption, fontsize=9)
+    """Rows are groups, columns topics; one group alone has up to three topics a row, and four two by two."""
+    panels = [(group, topic) for group in groups for topic in tables.topics]
+    rows, columns = _grid(len(groups), len(tables.topics))
+    with _style():
+        figure, axes = _canvas(rows, columns, NAMED if len(groups) > 1 else LEFT, caption)
+        for axis, (group, topic) in zip(axes, panels, strict=False):
+            _panel(axis, tables, points[(points["group"] == group) & (points["topic"] == topic)], topic, group)
+        _label(axes, tables, groups, columns)
+        for axis in axes[len(panels) :]:
+            axis.set_visible(False)
+        _legend(figure, axes)
     return figure
 
 
-def _titles(figure: Figure, axes: object, tables: Tables, groups: Sequence[str], square: bool) -> None:
-    grid = list(axes)  # type: ignore[call-overload]
-    for axis, topic in zip([axis for row in grid for axis in row] if square else grid[0], tables.topics, strict=True):
+@contextmanager
+def _style() -> Iterator[None]:
+    """The house style over Matplotlib's own defaults, whatever the user's matplotlibrc says."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        yield
+
+
+def _grid(groups: int, topics: int) -> tuple[int, int]:
+    if groups > 1:
+        return groups, topics
+    columns = 2 if topics == 4 else min(topics, 3)
+    return math.ceil(topics / max(columns, 1)), columns
+
+
+def _canvas(rows: int, columns: int, left: float, caption: str) -> tuple[Figure, list[Axes]]:
+    """A figure with margins of fixed size for caption, labels and legend, and its panels row by row."""
+    width = {1: 3.5, 2: 5.2}.get(columns, 7.0 if columns < 5 else 1.75 * columns)
+    title = textwrap.fill(caption, int(width * 17))
+    top = 0.36 + 0.13 * (title.count("\n") + 1)
+    across = (width - left - RIGHT - GAP * (columns - 1)) / columns
+    tall = min(max(across, 1.35), 2.2)
+    height = top + BOTTOM + rows * tall + (rows - 1) * ROW_GAP
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    edges = {"left": left / width, "right": 1 - RIGHT / width, "top": 1 - top / height, "bottom": BOTTOM / height}
+    spaces = {"wspace": GAP / across, "hspace": ROW_GAP / tall}
+    grid = figure.subplots(rows, columns, sharey=True, squeeze=False, gridspec_kw={**edges, **spaces})
+    figure.text(0.5, 1 - 0.06 / height, title, ha="center", va="top")
+    figure.text((left + width - RIGHT) / 2 / width, 0.36 / height, "Number of replies", ha="center", va="bottom")
+    return figure, list(grid.flat)
+
+
+def _label(axes: Sequence[Axes], tables: Tables, groups: Sequence[str], columns: int) -> None:
+    """Titles over the first row (over every panel of one group alone); the group's name at the left of its row."""
+    for axis, topic in zip(axes, tables.topics, strict=False):
         axis.set_title(tables.title(topic))
-    for row, group in zip(grid, groups if not square else [groups[0]] * 2, strict=True):
-        row[0].set_ylabel(f"{group_title(group)}\nAttitude (0-10)" if len(groups) > 1 else "Attitude (0-10)")
+    for row, axis in enumerate(axes[::columns]):
+        name = f"{textwrap.fill(group_title(groups[row]), 18)}\n" if len(groups) > 1 else ""
+        axis.set_ylabel(f"{name}Attitude (0–10)")
+
+
+def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One legend under all panels, each line once."""
+    known: dict[str, Artist] = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            known.setdefault(label, handle)
+    columns = max(1, min(len(known), int(figure.get_figwidth() / 1.15)))
+    figure.legend(
+        list(known.values()),
+        list(known),
+        loc="lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=7,
+        borderaxespad=0.2,
+    )
 
 
 def _panel(axis: Axes, tables: Tables, points: pd.DataFrame, topic: str, group: str) -> None:
-    for seat, line in points.groupby("seat", sort=False):
-        style = STYLES.get(str(line["party"].iloc[0]), OTHER)
-        number = int(str(seat).split()[-1]) - 1 if str(seat).split()[-1].isdigit() else 0
-        fewest, most = line["n"].min(), line["n"].max()
-        rooms = most if fewest == most else f"{fewest}-{most}"
+    others = [party for party in points["party"].unique() if party not in STYLES]
+    for (seat, party), line in points.groupby(["seat", "party"], sort=False):
+        style = STYLES.get(party) or OTHERS[others.index(party) % len(OTHERS)]
         axis.errorbar(
-            line["iteration"], line["mean"], yerr=line["se"].fillna(0), label=f"{str(seat).title()} (n={rooms})", color=style["color"],
-            linestyle=style["linestyle"], marker=style["markers"][number % 4], markersize=4, capsize=2, linewidth=1.2,
-            markerfacecolor="white" if number % 2 else style["color"],
+            line["iteration"], line["mean"], yerr=line["se"].fillna(0), label=str(seat).title(),
+            **_look(style, str(seat)), capsize=2, elinewidth=0.8, capthick=0.8, linewidth=1.0,
         )  # fmt: skip
-    if "default" not in set(points["party"]):
-        level = default_level(tables, topic, group)
-        if level is not None:
-            axis.axhline(
-                level, color=STYLES["default"]["color"], linestyle=(0, (6, 3)), linewidth=1.1, label="Default, before"
-            )
+    level = default_level(tables, topic, group)
+    if DEFAULT not in set(points["party"]) and level is not None:
+        axis.axhline(level, **LEVEL)
+    if not points["n"].sum():
+        axis.text(0.5, 0.5, "no ratings", transform=axis.transAxes, ha="center", va="center")
     axis.set_ylim(-0.3, 10.3)
     axis.set_yticks(range(0, 11, 2))
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.grid(axis="y", color="#e3e3e3", linewidth=0.6)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
+    axis.set_axisbelow(True)
+
+
+def _look(style: Mapping[str, Any], seat: str) -> dict[str, Any]:
+    """Colour and line of the party; the seat's number chooses marker and filling: eight seats of a party look different.
+
+    Open markers are larger, so that they ring a filled one that lies under them.
+    """
+    last = seat.split()[-1]
+    number = int(last) - 1 if last.isdigit() else 0
+    return {
+        "color": style["color"],
+        "linestyle": style["linestyle"],
+        "marker": style["markers"][number // 2 % 4],
+        "markerfacecolor": "none" if number % 2 else style["color"],
+        "markersize": 5.4 if number % 2 else 3.4,
+        "markeredgewidth": 0.8,
+    }

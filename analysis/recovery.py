@@ -1,9 +1,16 @@
 """Fits the known-truth speaker's own law of motion to a record: is what was planted found again?
 
 After each line heard of grade g an attitude a is expected to move by kappa * (g - a) + mu * (bias - a). Between two
-surveys an agent hears several lines; the recursion is followed exactly and kappa, mu and bias are fitted by least squares on
-the next survey, all agents and rounds of a topic together. Standard errors are clustered by room (the rooms are independent,
-the agents and rounds in one are not); intervals use Student's t with rooms - 1 degrees of freedom.
+surveys an agent hears several lines; the recursion is followed exactly, and kappa, mu and pull = mu * bias are fitted by
+least squares on the next survey, all agents and rounds of a topic together.
+
+The rooms are independent; the agents and rounds in one are not, and what somebody is moved to say comes back to it. So
+estimates and covariance are those of the jackknife that leaves out one room at a time (one Newton step each; in a linear
+model this is exact, and the covariance is the CR3 of Bell and McCaffrey 2002): it takes out the bias of order 1/rooms that
+least squares has with such feedback. Intervals use Student's t with rooms - 1 degrees of freedom. The bias is a ratio:
+its interval is Fieller's (1954), and when the interval of mu contains 0 there is none (a pull that cannot be told from
+nothing has no direction): the estimate is then NaN and the interval unbounded. Clipping at the ends of the axis is no part
+of the fitted law; neither is bounded confidence (epsilon), under which kappa comes out too small.
 
 Starting values are the expected ratings (mean of the answer distribution), where the record has them: a rounded rating is a
 predictor measured with error and would bias the pull upward. `how` in the result says which was used.
@@ -44,7 +51,7 @@ def recover(tables: Tables, grade: Grade) -> pd.DataFrame:
     """Fit every topic. grade(topic, text) is the grade 0-10 of a line, or None when it cannot be read.
 
     Returns a row a topic and parameter: topic, parameter, estimate, se, low, high (95%), transitions, rooms, how.
-    Errors: UserError when a topic has fewer than 5 rooms to fit.
+    Errors: UserError when a topic has fewer than 5 rooms to fit, or nothing that tells influence and pull apart.
     """
     return pd.DataFrame([row for topic in tables.topics for row in _fit(tables, topic, grade)])
 
@@ -54,44 +61,68 @@ def _fit(tables: Tables, topic: str, grade: Grade) -> list[dict]:
     rooms = len(np.unique(data.room))
     if rooms < 5:
         raise UserError(f"{topic}: {rooms} rooms with ratings before and after a round; a fit needs at least 5")
-    found = optimize.least_squares(lambda theta: _predict(theta, data) - data.after, x0=[0.05, 0.05, 5.0])
-    errors = np.sqrt(np.diag(_clustered(found.jac, found.fun, data.room)))
+    theta, covariance = _jackknifed(data, topic)
     reach = stats.t.ppf(0.975, rooms - 1)
+    fits = [_plain(theta, covariance, place, reach) for place in (0, 1)] + [_ratio(theta, covariance, reach)]
     sizes = {"transitions": len(data.after), "rooms": rooms, "how": how}
     return [
-        {
-            "topic": topic,
-            "parameter": name,
-            "estimate": value,
-            "se": error,
-            "low": value - reach * error,
-            "high": value + reach * error,
-            **sizes,
-        }
-        for name, value, error in zip(NAMES, found.x, errors, strict=True)
+        {"topic": topic, "parameter": name, "estimate": value, "se": error, "low": low, "high": high, **sizes}
+        for name, (value, error, low, high) in zip(NAMES, fits, strict=True)
     ]
 
 
+def _jackknifed(data: _Data, topic: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(kappa, mu, pull) and their covariance, by leaving out one room at a time."""
+    found = optimize.least_squares(lambda theta: _predict(theta, data) - data.after, x0=[0.05, 0.05, 0.25])
+    if np.linalg.matrix_rank(found.jac) < len(found.x):
+        raise UserError(
+            f"{topic}: what was heard tells influence and pull not apart (are there lines that can be graded?)"
+        )
+    bread = np.linalg.inv(found.jac.T @ found.jac)
+    steps = np.array(
+        [_step(found.jac[data.room == room], found.fun[data.room == room], bread) for room in np.unique(data.room)]
+    )
+    mean, rooms = steps.mean(axis=0), len(steps)
+    spread = steps - mean
+    return found.x - (rooms - 1) * mean, (rooms - 1) / rooms * spread.T @ spread
+
+
+def _step(
+    jacobian: NDArray[np.float64], residuals: NDArray[np.float64], bread: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How far the fit moves when the rows of one room are left out."""
+    kept = np.eye(len(residuals)) - jacobian @ bread @ jacobian.T
+    return np.asarray(bread @ jacobian.T @ (np.linalg.pinv(kept) @ residuals))
+
+
+Fit = tuple[float, float, float, float]
+"""Estimate, standard error, and the ends of the 95% interval."""
+
+
+def _plain(theta: NDArray[np.float64], covariance: NDArray[np.float64], place: int, reach: float) -> Fit:
+    value, error = float(theta[place]), float(np.sqrt(covariance[place, place]))
+    return value, error, value - reach * error, value + reach * error
+
+
+def _ratio(theta: NDArray[np.float64], covariance: NDArray[np.float64], reach: float) -> Fit:
+    """pull / mu with Fieller's interval: every b for which pull - b * mu does not differ from 0."""
+    (_, mu, pull), (v_mu, v_both, v_pull) = theta, reach**2 * covariance[(1, 1, 2), (1, 2, 2)]
+    square, linear, constant = mu**2 - v_mu, mu * pull - v_both, pull**2 - v_pull
+    if square <= 0:
+        return np.nan, np.nan, -np.inf, np.inf
+    value, half = pull / mu, float(np.sqrt(max(linear**2 - square * constant, 0.0)))
+    error = float(np.sqrt(max(v_pull - 2 * value * v_both + value**2 * v_mu, 0.0)) / (reach * abs(mu)))
+    return float(value), error, (linear - half) / square, (linear + half) / square
+
+
 def _predict(theta: NDArray[np.float64], data: _Data) -> NDArray[np.float64]:
-    kappa, mu, bias = theta
+    kappa, mu, pull = theta
     value = data.before.copy()
     for line in range(data.grades.shape[1]):
         grade = data.grades[:, line]
         social = np.where(np.isnan(grade), 0.0, kappa * (np.nan_to_num(grade) - value))
-        value = np.where(data.heard[:, line], value + social + mu * (bias - value), value)
+        value = np.where(data.heard[:, line], value + social + pull - mu * value, value)
     return value
-
-
-def _clustered(
-    jacobian: NDArray[np.float64], residuals: NDArray[np.float64], room: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Covariance of a least-squares fit with errors clustered by room (sandwich, with the usual small-sample factor)."""
-    bread = np.linalg.inv(jacobian.T @ jacobian)
-    scores = np.zeros((room.max() + 1, jacobian.shape[1]))
-    np.add.at(scores, room, jacobian * residuals[:, None])
-    clusters, rows = len(np.unique(room)), len(residuals)
-    factor = clusters / (clusters - 1) * (rows - 1) / (rows - jacobian.shape[1])
-    return np.asarray(factor * bread @ (scores.T @ scores) @ bread)
 
 
 def _transitions(tables: Tables, topic: str, grade: Grade) -> tuple[_Data, str]:

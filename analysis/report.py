@@ -25,11 +25,12 @@ def write_report(run: Path) -> Path:
         tables = load(run)
         (run / SUMMARY).unlink(missing_ok=True)
         write_tables(tables, run / "tables")
-        for name, metric in metrics().items():
-            write_table(metric.compute(tables), run / "tables" / name)
-        figure = write_figures(tables, run / "figures", caption(tables))
+        results = {name: metric.compute(tables) for name, metric in metrics().items()}
+        for name, frame in results.items():
+            write_table(frame, run / "tables" / name)
+        figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
         write_transcript(tables, run / "transcript.md")
-        write_summary(tables, run / SUMMARY, figure)
+        write_summary(tables, results, run / SUMMARY, figure)
     except OSError as error:
         raise UserError(
             f"cannot write the report in {run}: {error.strerror or error}; the record is kept, run the same command again"

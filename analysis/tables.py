@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pandas as pd
@@ -20,8 +21,12 @@ def write_tables(tables: Tables, folder: Path) -> list[Path]:
 
 
 def write_table(frame: pd.DataFrame, stem: Path) -> list[Path]:
-    """Write one table as stem.parquet and stem.csv."""
+    """Write one table as stem.parquet and stem.csv (every text quoted: a bare carriage return would end the row).
+
+    Text columns have the type of text even where all is missing. In the .csv a missing text is an empty one.
+    """
     paths = [stem.with_name(f"{stem.name}.parquet"), stem.with_name(f"{stem.name}.csv")]
-    frame.to_parquet(paths[0], index=False)
-    frame.to_csv(paths[1], index=False, lineterminator="\n")
+    texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    frame.astype(dict.fromkeys(texts, "string")).to_parquet(paths[0], index=False)
+    frame.to_csv(paths[1], index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     return paths

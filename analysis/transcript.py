@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from analysis.load import Tables
 from analysis.wording import REFERENCE, group_title, harmless, number
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass
+class _Room:
+    """One room: who sits there, and turns and ratings by round."""
+
+    seated: Rows
+    turns: dict[int, Rows] = field(default_factory=lambda: defaultdict(list))
+    ratings: dict[int, Rows] = field(default_factory=lambda: defaultdict(list))
 
 
 def write_transcript(tables: Tables, path: Path) -> Path:
@@ -19,39 +33,77 @@ def write_transcript(tables: Tables, path: Path) -> Path:
 
 def _lines(tables: Tables) -> Iterator[str]:
     scenario = tables.header.scenario
-    yield f"# {scenario['name']}: transcripts"
-    yield f"\n{scenario['title']}. Model: {scenario['llm']}. Seed {scenario['seed']}."
+    yield f"# {harmless(scenario['name'])}: transcripts\n"
+    yield harmless(f"{scenario['title']}. Model: {scenario['llm']}. Seed {scenario['seed']}.")
     yield "Ratings (0-10) are private: nobody in the room sees them.\n"
-    ratings = dict(list(tables.attitudes.groupby("room", sort=False)))
-    spoken = dict(list(tables.utterances.groupby("room", sort=False)))
-    for room, seated in tables.agents.groupby("room", sort=False):
-        yield from _room(tables, seated, spoken.get(room), ratings.get(room))
+    sections = _sections(tables)
+    if len(tables.agents) and sum(map(len, sections.values())) > 1:
+        yield from _contents(tables, sections)
+    number_ = 0
+    for (topic, group), rooms in sections.items():
+        yield f"\n## {_heading(tables, topic, group)}\n"
+        for room in rooms:
+            number_ += 1
+            yield from _room(room, number_, group)
 
 
-def _room(
-    tables: Tables, seated: pd.DataFrame, spoken: pd.DataFrame | None, ratings: pd.DataFrame | None
-) -> Iterator[str]:
-    first = seated.iloc[0]
-    if first["group"] == REFERENCE:
-        return
-    yield f"\n## {tables.title(first['topic'])}: {group_title(first['group'])}, room {first['repetition'] + 1}\n"
-    yield ", ".join(f"**{name}** ({seat})" for name, seat in zip(seated["name"], seated["seat"], strict=True)) + "\n"
-    yield from _ratings(ratings, 0)
-    if spoken is None:
-        return
-    for round_, turns in spoken.groupby("round"):
-        yield f"### Round {round_}\n"
-        for name, text, reason in zip(turns["name"], turns["text"], turns["reason"], strict=True):
-            yield f"**{name}:** {harmless(text) if isinstance(text, str) else f'*(silent: {reason})*'}\n"
-        yield from _ratings(ratings, int(round_))
+def _sections(tables: Tables) -> dict[tuple[str, str], list[_Room]]:
+    """The rooms by topic and group, in seating order; those who were asked outside come as a group of their own."""
+    rooms: dict[str, _Room] = {}
+    sections: dict[tuple[str, str], list[_Room]] = defaultdict(list)
+    for row in tables.agents.to_dict("records"):
+        if row["room"] not in rooms:
+            rooms[row["room"]] = _Room([])
+            sections[row["topic"], row["group"]].append(rooms[row["room"]])
+        rooms[row["room"]].seated.append(row)
+    for row in tables.utterances[["room", "round", "name", "text", "reason"]].to_dict("records"):
+        rooms[row["room"]].turns[row["round"]].append(row)
+    for row in tables.attitudes[["room", "round", "name", "attitude", "reason"]].to_dict("records"):
+        rooms[row["room"]].ratings[row["round"]].append(row)
+    return sections
 
 
-def _ratings(ratings: pd.DataFrame | None, round_: int) -> Iterator[str]:
-    here = ratings[ratings["round"] == round_] if ratings is not None else ()
-    if len(here):
-        assert isinstance(here, pd.DataFrame)
-        told = [
-            f"{name} {number(value, 1)}" if pd.notna(value) else f"{name} – ({reason})"
-            for name, value, reason in zip(here["name"], here["attitude"], here["reason"], strict=True)
-        ]
-        yield f"> {'Before the debate' if round_ == 0 else f'After round {round_}'}: {', '.join(told)}\n"
+def _contents(tables: Tables, sections: dict[tuple[str, str], list[_Room]]) -> Iterator[str]:
+    """One line a topic and group, one link a room."""
+    yield "\n## Contents\n"
+    number_ = 0
+    for (topic, group), rooms in sections.items():
+        links = []
+        for room in rooms:
+            number_ += 1
+            links.append(f"[{room.seated[0]['repetition'] + 1}](#room-{number_})")
+        yield f"- {_heading(tables, topic, group)}: room {' '.join(links)}"
+
+
+def _heading(tables: Tables, topic: str, group: str) -> str:
+    told = "asked outside the debates" if group == REFERENCE else group_title(group)
+    return harmless(f"{tables.title(topic)}: {told}")
+
+
+def _room(room: _Room, number_: int, group: str) -> Iterator[str]:
+    seated = ", ".join(f"**{harmless(row['name'])}** ({harmless(row['seat'])})" for row in room.seated)
+    yield f'<a id="room-{number_}"></a>\n'
+    yield f"### Room {room.seated[0]['repetition'] + 1}\n" if group != REFERENCE else ""
+    yield f"{seated}\n"
+    yield from _ratings(room, 0)
+    for round_, turns in room.turns.items():
+        yield f"#### Round {round_}\n"
+        for row in turns:
+            yield f"**{harmless(row['name'])}:** {_said(row)}\n"
+        yield from _ratings(room, round_)
+
+
+def _said(row: dict[str, Any]) -> str:
+    return harmless(row["text"]) if isinstance(row["text"], str) else f"*(silent: {harmless(str(row['reason']))})*"
+
+
+def _ratings(room: _Room, round_: int) -> Iterator[str]:
+    told = ", ".join(f"{harmless(row['name'])} {_rated(row)}" for row in room.ratings.get(round_, ()))
+    if told:
+        yield f"> {'Before the debate' if round_ == 0 else f'After round {round_}'}: {told}\n"
+
+
+def _rated(row: dict[str, Any]) -> str:
+    if pd.notna(row["attitude"]):
+        return number(row["attitude"], 1)
+    return f"– (no rating: {harmless(str(row['reason']))})"

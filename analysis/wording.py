@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
 
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 REFERENCE = "reference"
+DASH = "–"
+MARKUP = re.compile(r"([\\`*{}\[\]#|~!]|(?<![^\W_])_|_(?![^\W_]))")
+AFTER = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
+"""Where a backslash keeps a bare address from becoming a link."""
 
 
 def group_title(group: str) -> str:
     """`republican+republican+default` -> `Two Republicans and a Default`."""
     counts = Counter(group.split("+"))
     parts = [
-        f"a {party.title()}" if number == 1 else f"{NUMBERS.get(number, str(number))} {party.title()}s"
+        f"{_article(party)} {party.title()}" if number == 1 else f"{NUMBERS.get(number, str(number))} {party.title()}s"
         for party, number in counts.items()
     ]
     text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     return text[0].upper() + text[1:]
+
+
+def _article(word: str) -> str:
+    return "an" if word[:1].lower() in set("aeio") else "a"
 
 
 def slug(group: str) -> str:
@@ -27,29 +37,50 @@ def slug(group: str) -> str:
 
 
 def number(value: object, digits: int = 2) -> str:
-    """A number for a table; a dash for a missing one."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
+    """A number for a table; a dash for a missing one; never a minus before zero."""
+    if value is None or pd.isna(value):
+        return DASH
     return f"{round(value, digits) + 0.0:.{digits}f}" if isinstance(value, float) else str(value)
 
 
 def estimate(value: float | None, low: float | None, high: float | None, digits: int = 2) -> str:
-    """`1.50 [1.20, 1.80]`; a dash when there is none."""
-    return (
-        number(value, digits)
-        if number(value) == "–"
-        else f"{number(value, digits)} [{number(low, digits)}, {number(high, digits)}]"
-    )
+    """`1.50 (1.20 to 1.80)`; only the number when it has no interval; a dash when there is none."""
+    told = number(value, digits)
+    return told if DASH in (told, number(low)) else f"{told} ({number(low, digits)} to {number(high, digits)})"
+
+
+def span(values: Iterable[int]) -> str:
+    """`40`, or `38 to 40` when they differ."""
+    known = sorted(set(values))
+    return f"{known[0]}" if len(known) == 1 else f"{known[0]} to {known[-1]}" if known else "0"
+
+
+def tally(values: Iterable[object]) -> str:
+    """`timeout 3, unreadable 1`, the most frequent first."""
+    counts = Counter(map(str, values))
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def plain(text: str) -> str:
+    """Text on one line, without control characters, escapes or invisible ones."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def harmless(text: str) -> str:
-    """Text of a model as plain text in Markdown: no markup, no HTML, no link, no line break."""
-    text = "".join(character if character.isprintable() else " " for character in text)
-    text = re.sub(r"([\\`*_{}\[\]#|~!])", r"\\\1", text)
+    """Text of a model as plain text inside a line of Markdown: no markup, no HTML, no link, no line break."""
+    text = MARKUP.sub(r"\\\1", text if text.isprintable() else plain(text))
+    text = AFTER.sub(r"\\", text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def markdown_table(header: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table; cells are used as they are."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; every cell is made harmless, columns of numbers are right-aligned."""
+    body = [list(row) for row in rows]
+    numeric = [_numeric(column) for column in zip(*body, strict=True)] or [False] * len(header)
+    rule = ["---:" if right else "---" for right in numeric]
+    lines = [[harmless(cell) for cell in header], rule, *[[harmless(cell) for cell in row] for row in body]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _numeric(cells: Iterable[str]) -> bool:
+    return all(cell == DASH or cell.lstrip("-")[:1].isdigit() for cell in cells)

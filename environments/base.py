@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, get_args
 
 Order = Literal["random_first", "random", "reshuffled", "fixed"]
 
@@ -55,4 +55,8 @@ def speaking_order(room: Room, order: Order) -> Sequence[int]:
         return room.seated[start:] + room.seated[:start]
     if order == "random":
         return room.shuffled
-    return room.reshuffle() if order == "reshuffled" else room.seated
+    if order == "reshuffled":
+        return room.reshuffle()
+    if order == "fixed":
+        return room.seated
+    raise ValueError(f"order {order!r} is none of {', '.join(get_args(Order))}")

@@ -31,6 +31,8 @@ class Groups:
     def __post_init__(self) -> None:
         if self.size < 1 or not self.parties:
             raise ValueError("groups need at least one party and a size of at least 1")
+        if len(set(self.parties)) < len(self.parties):
+            raise ValueError("parties must name each party once: two groups of the same name cannot be told apart")
 
     def groups(self) -> tuple[Group, ...]:
         return tuple(self._group(party, arm) for arm in ARMS[self.default_agent] for party in self.parties)

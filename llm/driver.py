@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
-from llm.request import Backend, Reply, Request
+from llm.request import Backend, Reply, Request, checked
 
 Result = TypeVar("Result")
 Conversation = Generator[tuple[Request, ...], tuple[Reply, ...], Result]
@@ -72,7 +72,7 @@ class _Batched:
         replies: list[Reply] = []
         for start in range(0, len(requests), MAX_BATCH):
             batch = requests[start : start + MAX_BATCH]
-            replies += _checked(self.backend.complete(batch), len(batch))
+            replies += checked(self.backend.complete(batch), len(batch))
             if self.progress:
                 self.progress(len(batch))
         return replies
@@ -114,7 +114,7 @@ class _Concurrent:
         for future in done:
             index, place = self.flying.pop(future)
             replies = self.landed[index]
-            replies[place] = _checked(future.result(), 1)[0]
+            replies[place] = checked(future.result(), 1)[0]
             if self.progress:
                 self.progress(1)
             whole = tuple([reply for reply in replies if reply is not None])
@@ -130,13 +130,10 @@ def _advance(
     waiting = []
     for index, replies in inbox:
         try:
-            waiting.append((index, conversations[index].send(replies)))  # type: ignore[arg-type]  # None starts a generator
+            asked = conversations[index].send(replies)  # type: ignore[arg-type]  # None starts a generator
+            while not asked:
+                asked = conversations[index].send(())
+            waiting.append((index, asked))
         except StopIteration as stop:
             results[index] = stop.value
     return waiting
-
-
-def _checked(replies: list[Reply], expected: int) -> list[Reply]:
-    if len(replies) != expected:
-        raise RuntimeError(f"the backend answered {len(replies)} of {expected} requests")
-    return replies

@@ -35,5 +35,5 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or [
         known for known in names if known.startswith(name)
     ]
-    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(names)}"
+    hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
     return UserError(f"unknown {kind} {name!r}: {hint}")

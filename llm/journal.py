@@ -11,56 +11,71 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from llm.errors import BudgetSpent, UserError
-from llm.request import Backend, Reply, Request, identity_text
+from llm.request import Backend, Reply, Request, Usage, checked, identity_text
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS outcomes (
     key BLOB NOT NULL, attempt INTEGER NOT NULL, purpose TEXT NOT NULL,
-    failure TEXT, tokens INTEGER NOT NULL, reply TEXT NOT NULL,
+    failure TEXT, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, reply TEXT NOT NULL,
     PRIMARY KEY (key, attempt)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS sittings (started REAL NOT NULL, seconds REAL, asked INTEGER NOT NULL, replayed INTEGER NOT NULL);
 """
 _INSERT = (
-    "INSERT INTO outcomes SELECT ?, COALESCE((SELECT MAX(attempt) + 1 FROM outcomes WHERE key = ?), 0), ?, ?, ?, ?"
+    "INSERT INTO outcomes SELECT ?, COALESCE((SELECT MAX(attempt) + 1 FROM outcomes WHERE key = ?), 0), ?, ?, ?, ?, ?"
 )
 _LOOK_UP = 500  # keys per SELECT, below SQLite's limit of 999 variables
 
 
-def open_database(path: Path) -> sqlite3.Connection:
-    """Open or make a journal. Errors: UserError when the file is no journal or cannot be written."""
+@contextmanager
+def journal_errors(path: Path) -> Iterator[None]:
+    """Whatever SQLite says of a file (no journal, disk full, damaged, locked) becomes one line for the user."""
     try:
-        connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.executescript(_SCHEMA)
+        yield
     except sqlite3.Error as error:
         raise UserError(f"cannot use the journal {path}: {error}") from error
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open or make a journal. Errors: UserError when the file is no journal or cannot be written."""
+    with journal_errors(path):
+        connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.executescript(_SCHEMA)
+        except sqlite3.Error:
+            connection.close()
+            raise
     return connection
 
 
 class Journal:
     """A backend that answers from its file first and asks the inner backend the rest.
 
-    `asked` and `replayed` count the requests of this sitting. Thread-safe. Errors: UserError when the disk is full.
+    `asked` and `replayed` count the requests of this sitting. Thread-safe: a question that another thread is asking is
+    waited for, not asked twice. Errors: UserError when the disk is full.
     """
 
     def __init__(self, path: Path, inner: Backend, retry_failures: bool = False):
         self.path, self.inner, self.retry_failures = path, inner, retry_failures
         self.asked = self.replayed = 0
         self._identity = identity_text(inner)
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._asking: set[bytes] = set()
         self._database = open_database(path)
         self._started = time.time()
         self._retried: set[bytes] = set()
         with self._lock:
             self._run("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (self._identity,))
-            self._sitting = self._run("INSERT INTO sittings VALUES (?, NULL, 0, 0)", (self._started,)).lastrowid
+            self._run("INSERT INTO sittings VALUES (?, NULL, 0, 0)", (self._started,))
+            self._sitting = self._run("SELECT last_insert_rowid()")[0][0]
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -72,39 +87,56 @@ class Journal:
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         keys = [request.key(self._identity) for request in requests]
+        wanted = dict(zip(keys, requests, strict=True))
+        outcomes: dict[bytes, Reply] = {}
+        asked = 0
+        while len(outcomes) < len(wanted):
+            known, fresh = self._claim({key: request for key, request in wanted.items() if key not in outcomes})
+            outcomes |= known | self._ask(fresh)
+            asked += len(fresh)
         with self._lock:
-            known = self._known(keys)
-        fresh = {key: request for key, request in zip(keys, requests, strict=True) if key not in known}
-        known |= self._ask(fresh)
+            self.replayed += len(requests) - asked
+        return [outcomes[key] for key in keys]
+
+    def _claim(self, wanted: dict[bytes, Request]) -> tuple[dict[bytes, Reply], dict[bytes, Request]]:
+        """What is known, and what is this thread's to ask. Waits while all of it is being asked by other threads."""
         with self._lock:
-            self.asked += len(fresh)
-            self.replayed += len(requests) - len(fresh)
-        return [known[key] for key in keys]
+            while True:
+                known = self._known(list(wanted))
+                fresh = {key: wanted[key] for key in wanted if key not in known and key not in self._asking}
+                if known or fresh:
+                    self._asking.update(fresh)
+                    return known, fresh
+                self._lock.wait()
 
     def _ask(self, fresh: dict[bytes, Request]) -> dict[bytes, Reply]:
         if not fresh:
             return {}
         try:
-            replies = self.inner.complete(list(fresh.values()))
+            return self._keep(fresh, checked(self.inner.complete(list(fresh.values())), len(fresh)))
         except BudgetSpent as spent:
             self._keep(fresh, list(spent.replies))
             raise
-        return self._keep(fresh, replies)
+        finally:
+            with self._lock:
+                self._asking.difference_update(fresh)
+                self._lock.notify_all()
 
     def _keep(self, fresh: dict[bytes, Request], replies: list[Reply]) -> dict[bytes, Reply]:
-        answered = list(zip(fresh.items(), replies, strict=False))  # fewer replies than requests: the budget ran out
-        rows = [
-            (key, key, request.purpose, _name(reply), sum(reply.usage), reply.to_json())
-            for (key, request), reply in answered
-        ]
+        rows, outcomes = [], {}
+        for (key, request), reply in zip(fresh.items(), replies, strict=False):  # fewer replies: the budget ran out
+            line = reply.to_json()
+            rows.append((key, key, request.purpose, _name(reply), *reply.usage, line))
+            # JSON joins a split surrogate pair: hand out now what a replay will hand out.
+            outcomes[key] = Reply.from_json(line) if "\\ud" in line else reply
         with self._lock:
-            self._run("BEGIN")
-            for row in rows:
-                self._run(_INSERT, row)
-            self._run("COMMIT")
+            with journal_errors(self.path), self._database:
+                self._database.execute("BEGIN")
+                self._database.executemany(_INSERT, rows)
+            self.asked += len(rows)
             if self.retry_failures:
-                self._retried.update(key for (key, _), _ in answered)
-        return {key: reply for (key, _), reply in answered}
+                self._retried.update(outcomes)
+        return outcomes
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         found: dict[bytes, Reply] = {}
@@ -119,26 +151,28 @@ class Journal:
             return {key: reply for key, reply in found.items() if not reply.failure or key in self._retried}
         return found
 
-    def spent(self) -> tuple[int, int]:
+    def spent(self) -> tuple[int, Usage]:
         """Calls and tokens already paid for in this journal, over all sittings."""
         with self._lock:
-            calls, tokens = self._run("SELECT COUNT(*), COALESCE(SUM(tokens), 0) FROM outcomes").fetchone()
-        return int(calls), int(tokens)
+            calls, *tokens = self._run("SELECT COUNT(*), TOTAL(prompt_tokens), TOTAL(completion_tokens) FROM outcomes")[
+                0
+            ]
+        return calls, Usage(*map(int, tokens))
 
     def close(self) -> None:
         """Write this sitting's figures (wall-clock time lives only here, never in the record) and close the file."""
         with self._lock:
-            self._run(
-                "UPDATE sittings SET seconds = ?, asked = ?, replayed = ? WHERE rowid = ?",
-                (time.time() - self._started, self.asked, self.replayed, self._sitting),
-            )
-            self._database.close()
+            try:
+                self._run(
+                    "UPDATE sittings SET seconds = ?, asked = ?, replayed = ? WHERE rowid = ?",
+                    (time.time() - self._started, self.asked, self.replayed, self._sitting),
+                )
+            finally:
+                self._database.close()
 
-    def _run(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        try:
-            return self._database.execute(sql, values)
-        except sqlite3.OperationalError as error:
-            raise UserError(f"cannot write the journal {self.path}: {error}") from error
+    def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with journal_errors(self.path):
+            return self._database.execute(sql, values).fetchall()
 
 
 def _name(reply: Reply) -> str | None:
@@ -149,9 +183,8 @@ def read_identity(path: Path) -> dict[str, Any]:
     """The identity of the model whose replies a journal holds. Errors: UserError when there is no such journal."""
     if not path.is_file():
         raise UserError(f"no journal at {path}")
-    connection = open_database(path)
-    row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
-    connection.close()
+    with journal_errors(path), closing(open_database(path)) as connection:
+        row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
     if row is None:
         raise UserError(f"the journal {path} holds no replies")
     return dict(json.loads(row[0]))

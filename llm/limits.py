@@ -1,25 +1,48 @@
-"""A budget in calls and tokens. When it is spent the run stops; what was paid for is kept."""
+"""A budget in calls, tokens and money. When it is spent the run stops; what was paid for is kept."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from llm.errors import BudgetSpent
-from llm.request import Backend, Reply, Request
+from llm.request import Backend, Reply, Request, Usage, checked
+
+
+class Price(NamedTuple):
+    """Money per million tokens, in whatever currency the limit is in."""
+
+    prompt: float
+    completion: float
+
+    def of(self, usage: Usage) -> float:
+        """What the tokens cost: 2 million prompt tokens at 0.5 cost 1.0."""
+        return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / 1e6
+
+
+class Budget(NamedTuple):
+    """Totals of a run folder, over all its sittings. None is no limit; a limit on cost needs a price."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    price: Price = Price(0.0, 0.0)
+
+
+NO_LIMIT = Budget()
 
 
 class Limits:
-    """Counts calls and tokens and stops at a total. None is no limit.
+    """Counts calls and tokens and stops at the budget.
 
-    `calls` and `tokens` spent before (earlier sittings of the same run folder) count too. Tokens are known only after
-    the reply, so a batch may overshoot the token limit by itself; the call limit is never overshot.
+    Tokens are known only after the reply, so a batch may overshoot the limits on tokens and cost by itself; the limit on
+    calls is never overshot.
     """
 
-    def __init__(self, inner: Backend, max_calls: int | None = None, max_tokens: int | None = None):
-        self.inner, self.max_calls, self.max_tokens = inner, max_calls, max_tokens
-        self.calls = self.tokens = 0
+    def __init__(self, inner: Backend, budget: Budget = NO_LIMIT):
+        self.inner, self.budget = inner, budget
+        self.calls, self.usage = 0, Usage()
         self._lock = threading.Lock()
 
     @property
@@ -30,31 +53,48 @@ class Limits:
     def in_flight(self) -> int:
         return self.inner.in_flight
 
-    def charge(self, calls: int, tokens: int) -> None:
-        """Count what was spent before."""
-        self.calls, self.tokens = self.calls + calls, self.tokens + tokens
+    @property
+    def cost(self) -> float:
+        """Money spent so far."""
+        return self.budget.price.of(self.usage)
+
+    def charge(self, calls: int, usage: Usage) -> None:
+        """Count what was spent in earlier sittings."""
+        self.calls += calls
+        self._add([usage])
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         allowed = self._reserve(len(requests))
-        replies = self.inner.complete(requests[:allowed]) if allowed else []
+        replies = checked(self.inner.complete(requests[:allowed]), allowed) if allowed else []
         with self._lock:
-            self.tokens += sum(sum(reply.usage) for reply in replies)
+            self._add([reply.usage for reply in replies])
         if allowed < len(requests):
             raise BudgetSpent(self._what(), tuple(replies))
         return replies
 
+    def _add(self, usages: Sequence[Usage]) -> None:
+        prompts, completions = (sum(usage[place] for usage in usages) for place in (0, 1))
+        self.usage = Usage(self.usage.prompt_tokens + prompts, self.usage.completion_tokens + completions)
+
     def _reserve(self, wanted: int) -> int:
         with self._lock:
-            if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            if self._spent():
                 return 0
-            allowed = wanted if self.max_calls is None else min(wanted, self.max_calls - self.calls)
-            self.calls += max(allowed, 0)
-            return max(allowed, 0)
+            allowed = wanted if self.budget.calls is None else min(wanted, self.budget.calls - self.calls)
+            self.calls += allowed
+            return allowed
+
+    def _spent(self) -> str:
+        """The limit that is reached, as it is given on the command line; empty when none is."""
+        for name, used in (("calls", self.calls), ("tokens", sum(self.usage)), ("cost", self.cost)):
+            limit = getattr(self.budget, name)
+            if limit is not None and used >= limit:
+                return f"--max-{name} {limit}"
+        return ""
 
     def _what(self) -> str:
-        tokens_spent = self.max_tokens is not None and self.tokens >= self.max_tokens
-        which = f"--max-tokens {self.max_tokens}" if tokens_spent else f"--max-calls {self.max_calls}"
+        spent = f"{self.calls} calls, {sum(self.usage)} tokens" + (f", cost {self.cost:.4g}" if self.cost else "")
         return (
-            f"the budget {which} is spent ({self.calls} calls, {self.tokens} tokens); "
+            f"the budget {self._spent()} is spent ({spent}); "
             "everything is kept: raise it and run the same command again to go on"
         )

@@ -39,6 +39,7 @@ class Request:
     seed: int
     answers: tuple[str, ...] = ()
     purpose: str = "speech"
+    _key: tuple[str, bytes] | None = field(default=None, init=False, repr=False)
 
     def key(self, identity: str) -> bytes:
         """16-byte digest of this question to the model called `identity`.
@@ -46,8 +47,9 @@ class Request:
         The thesis of sameness: same model identity, same messages, same sampling, same allowed answers and same seed
         is the same question. Repetition, room and round are in the seed; purpose, ids and time-outs stay out.
         """
-        said = [part for message in self.messages for part in message]
-        return digest(identity, len(said), *said, *self.sampling, self.seed, *self.answers)
+        if self._key is None or self._key[0] != identity:
+            self._key = (identity, digest(identity, self.messages, self.sampling, self.seed, self.answers))
+        return self._key[1]
 
 
 class Failure(NamedTuple):
@@ -92,7 +94,7 @@ class Reply:
             "text": self.text,
             "failure": self.failure,
             "usage": self.usage,
-            "answers": self.answers,
+            "answers": None if self.answers is None else dict(self.answers),
             "notes": dict(self.notes),
         }
         return json.dumps(kept, ensure_ascii=True, separators=(",", ":"))
@@ -117,6 +119,13 @@ class Backend(Protocol):
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request, in the order of the requests. A failed call is a Reply with a Failure, not an exception."""
+
+
+def checked(replies: list[Reply], expected: int) -> list[Reply]:
+    """The replies, if there is one per request: a backend that loses one would answer every later request wrongly."""
+    if len(replies) != expected:
+        raise RuntimeError(f"the backend answered {len(replies)} of {expected} requests")
+    return replies
 
 
 def identity_text(backend: Backend) -> str:

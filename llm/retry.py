@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from llm.request import Backend, Reply, Request
+from llm.request import Backend, Reply, Request, checked
 
 
 class Retry:
@@ -29,7 +29,7 @@ class Retry:
         return self.inner.in_flight
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        replies = self.inner.complete(requests)
+        replies = checked(self.inner.complete(requests), len(requests))
         for attempt in range(1, self.attempts):
             again = [index for index, reply in enumerate(replies) if reply.failure and reply.failure.transient]
             if not again:

@@ -36,8 +36,10 @@ class Template:
             return cls(path.read_text(encoding="utf-8").strip("\n"), path.name)
         except OSError as error:
             raise UserError(f"cannot read the prompt {path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UserError(f"cannot read the prompt {path}: it is not UTF-8") from error
 
-    def fill(self, **slots: object) -> str:
+    def fill(self, /, **slots: object) -> str:
         if slots.keys() != self.slots:
             raise ValueError(f"prompt {self.source} has slots {sorted(self.slots)}, got {sorted(slots)}")
         out = [self._literals[0]]

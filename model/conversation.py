@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agents.debater import Debater
 from agents.topic import Probe
@@ -33,7 +33,6 @@ class RoomState:
     members: dict[int, Debater]
     seats: dict[int, str]
     iteration: int = 0
-    silent: int = field(default=0)
 
     def seed(self, desk: Desk, agent: int, purpose: str, attempt: int = 0) -> int:
         """The seed of one request. It names the seat, not the agent's number: the same in any selection of rooms."""
@@ -46,7 +45,8 @@ def hold_round(room: RoomState, turns: Iterator[Turn], round_: int, desk: Desk) 
     for turn in turns:
         speaker = room.members[turn.speaker]
         room.iteration += 1
-        yield from _summarise(room, speaker, turn.speaker, round_, desk, events)
+        if speaker.memory.overflows:
+            yield from _summarise(room, speaker, turn.speaker, round_, desk, events)
         request = speaker.compose_speech(room.seed(desk, turn.speaker, "speech"))
         reply = yield from ask(request)
         speech = speaker.absorb_speech(reply)
@@ -100,10 +100,9 @@ def _summarise(
     room: RoomState, speaker: Debater, agent: int, round_: int, desk: Desk, events: list[Event]
 ) -> Conversation[None]:
     request = speaker.compose_summary(room.seed(desk, agent, "summary"))
-    if request is not None:
-        reply = yield from ask(request)
-        speaker.absorb_summary(reply)
-        _note(events, room, round_, agent, request, reply, desk)
+    reply = yield from ask(request)
+    speaker.absorb_summary(reply)
+    _note(events, room, round_, agent, request, reply, desk)
 
 
 def _note(

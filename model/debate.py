@@ -8,7 +8,7 @@ then everybody is asked. One `step` in order:
 4. the DataCollector collects.
 
 Works alike on Mesa 3.3 and 3.5. No exception leaves `step` (on Mesa 3.5 it would stop the model for ever without a word):
-it is kept in `error`, `running` turns False, and `run()` raises it.
+it is kept in `error`, no further round is held, and `run()` raises it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from weakref import WeakKeyDictionary
 import mesa
 
 from agents.debater import Debater
-from agents.topic import load_topic
-from environments.base import Room
+from agents.topic import Probe, load_topic
+from environments.base import Room, Turn
 from llm.backends import open_spec
 from llm.driver import Conversation, Progress, drive
 from llm.randomness import stream
@@ -64,7 +64,7 @@ class Seat(Debater):
     @property
     def attitude(self) -> float | None:
         """The last rating on the topic's 0-10 axis, or None when there is none."""
-        rating = self.ratings.get(self.model.scenario_fields.probe)
+        rating = self.ratings.get(self.model.setup.probe)
         return rating.attitude if rating else None
 
 
@@ -72,10 +72,10 @@ class DebateModel(mesa.Model):
     """All rooms of a scenario, advancing together.
 
     preset: a scenario's name or a Scenario. topics, repetitions, rounds, llm: as on the command line; None leaves the
-    preset's value (repetitions: 2 for a preset given by name). settings: any further fields, "frame=conversation memory=last:12".
+    preset's value (repetitions: 2 for a preset given by name). settings: further fields, "frame=conversation memory=last:12".
     rng: the seed (int). backend, recorder, progress: seams; by default the scenario's own model, no record, no progress.
 
-    For `mesa.batch_run` pass parameters by name; seeds as {"rng": [1, 2, 3]} on Mesa 3.3 or rng=[1, 2, 3] on 3.5. See docs/sweeps.md.
+    For `mesa.batch_run` pass parameters by name; seeds as {"rng": [1, 2]} on Mesa 3.3 or rng=[1, 2] on 3.5 (docs/sweeps.md).
     """
 
     def __init__(
@@ -91,16 +91,16 @@ class DebateModel(mesa.Model):
         recorder: Recorder | None = None,
         progress: Progress | None = None,
     ):
-        self.scenario_fields = _scenario(preset, topics, repetitions, rounds, llm, settings, rng)
-        super().__init__(rng=self.scenario_fields.seed)
-        self.manner = self.scenario_fields.manner()
-        self.environment = self.scenario_fields.build_environment()
-        self.backend = backend if backend is not None else open_spec(self.scenario_fields.llm)
+        self.setup = _scenario(preset, topics, repetitions, rounds, llm, settings, rng)
+        super().__init__(rng=self.setup.seed)
+        self.manner = self.setup.manner()
+        self.environment = self.setup.build_environment()
+        self.backend = backend if backend is not None else open_spec(self.setup.llm)
         self.recorder: Recorder = recorder if recorder is not None else Nowhere()
         self.progress = progress
         self.round = 0
         self.error: Exception | None = None
-        self.desk = Desk(self.scenario_fields.seed, None if isinstance(self.recorder, Nowhere) else self._key)
+        self.desk = Desk(self.setup.seed, None if isinstance(self.recorder, Nowhere) else self._key)
         self._identity = identity_text(self.backend)
         self.rooms = self._seat()
         self.datacollector = mesa.DataCollector(
@@ -109,9 +109,19 @@ class DebateModel(mesa.Model):
         self._guarded(self._open)
 
     def step(self) -> None:
-        """One round. Does nothing once the last round is over or the model has stopped."""
-        if self.running:
+        """One round. The step after the last one (or after an error) does nothing but turn `running` off.
+
+        Not the last round itself: Mesa 3.3's batch_run reports the last collected row but one.
+        """
+        if self.over:
+            self.running = False
+        else:
             self._guarded(self._round)
+
+    @property
+    def over(self) -> bool:
+        """True when no round is left to hold, or an error keeps from holding it."""
+        return self.error is not None or self.round >= self.setup.rounds
 
     def run(self) -> None:
         """Step to the end. Raises what stopped the model, if anything did."""
@@ -120,48 +130,36 @@ class DebateModel(mesa.Model):
         if self.error:
             raise self.error
 
-    @property
-    def finished(self) -> bool:
-        return self.error is None and self.round >= self.scenario_fields.rounds
-
     def _guarded(self, phase: Callable[[], None]) -> None:
         try:
             phase()
         except Exception as error:  # noqa: BLE001  kept and shown: run() raises it, the page and batch_run read it
             self.error = error
-        self.running = self.error is None and self.round < self.scenario_fields.rounds
+        self.datacollector.collect(self)
 
     def _open(self) -> None:
         self.recorder.write(self._seated())
         self._survey(self.rooms)
-        self.datacollector.collect(self)
 
     def _round(self) -> None:
         self.round += 1
         debating = [room for room in self.rooms if room.group != REFERENCE]
-        self._hold(
-            [
-                hold_round(room, self.environment.turns(self._view(room), self.round), self.round, self.desk)
-                for room in debating
-            ]
-        )
+        self._hold([hold_round(room, self._turns(room), self.round, self.desk) for room in debating])
         self._survey(debating)
-        self.datacollector.collect(self)
+
+    def _turns(self, room: RoomState) -> Iterator[Turn]:
+        view = Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id))
+        return self.environment.turns(view, self.round)
 
     def _survey(self, rooms: Sequence[RoomState]) -> None:
-        due = {"rounds": True, "ends": self.round in (0, self.scenario_fields.rounds), "never": False}[
-            self.scenario_fields.survey
-        ]
-        if due:
-            probe = self.scenario_fields.probe
-            self._hold(
-                [
-                    hold_survey(
-                        room, self.round, load_topic(room.topic).probe(probe), self.scenario_fields.asks, self.desk
-                    )
-                    for room in rooms
-                ]
-            )
+        """Ask, if a survey is due. Nobody keeps an older rating: an attitude that was not asked for is None."""
+        for agent in self.agents:
+            agent.ratings.clear()
+        if self.setup.surveys_after(self.round):
+            self._hold([hold_survey(room, self.round, self._probe(room), self.setup.asks, self.desk) for room in rooms])
+
+    def _probe(self, room: RoomState) -> Probe:
+        return load_topic(room.topic).probe(self.setup.probe)
 
     def _hold(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
         for events in drive(conversations, self.backend, self.progress):
@@ -169,13 +167,13 @@ class DebateModel(mesa.Model):
 
     def _seat(self) -> list[RoomState]:
         """Make the agents and let Mesa group and shuffle them: one AgentSet a room, each with a random stream of its own."""
-        known = {table.room: table for table in tables(self.scenario_fields)}
+        known = {table.room: table for table in tables(self.setup)}
         for table in known.values():
             for number in range(len(table.places)):
                 Seat(self, table, number)
         self.seated = dict(self.agents.groupby("room").groups)
         for room, members in self.seated.items():
-            members.random = stream(self.scenario_fields.seed, "order", room)
+            members.random = stream(self.setup.seed, "order", room)
         self._shuffled = {room: _ids(members.shuffle()) for room, members in self.seated.items()}
         return [self._room(known[room], list(members)) for room, members in self.seated.items()]
 
@@ -191,11 +189,8 @@ class DebateModel(mesa.Model):
             {number: member.seat for number, member in by_id.items()},
         )
 
-    def _view(self, room: RoomState) -> Room:
-        return Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id))
-
     def _reshuffled(self, room: str) -> tuple[int, ...]:
-        self.seated[room].random = stream(self.scenario_fields.seed, "order", room, self.round)
+        self.seated[room].random = stream(self.setup.seed, "order", room, self.round)
         return _ids(self.seated[room].shuffle())
 
     def _seated(self) -> list[Event]:
@@ -217,13 +212,9 @@ class DebateModel(mesa.Model):
 
     def _reporters(self) -> dict[str, Any]:
         parties = sorted({agent.party for agent in self.agents})
-        spread = {f"sd_{party}": partial(_spread, party=party) for party in parties}
-        return {
-            "round": _round_of,
-            **{f"mean_{party}": partial(_mean, party=party) for party in parties},
-            **spread,
-            "missing": _missing,
-        }
+        means = {f"mean_{party}": partial(_mean, party=party) for party in parties}
+        spreads = {f"sd_{party}": partial(_spread, party=party) for party in parties}
+        return {"round": _round_of, **means, **spreads, "missing": _missing, "stopped": _stopped}
 
     def _key(self, request: Request) -> bytes:
         return request.key(self._identity)
@@ -293,6 +284,11 @@ def _spread(model: DebateModel, party: str) -> float | None:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
 
 
+def _stopped(model: DebateModel) -> str | None:
+    """What stopped the model before its last round, if anything did: a row of a sweep tells it."""
+    return None if model.error is None else f"{type(model.error).__name__}: {model.error}"
+
+
 def _missing(model: DebateModel) -> int:
-    """How many agents have no readable attitude."""
-    return sum(agent.attitude is None for agent in model.agents)
+    """How many of those asked gave no rating that could be read."""
+    return sum(bool(agent.ratings) and agent.attitude is None for agent in model.agents)

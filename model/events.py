@@ -119,25 +119,29 @@ def to_line(event: Event) -> str:
 
 
 def from_line(line: str) -> Event:
-    """The event of a line. Errors: ValueError for a torn line, KeyError for an unknown kind."""
+    """The event of a line. Errors: ValueError for a torn line, an unknown kind or field, another schema."""
     values = json.loads(line)
-    event: Event = KINDS[values.pop("kind")](**values)
+    if not isinstance(values, dict) or values.get("kind") not in KINDS:
+        raise ValueError("no event")
+    if values.get("schema", SCHEMA) != SCHEMA:
+        raise ValueError(f"record schema {values['schema']}; this version reads {SCHEMA}")
+    try:
+        event: Event = KINDS[values.pop("kind")](**values)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
     return event
 
 
 def read(path: Path) -> Iterator[Event]:
     """The events of a record in order; a torn last line (a killed run) ends it. Errors: UserError when there is no record."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = path.read_bytes().splitlines(keepends=True)
     except OSError as error:
         raise UserError(f"cannot read the record {path}: {error.strerror}") from error
     for number, line in enumerate(lines, 1):
         try:
-            event = from_line(line)
-        except (ValueError, KeyError, TypeError) as error:
-            if number == len(lines):
+            yield from_line(line.decode())
+        except ValueError as error:
+            if number == len(lines) and not line.endswith(b"\n"):
                 return
             raise UserError(f"{path}, line {number} is no event of this version ({error})") from error
-        if isinstance(event, Header) and event.schema != SCHEMA:
-            raise UserError(f"{path} has record schema {event.schema}; this version reads {SCHEMA}")
-        yield event

@@ -37,7 +37,7 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     environment, topics = scenario.build_environment(), len(scenario.topics)
     sizes = [len(group.seats) for group in environment.groups()]
     turns = [_turns(scenario, size) for size in sizes]
-    surveys = {"rounds": 1 + scenario.rounds, "ends": 1 + (scenario.rounds > 0), "never": 0}[scenario.survey]
+    surveys = sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
     rooms = topics * (len(sizes) * scenario.repetitions + (1 if scenario.reference else 0))
     seated = topics * sum(sizes) * scenario.repetitions
     outside = topics * len(scenario.reference)

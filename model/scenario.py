@@ -21,12 +21,21 @@ from llm.errors import UserError, unknown
 from llm.randomness import digest
 from llm.request import Sampling
 
+_LEAST = {
+    "repetitions": 1,
+    "rounds": 0,
+    "asks": 1,
+    "words": 1,
+    "max_tokens": 1,
+    "temperature": 0,
+    "survey_temperature": 0,
+}
 PRESETS = Path(__file__).parent / "scenarios"
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is debated, by whom, how often and how it is measured. The docstring of each field is its comment.
+    """What is debated, by whom, how often and how it is measured. Each field is explained beside it.
 
     `options` are the environment's own fields; `--set` reaches both kinds by name.
     """
@@ -55,16 +64,8 @@ class Scenario:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("repetitions", 1),
-            ("rounds", 0),
-            ("asks", 1),
-            ("words", 1),
-            ("max_tokens", 1),
-            ("temperature", 0),
-            ("survey_temperature", 0),
-        ):
-            if getattr(self, name) < least:
+        for name, least in _LEAST.items():
+            if not getattr(self, name) >= least:  # so that nan is refused too
                 raise UserError(f"{name} must be at least {least}, not {getattr(self, name)}")
         if not self.topics or len(set(self.topics)) < len(self.topics):
             raise UserError("topics must name at least one topic, each once")
@@ -81,6 +82,10 @@ class Scenario:
         except ValueError as error:
             raise UserError(f"environment {self.environment}: {error}") from error
         return environment
+
+    def surveys_after(self, round_: int) -> bool:
+        """Is a survey due after this round (0: before the debate)?"""
+        return self.survey == "rounds" or (self.survey == "ends" and round_ in (0, self.rounds))
 
     def manner(self) -> Manner:
         """How the agents debate."""

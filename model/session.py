@@ -25,7 +25,7 @@ from llm.backends import open_spec
 from llm.driver import Progress
 from llm.errors import BudgetSpent, UserError
 from llm.journal import Journal
-from llm.limits import Limits
+from llm.limits import NO_LIMIT, Budget, Limits
 from llm.randomness import digest
 from llm.request import Backend
 from llm.retry import Retry
@@ -41,19 +41,21 @@ PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
 
 @dataclass(frozen=True)
 class Ask:
-    """What a sitting is to do. Limits are totals of the run folder, over all sittings."""
+    """What a sitting is to do. The budget is that of the run folder, over all sittings."""
 
     scenario: Scenario
     folder: Path
     given: tuple[str, ...] = ()
-    max_calls: int | None = None
-    max_tokens: int | None = None
+    budget: Budget = NO_LIMIT
     retry_failures: bool = False
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a sitting did. `stopped` says why it ended early; `already` that there was nothing left to do."""
+    """What a sitting did. `stopped` says why it ended early; `already` that there was nothing left to do.
+
+    `cost` is that of the run folder so far, at the budget's price.
+    """
 
     record: Path
     asked: int
@@ -61,6 +63,7 @@ class Outcome:
     seconds: float
     stopped: str | None = None
     already: bool = False
+    cost: float = 0.0
 
 
 Step = Callable[[DebateModel], object]
@@ -84,7 +87,7 @@ def sit(
 def _run(task: Ask, progress: Progress | None, on_step: Step | None, backend: Backend) -> Outcome:
     started = time.monotonic()
     _check(task, backend)
-    limits = Limits(Retry(backend), task.max_calls, task.max_tokens)
+    limits = Limits(Retry(backend), task.budget)
     journal = Journal(task.folder / JOURNAL, limits, task.retry_failures)
     recorder = _recorder(task.folder / PARTIAL)
     try:
@@ -96,7 +99,7 @@ def _run(task: Ask, progress: Progress | None, on_step: Step | None, backend: Ba
     record = task.folder / (PARTIAL if stopped else RECORD)
     if not stopped:
         os.replace(task.folder / PARTIAL, record)
-    return Outcome(record, journal.asked, journal.replayed, time.monotonic() - started, stopped)
+    return Outcome(record, journal.asked, journal.replayed, time.monotonic() - started, stopped, cost=limits.cost)
 
 
 def _debate(
@@ -104,7 +107,7 @@ def _debate(
 ) -> str | None:
     recorder.write([header(task.scenario, task.given, backend)])
     model = DebateModel(task.scenario, backend=backend, recorder=recorder, progress=progress)
-    while model.running:
+    while not model.over:
         if on_step:
             on_step(model)
         model.step()

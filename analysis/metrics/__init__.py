@@ -1,6 +1,8 @@
-"""The folder is the registry: each module has ORDER, TITLE, NOTE and `compute(tables) -> DataFrame`, a pure function.
+"""The folder is the registry: each module has ORDER, TITLE, NOTE, LABELS and `compute(tables) -> DataFrame`, a pure function.
 
-A hand-computed example of each stands in its test.
+LABELS names the columns that the summary shows, with their headings, in order (empty: only in tables/). A column with
+`<name>_low` and `<name>_high` beside it is shown with its interval. A module may have `headline(frame)`, one sentence.
+A hand-computed example of each metric stands in its test.
 """
 
 from __future__ import annotations

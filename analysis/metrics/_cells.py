@@ -2,75 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
+from analysis.bootstrap import Floats, mean_interval
 from analysis.load import Tables
 
 DEFAULT, REFERENCE = "default", "reference"
+KEYS = ("topic", "group", "party")
+NO_AGENT = "no agent rated first and last"
+NO_DEFAULT = "no Default was asked"
+NO_GAP = "starts at the Default's level"
+SMALLEST_GAP = 0.05
+"""Below this distance from the Default (points) there is no direction to speak of."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """`attitudes` has a row an agent and a column a round (0 first); NaN where no rating could be read. `rooms` by row.
+    """`attitudes` has a row a (room, agent) and a column a survey, named by its round (0 first); NaN: no rating could be read.
 
     `default` is the Default's mean attitude before the debates: that of the group's own Default agents, else of the
-    reference agents asked outside; None when nobody was asked.
+    reference agents asked outside; None when nobody was asked. `line` is the Default's attitude by room and round where
+    one is seated, else None.
     """
 
     topic: str
     group: str
     party: str
     attitudes: pd.DataFrame
-    rooms: pd.Series
     default: float | None
+    line: pd.DataFrame | None
 
     @property
     def keys(self) -> dict[str, str]:
         return {"topic": self.topic, "group": self.group, "party": self.party}
 
-    def complete(self) -> tuple[Floats, int]:
-        """Room means (rooms, rounds + 1) over the agents rated first and last, and how many agents lack either.
+    @property
+    def rounds(self) -> Floats:
+        return np.asarray(self.attitudes.columns, dtype=float)
+
+    def complete(self) -> tuple[pd.DataFrame, int]:
+        """Room means (a row a room, a column a round) over the agents rated first and last, and how many agents lack either.
 
         A gap in the middle stays NaN unless another agent of the room fills the mean.
         """
         kept = self.attitudes.iloc[:, [0, -1]].notna().all(axis=1)
-        means = self.attitudes[kept].groupby(self.rooms[kept], sort=False).mean()
-        return means.to_numpy(dtype=float), int((~kept).sum())
+        return self.attitudes[kept].groupby(level="room", sort=False).mean(), int((~kept).sum())
 
 
 def cells(tables: Tables) -> Iterator[Cell]:
-    """Every topic, debating group and party with at least two survey rounds, in seating order."""
-    wide = tables.attitudes.pivot(
-        index=["topic", "group", "party", "room", "agent"], columns="round", values="attitude"
-    )
+    """Every topic, debating group and party with at least two surveys, in seating order."""
+    wide = tables.attitudes.pivot(index=[*KEYS, "room", "agent"], columns="round", values="attitude")
+    known = set(wide.index.droplevel(["party", "room", "agent"]))
     for topic in tables.topics:
         for group in tables.groups:
-            if (topic, group) not in wide.index.droplevel([2, 3, 4]):
-                continue
-            here = wide.loc[(topic, group)].dropna(axis=1, how="all").sort_index(axis=1)
-            for party in here.index.unique("party"):
-                mine = here.loc[party]
-                if mine.shape[1] > 1:
-                    yield Cell(
-                        topic,
-                        group,
-                        party,
-                        mine,
-                        pd.Series(mine.index.get_level_values("room"), index=mine.index),
-                        default_level(tables, topic, group),
-                    )
+            if (topic, group) in known:
+                here = wide.loc[(topic, group)].dropna(axis=1, how="all").sort_index(axis=1)
+                if here.shape[1] > 1:
+                    yield from _parties(tables, topic, group, here)
+
+
+def _parties(tables: Tables, topic: str, group: str, here: pd.DataFrame) -> Iterator[Cell]:
+    rated, default = set(here.index.unique("party")), default_level(tables, topic, group)
+    line = here.loc[DEFAULT].groupby(level="room", sort=False).mean() if DEFAULT in rated else None
+    for party in tables.agents.loc[tables.agents["group"] == group, "party"].unique():
+        if party in rated:
+            yield Cell(topic, group, party, here.loc[party], default, line)
 
 
 def default_level(tables: Tables, topic: str, group: str) -> float | None:
     """Mean attitude of the Default before the debates: of the group, else of the reference (dashed line, Figs 4 and 8)."""
-    before = tables.attitudes[
-        (tables.attitudes["round"] == 0) & (tables.attitudes["party"] == DEFAULT) & (tables.attitudes["topic"] == topic)
-    ]
+    ratings = tables.attitudes
+    before = ratings[(ratings["round"] == 0) & (ratings["party"] == DEFAULT) & (ratings["topic"] == topic)]
     for name in (group, REFERENCE):
         level = before.loc[before["group"] == name, "attitude"].mean()
         if pd.notna(level):
@@ -78,12 +85,33 @@ def default_level(tables: Tables, topic: str, group: str) -> float | None:
     return None
 
 
-def toward(cell: Cell, means: Floats) -> float | None:
-    """1 when moving up is moving toward the Default, -1 when moving down is; by the cell's mean, never agent by agent.
+def toward(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:
+    """1 when moving up is moving toward the Default, -1 when moving down is; else None and the reason.
 
-    (Agent by agent, noise alone would look like drift.) None without a Default or with a gap below 0.05.
+    By the cell's mean, never agent by agent, and only where the starting gap can be told from none: where noise chooses
+    the direction, mere regression to the mean would look like drift.
     """
-    if cell.default is None or not len(means):
-        return None
-    gap = cell.default - float(means[:, 0].mean())
-    return None if abs(gap) < 0.05 else float(np.sign(gap))
+    if means.empty:
+        return None, NO_AGENT
+    if cell.default is None:
+        return None, NO_DEFAULT
+    gaps = cell.default - means.iloc[:, 0].to_numpy(dtype=float)
+    low, high = mean_interval(gaps, "gap", *cell.keys.values())
+    if abs(gaps.mean()) < SMALLEST_GAP or low <= 0 <= high:
+        return None, NO_GAP
+    return float(np.sign(gaps.mean())), None
+
+
+def frame(rows: Iterable[dict[str, Any]], **kinds: str) -> pd.DataFrame:
+    """Rows as a table with the keys in front and the given columns (name=dtype), so that a missing number is NaN, never text."""
+    return pd.DataFrame(list(rows), columns=[*KEYS, *kinds]).astype(dict.fromkeys(KEYS, "object") | kinds)
+
+
+def spans(*names: str) -> dict[str, str]:
+    """The columns of numbers with intervals, for `frame`."""
+    return {f"{name}{end}": "float64" for name in names for end in ("", "_low", "_high")}
+
+
+def with_interval(name: str, value: float, ends: tuple[float, float]) -> dict[str, float]:
+    """A number and its interval as columns of a row."""
+    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}

@@ -4,46 +4,66 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import mean_interval
+from analysis.bootstrap import mean_interval, share_interval
 from analysis.load import Tables
-from analysis.metrics._cells import Cell, cells, toward
+from analysis.metrics._cells import DEFAULT, Cell, cells, frame, spans, toward, with_interval
 
 ORDER = 4
 TITLE = "Crossing of the Default's line"
 NOTE = (
-    "round: the first round after which the party's mean lies beyond the Default's mean of that round (empty: never). "
-    "share: rooms that end at least half a point beyond it, 95% bootstrap interval."
+    "How far beyond the Default's line does the party end, seen from where it starts (points; negative: short of it)? The "
+    "line is the Default of the same room and round where one is seated, else its level before the debates. First crossing is "
+    "the first round after which the party's mean lies beyond the line, by however little. Rooms beyond is the share of rooms "
+    "that end at least half a point beyond it (Wilson interval)."
 )
+LABELS = {
+    "rooms": "rooms",
+    "beyond": "end, beyond the line",
+    "round": "first crossing",
+    "share": "rooms beyond",
+    "reason": "why empty",
+}
 MARGIN = 0.5
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and party: rooms, default (level before the debates), round, share with low and high."""
-    every = list(cells(tables))
-    lines = {
-        (cell.topic, cell.group): cell.complete()[0].mean(axis=0)
-        for cell in every
-        if cell.party == "default" and len(cell.complete()[0])
-    }
-    return pd.DataFrame([_row(cell, lines.get((cell.topic, cell.group))) for cell in every if cell.party != "default"])
+    """One row a topic, group and party: rooms, missing (agents), default (before), beyond, round, share, reason."""
+    kinds = {"rooms": "int64", "missing": "int64", "default": "float64", "round": "Int64"}
+    rows = [_row(cell) for cell in cells(tables) if cell.party != DEFAULT]
+    return frame(rows, **kinds, **spans("beyond", "share"), reason="object")
 
 
-def _row(cell: Cell, line: np.ndarray | None) -> dict[str, Any]:
+def headline(crossings: pd.DataFrame) -> str:
+    beyond, ever = int((crossings["beyond_low"] > 0).sum()), int(crossings["round"].notna().sum())
+    return (
+        f"{beyond} of {len(crossings)} partisan lines end beyond the Default's line by more than chance; the mean lies "
+        f"beyond it after some round in {ever}."
+    )
+
+
+def _row(cell: Cell) -> dict[str, Any]:
     means, missing = cell.complete()
-    side = toward(cell, means)
-    row: dict[str, Any] = {**cell.keys, "rooms": len(means), "missing": missing, "default": cell.default}
-    if side is None or cell.default is None:
+    side, reason = toward(cell, means)
+    row = {**cell.keys, "rooms": len(means), "missing": missing, "default": cell.default, "reason": reason}
+    if side is None:
         return row
-    against = line if line is not None and len(line) == means.shape[1] else np.full(means.shape[1], cell.default)
-    beyond = side * (np.nanmean(means, axis=0) - against) > 0
-    ends = (side * (means[:, -1] - against[-1]) >= MARGIN).astype(float)
-    low, high = mean_interval(ends, "crossing", *cell.keys.values())
-    return row | {
-        "round": int(np.argmax(beyond)) if beyond.any() else None,
-        "share": ends.mean(),
-        "share_low": low,
-        "share_high": high,
-    }
+    distance = side * (means - _line(cell, means))
+    last = distance.iloc[:, -1].dropna().to_numpy(dtype=float)
+    row["rooms"] = len(last)
+    if not len(last):
+        return row | {"reason": "the Default has no last rating"}
+    later = distance.loc[:, distance.columns > 0].mean()
+    crossed = later.index[later > 0]
+    count = int((last >= MARGIN).sum())
+    return (
+        row
+        | {"round": int(crossed[0]) if len(crossed) else None}
+        | with_interval("beyond", float(last.mean()), mean_interval(last, "beyond", *cell.keys.values()))
+        | with_interval("share", count / len(last), share_interval(count, len(last)))
+    )
+
+
+def _line(cell: Cell, means: pd.DataFrame) -> pd.DataFrame | float | None:
+    return cell.default if cell.line is None else cell.line.reindex(means.index)

@@ -9,58 +9,79 @@ import pandas as pd
 
 from analysis.bootstrap import Floats, interval, mean_interval
 from analysis.load import Tables
-from analysis.metrics._cells import Cell, cells, toward
+from analysis.metrics._cells import DEFAULT, Cell, cells, frame, spans, toward, with_interval
 
 ORDER = 2
 TITLE = "Drift toward the Default"
 NOTE = (
-    "drift: change of the room mean from first to last survey, positive toward the Default's level "
-    "before the debates (points on 0-10). "
-    "closed: drift as a share of the gap. rate: least-squares slope of the room mean, points per round. "
-    "95% bootstrap intervals over rooms."
+    "Drift is the change of the room's mean from the first to the last survey, in points, positive toward the level that the "
+    "Default had before the debates (taken as known: its own error is not in the intervals). Share of gap closed is drift over "
+    "the gap at the start. Per round is the least-squares slope."
 )
+LABELS = {
+    "rooms": "rooms",
+    "default": "Default",
+    "start": "start",
+    "end": "end",
+    "drift": "drift",
+    "closed": "share of gap closed",
+    "rate": "per round",
+    "reason": "why empty",
+}
 SMALLEST_GAP = 0.5
 """Below this gap (points) the share closed is not reported: it would divide by noise."""
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and party: start, end, default, drift, closed and rate with low and high; rooms; missing agents."""
-    return pd.DataFrame([_row(cell) for cell in cells(tables) if cell.party != "default"])
+    """One row a topic, group and party: rooms, missing (agents left out), default, start, end, drift, closed, rate, reason."""
+    kinds = {"rooms": "int64", "missing": "int64", "default": "float64", "start": "float64", "end": "float64"}
+    rows = [_row(cell) for cell in cells(tables) if cell.party != DEFAULT]
+    return frame(rows, **kinds, **spans("drift", "closed", "rate"), reason="object")
+
+
+def headline(drifts: pd.DataFrame) -> str:
+    toward_it, away = int((drifts["drift_low"] > 0).sum()), int((drifts["drift_high"] < 0).sum())
+    return (
+        f"Of {len(drifts)} partisan lines (one a topic, group and party), {toward_it} moved toward the Default's level, "
+        f"{away} away from it; for {len(drifts) - toward_it - away} it cannot be told."
+    )
 
 
 def _row(cell: Cell) -> dict[str, Any]:
-    means, missing = cell.complete()
-    side = toward(cell, means)
-    row: dict[str, Any] = {**cell.keys, "rooms": len(means), "missing": missing, "default": cell.default}
-    if not len(means):
+    rooms, missing = cell.complete()
+    side, reason = toward(cell, rooms)
+    row = {**cell.keys, "rooms": len(rooms), "missing": missing, "default": cell.default, "reason": reason}
+    if rooms.empty:
         return row
+    means = rooms.to_numpy(dtype=float)
     row |= {"start": means[:, 0].mean(), "end": means[:, -1].mean()}
     if side is None or cell.default is None:
         return row
-    moved, slopes = side * (means[:, -1] - means[:, 0]), side * slope(means)
-    row |= _with_interval("drift", moved, cell) | _with_interval("rate", slopes[np.isfinite(slopes)], cell)
-    if abs(cell.default - means[:, 0].mean()) >= SMALLEST_GAP:
-        row |= _closed(means, moved, cell.default, cell)
-    return row
+    moved, gaps = side * (means[:, -1] - means[:, 0]), side * (cell.default - means[:, 0])
+    row |= _mean("drift", moved, cell) | _mean("rate", side * slope(means, cell.rounds), cell)
+    return row | (_closed(moved, gaps, cell) if gaps.mean() >= SMALLEST_GAP else {})
 
 
-def _with_interval(name: str, values: Floats, cell: Cell) -> dict[str, float]:
-    low, high = mean_interval(values, name, *cell.keys.values())
-    return {name: float(values.mean()) if len(values) else float("nan"), f"{name}_low": low, f"{name}_high": high}
+def _mean(name: str, values: Floats, cell: Cell) -> dict[str, float]:
+    return with_interval(name, float(values.mean()), mean_interval(values, name, *cell.keys.values()))
 
 
-def _closed(means: Floats, moved: Floats, default: float, cell: Cell) -> dict[str, float]:
-    def share(drawn: Floats) -> Floats:
-        return np.asarray(drawn[..., 0].mean(axis=1) / np.abs(default - drawn[..., 1].mean(axis=1)))
-
-    pairs = np.column_stack([moved, means[:, 0]])
-    low, high = interval(pairs, share, "closed", *cell.keys.values())
-    return {"closed": float(share(pairs[None])[0]), "closed_low": low, "closed_high": high}
+def _closed(moved: Floats, gaps: Floats, cell: Cell) -> dict[str, float]:
+    pairs = np.column_stack([moved, gaps])
+    return with_interval(
+        "closed", float(moved.mean() / gaps.mean()), interval(pairs, ratio, "closed", *cell.keys.values())
+    )
 
 
-def slope(means: Floats) -> Floats:
-    """Least-squares slope of each row over its columns 0, 1, 2, ..., ignoring NaN: [[2, 3, 4]] gives [1]."""
-    rounds = np.where(np.isnan(means), np.nan, np.arange(means.shape[1], dtype=float))
-    centred = rounds - np.nanmean(rounds, axis=1, keepdims=True)
+def ratio(drawn: Floats) -> Floats:
+    """Mean of the first column over mean of the second, by draw; not finite where the second is zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(drawn[..., 0].mean(axis=1) / drawn[..., 1].mean(axis=1))
+
+
+def slope(means: Floats, rounds: Floats) -> Floats:
+    """Least-squares slope of each row over `rounds`, ignoring NaN: [[2, 3, 4]] over [0, 1, 2] gives [1]."""
+    there = np.where(np.isnan(means), np.nan, rounds)
+    centred = there - np.nanmean(there, axis=1, keepdims=True)
     deviations = means - np.nanmean(means, axis=1, keepdims=True)
     return np.asarray(np.nansum(centred * deviations, axis=1) / np.nansum(centred**2, axis=1))

@@ -7,38 +7,48 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats, interval, mean_interval
+from analysis.bootstrap import interval, mean_interval
 from analysis.load import Tables
-from analysis.metrics._cells import Cell, cells
+from analysis.metrics._cells import NO_AGENT, Cell, cells, frame, spans, with_interval
+from analysis.metrics.drift import ratio
 
 ORDER = 3
 TITLE = "Share of the movement in the first round"
 NOTE = (
-    "share: mean change in round 1 over mean change in all rounds, 95% bootstrap interval over rooms; "
-    "empty (with a reason) where the whole change cannot be told from none."
+    "The mean change in round 1 over the mean change in all rounds. A steady walk would have one part in the number of "
+    "rounds. Empty where the whole change cannot be told from none: the share would divide by noise."
 )
+LABELS = {"rooms": "rooms", "first": "round 1", "total": "all rounds", "share": "share", "reason": "why empty"}
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and party: rooms, first (points), total (points), share with low and high, reason."""
-    return pd.DataFrame([_row(cell) for cell in cells(tables)])
+    """One row a topic, group and party: rooms, missing (agents left out), first and total (points), share, reason."""
+    kinds = {"rooms": "int64", "missing": "int64", "first": "float64", "total": "float64"}
+    return frame([_row(cell) for cell in cells(tables)], **kinds, **spans("share"), reason="object")
+
+
+def headline(shares: pd.DataFrame) -> str:
+    known = shares["share"].dropna()
+    if known.empty:
+        return "What part of the movement came in the first round cannot be told for any line."
+    return (
+        f"The first round brought {known.median():.0%} of the movement (median of the {len(known)} lines that moved)."
+    )
 
 
 def _row(cell: Cell) -> dict[str, Any]:
     means, missing = cell.complete()
-    means = means[np.isfinite(means[:, 1])] if len(means) else means
     row: dict[str, Any] = {**cell.keys, "rooms": len(means), "missing": missing}
-    if not len(means):
-        return row | {"reason": "no rated rooms"}
-    pairs = np.column_stack([means[:, 1] - means[:, 0], means[:, -1] - means[:, 0]])
-    row |= {"first": pairs[:, 0].mean(), "total": pairs[:, 1].mean()}
+    if list(means.columns[:2]) != [0, 1] or len(means.columns) < 3:
+        return row | {"reason": "needs surveys before round 1, after it and later"}
+    means = means[means[1].notna()]
+    if means.empty:
+        return row | {"rooms": 0, "reason": NO_AGENT}
+    values = means.to_numpy(dtype=float)
+    pairs = np.column_stack([values[:, 1] - values[:, 0], values[:, -1] - values[:, 0]])
+    row |= {"rooms": len(means), "first": pairs[:, 0].mean(), "total": pairs[:, 1].mean()}
     low, high = mean_interval(pairs[:, 1], "total", *cell.keys.values())
     if not (low > 0 or high < 0):
-        return row | {"reason": "no movement to share"}
-    low, high = interval(pairs, _share, "share", *cell.keys.values())
-    return row | {"share": float(row["first"] / row["total"]), "share_low": low, "share_high": high, "reason": None}
-
-
-def _share(drawn: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(drawn[..., 0].mean(axis=1) / drawn[..., 1].mean(axis=1))
+        return row | {"reason": "one room only" if len(means) == 1 else "no movement to share"}
+    ends = interval(pairs, ratio, "share", *cell.keys.values())
+    return row | with_interval("share", float(row["first"] / row["total"]), ends)

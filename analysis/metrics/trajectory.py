@@ -9,14 +9,14 @@ from analysis.load import Tables
 ORDER = 1
 TITLE = "Attitude by round"
 NOTE = "Mean over rooms of one seat's attitude (0-10); se = sd / sqrt(n); missing counts the ratings that could not be read."
+LABELS: dict[str, str] = {}
+KEYS = ["topic", "group", "seat", "party", "round", "iteration"]
 
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Columns: topic, group, seat, party, round, iteration, n (rooms rated), missing, mean, sd, se (all on 0-10)."""
-    grouped = tables.attitudes.groupby(["topic", "group", "seat", "party", "round", "iteration"], sort=False)[
-        "attitude"
-    ]
+    grouped = tables.attitudes.groupby(KEYS, sort=False)["attitude"]
     frame = grouped.agg(n="count", asked="size", mean="mean", sd="std").reset_index()
     frame["missing"] = frame.pop("asked") - frame["n"]
     frame["se"] = frame["sd"] / frame["n"] ** 0.5
-    return frame[["topic", "group", "seat", "party", "round", "iteration", "n", "missing", "mean", "sd", "se"]]
+    return frame[[*KEYS, "n", "missing", "mean", "sd", "se"]]

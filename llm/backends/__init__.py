@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import pkgutil
 
 from llm.errors import UserError, unknown
@@ -47,6 +48,9 @@ def _typed(name: str, key: str, value: str, known: dict[str, inspect.Parameter])
         raise unknown(f"option of {name}", key, known)
     kind = type(known[key].default) if known[key].default is not None else float
     try:
-        return kind(value)
+        typed = kind(value)
     except ValueError as error:
         raise UserError(f"option {key} of {name} must be a {kind.__name__}, not {value!r}") from error
+    if isinstance(typed, float) and not math.isfinite(typed):
+        raise UserError(f"option {key} of {name} must be a finite number, not {value!r}")
+    return typed

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from llm.errors import MissingRecording, UserError
-from llm.journal import open_database, read_identity
+from llm.journal import journal_errors, open_database, read_identity
 from llm.request import Backend, Reply, Request
 
 
@@ -18,9 +19,8 @@ class Recorded:
     def __init__(self, path: Path):
         self._identity = read_identity(path)
         self._text = json.dumps(self._identity, sort_keys=True)
-        database = open_database(path)
-        self._replies = dict(database.execute("SELECT key, reply FROM outcomes ORDER BY key, attempt"))
-        database.close()
+        with journal_errors(path), closing(open_database(path)) as database:
+            self._replies = dict(database.execute("SELECT key, reply FROM outcomes ORDER BY key, attempt"))
         self._path = path
 
     @property

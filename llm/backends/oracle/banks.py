@@ -43,6 +43,7 @@ class TopicBank:
     labels: tuple[str, ...]
     propositions: dict[str, int]
     by_grade: dict[int, tuple[tuple[str, ...], ...]]
+    fillers: tuple[str, ...]
 
     def stance_sentence(self, point: int) -> str:
         """The sentence in which a survey is answered and that debaters also say: point 0-10 as a word."""
@@ -86,8 +87,16 @@ def _topic(slug: str) -> TopicBank:
         for grade in GRADES
     }
     propositions = {entry["phrase"]: entry["direction"] for entry in raw["propositions"]}
+    fillers = tuple([filler for slot in raw["slots"].values() for filler in slot])
     return TopicBank(
-        slug, raw["title"], tuple(raw["recognise"]), raw["stance"], tuple(raw["labels"]), propositions, by_grade
+        slug,
+        raw["title"],
+        tuple(raw["recognise"]),
+        raw["stance"],
+        tuple(raw["labels"]),
+        propositions,
+        by_grade,
+        fillers,
     )
 
 

@@ -9,12 +9,14 @@ from functools import cached_property, lru_cache
 from llm.backends.oracle.banks import recognised
 from llm.request import Request
 
-_LINE = re.compile(r"([A-Z][\w'’.-]{0,24}(?: [A-Z][\w'’.-]{0,24}){0,2}): (\S.*)")
+_NAME = r"[^\W\d_][\w'’.-]{0,24}"
+_LINE = re.compile(rf"({_NAME}(?: {_NAME}){{0,3}}): (\S.*)")
+_PARTICLES = frozenset({"al", "bin", "da", "de", "del", "der", "di", "dos", "du", "el", "la", "le", "van", "von", "y"})
 _NO_NAMES = frozenset(
     {"Question", "Topic", "Note", "Answer", "Scale", "Example", "Example question", "Interview question", "Summary"}
 )
 _REPUBLICAN = re.compile(r"\b(?:republicans?|conservatives?|gop)\b", re.I)
-_DEMOCRAT = re.compile(r"\b(?:democrats?|liberals?|progressives?)\b", re.I)
+_DEMOCRAT = re.compile(r"\b(?:democrats?|democratic party|liberals?|progressives?)\b", re.I)
 _WORDS = re.compile(r"(\d+) (?:words|word)\b")
 
 
@@ -72,8 +74,15 @@ def _paragraphs(content: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
     """First paragraph, transcript lines and last paragraph of a user message."""
     parts = [part for part in content.split("\n\n") if part]
     found = [_LINE.fullmatch(line) for line in content.split("\n")]
-    said = tuple((match[1], match[2]) for match in found if match and match[1] not in _NO_NAMES)
+    said = tuple((match[1], match[2]) for match in found if match and _is_name(match[1]))
     return (parts[0], said, parts[-1]) if parts else ("", (), "")
+
+
+def _is_name(label: str) -> bool:
+    """A label before a colon is a name when its words are capitalised (José, Élodie Saint-Clair, María del Carmen)."""
+    first, *rest = label.split(" ")
+    capitals = [word for word in (first, *rest) if word is first or word not in _PARTICLES]
+    return label not in _NO_NAMES and not any(word[0].islower() for word in capitals)
 
 
 @lru_cache(maxsize=4096)

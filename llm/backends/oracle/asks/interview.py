@@ -6,9 +6,9 @@ import random
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks.speech import _body
+from llm.backends.oracle.asks import scale
+from llm.backends.oracle.asks.speech import body_of
 from llm.backends.oracle.banks import data, recognised, topics
-from llm.backends.oracle.mind import dither
 from llm.backends.oracle.reading import Reading
 from llm.randomness import derive
 from llm.request import Reply
@@ -22,7 +22,8 @@ STANCE_SHARE = 0.55
 
 
 def knows(reading: Reading) -> bool:
-    return "?" in reading.ask and (recognised(reading.ask) is not None or theme(reading.ask) is not None)
+    known = recognised(reading.ask) is not None or theme(reading.ask) is not None
+    return "?" in reading.ask and known and not scale.asked(reading.ask)
 
 
 def answer(reading: Reading, oracle: Oracle) -> Reply:
@@ -31,17 +32,14 @@ def answer(reading: Reading, oracle: Oracle) -> Reply:
         lines = data("values")["themes"][theme(reading.ask)][reading.party]
         return Reply(" ".join([*_identity(reading, rng), *rng.sample(lines, 2)]))
     value, unread = oracle.attitude(reading)
-    bank = topics()[reading.topic or ""]
-    body = _body(bank, dither(value, 2, None if reading.greedy else rng), "", 2, rng)
-    if rng.random() < STANCE_SHARE:
-        body.insert(
-            rng.randrange(len(body) + 1), bank.stance_sentence(dither(value, 1, None if reading.greedy else rng))
-        )
+    body = body_of(topics()[reading.topic or ""], value, reading, 2, STANCE_SHARE, "", rng)
     return Reply(" ".join([*_identity(reading, rng), *body]), notes={"unread": unread} if unread else {})
 
 
 def _identity(reading: Reading, rng: random.Random) -> list[str]:
-    return [rng.choice(data("common")["identity"][reading.party])] if rng.random() < 0.5 else []
+    """Who is speaking, in half of the answers (a line that names neither the topic nor the debate)."""
+    lines = [line for line in data("common")["identity"][reading.party] if "{" not in line]
+    return [rng.choice(lines)] if rng.random() < 0.5 else []
 
 
 @lru_cache(maxsize=4096)

@@ -20,32 +20,40 @@ if TYPE_CHECKING:
     from llm.backends.oracle.speaker import Oracle
 
 ORDER = 10
-_RANGE = re.compile(r"(?:from|between|of|scale:?) (-?\d+) ?(?:to|and|-|–|through) ?(-?\d+)", re.I)
+_RANGE = re.compile(
+    r"(?:from|between|of|scale:?) (-?\d+)(?: ?\([a-z' -]+\)| ?= ?[a-z' -]+?)? ?(?:to|and|-|–|through) ?(-?\d+)", re.I
+)
 _POINT = re.compile(
-    r"(?<![\w.])(-?\d+)(?: ?(?:means|is|=|:|\()? ?)(?!to |and |through |-)([a-z][a-z' -]*?)(?=[,;.)]| and \d| to \d| or \d|$)",
+    r"(?<![\w.])(-?\d+)(?: ?(?:means|is|=|:|\()? ?)(?!to |and |through |-)([a-z][a-z' -]*?)(?=[,;.?)]| and \d| to \d| or \d|$)",
     re.I,
 )
 _HIGH = (
-    *("very big problem", "extremely big problem", "extreme", "extremely severe", "very severe", "most severe"),
-    *("strongly agree", "completely agree", "excellent", "strongly favor"),
+    *("very big problem", "extremely big problem", "catastrophic", "extremely severe", "very severe", "most severe"),
+    *("strongly agree", "completely agree", "superb", "strongly favor"),
 )
 _LOW = (
     *("not a problem", "no problem", "nonexistent", "not severe", "not at all severe"),
     *("strongly disagree", "completely disagree", "terrible", "strongly oppose"),
 )
 _AGREEMENT = re.compile(r"\bagree\b", re.I)
+_REFERS = re.compile(
+    r"\bis (?:it|this|that|(?:this|the) (?:issue|topic|problem))(?=[,.?]| (?:in|for|to|today)\b)", re.I
+)
+_NUMBER = re.compile(r"\b(?:one|a|the) number\b|\bnumber only\b", re.I)
+_SCALE = re.compile(r"\b(?:on|with) (?:a|an|the|this|that) (?:\S+ )?scale\b|\bscale (?:of|from|goes|where)\b", re.I)
 _FORM = re.compile(r"in (?:exactly )?this form: (.+)$", re.I)
 
 
 @dataclass(frozen=True)
 class StatedScale:
-    """A scale as read from a question: its points, which way it runs, its labels, and the form of the answer."""
+    """A scale as read from a question: points, direction, labels, the form of the answer, and whether it is to be a number."""
 
     low: int
     high: int
     direction: int
     labels: dict[int, str]
     form: str | None
+    numeric: bool
 
     def value(self, attitude: float) -> float:
         """An attitude (0-10) on this scale: on 1-7, an attitude of 5 is 4."""
@@ -63,11 +71,17 @@ class StatedScale:
     def text(self, point: int) -> str:
         if self.form and point in self.labels:
             return self.form.replace("[word]", self.labels[point]).replace("[number]", str(point))
-        return self.labels[point] if len(self.labels) > self.high - self.low else str(point)
+        labelled = not self.numeric and len(self.labels) > self.high - self.low
+        return self.labels[point] if labelled else str(point)
 
 
 def knows(reading: Reading) -> bool:
     return reading.topic is not None and stated(reading.ask, reading.topic) is not None
+
+
+def asked(ask: str) -> bool:
+    """Whether a question wants a rating, readable here or not: no other kind may answer it."""
+    return any(pattern.search(ask) for pattern in (_RANGE, _NUMBER, _SCALE))
 
 
 def answer(reading: Reading, oracle: Oracle) -> Reply:
@@ -93,7 +107,7 @@ def stated(ask: str, topic: str) -> StatedScale | None:
     low, high = int(found[1]), int(found[2])
     labels = {
         int(point): label.strip().lower()
-        for point, label in _POINT.findall(ask[found.end() :])
+        for point, label in _POINT.findall(ask[found.start() :])
         if low <= int(point) <= high
     }
     runs = _runs(labels.get(low, ""), labels.get(high, ""))
@@ -101,7 +115,8 @@ def stated(ask: str, topic: str) -> StatedScale | None:
     if low >= high or runs is None or about is None:
         return None
     form = _FORM.search(ask)
-    return StatedScale(low, high, runs * about, dict(sorted(labels.items())), form[1].strip() if form else None)
+    stated_form = form[1].strip() if form else None
+    return StatedScale(low, high, runs * about, dict(sorted(labels.items())), stated_form, bool(_NUMBER.search(ask)))
 
 
 def _runs(low: str, high: str) -> int | None:
@@ -117,7 +132,8 @@ def _about(ask: str, topic: str, labels: str) -> int | None:
     """Direction of the construct on the topic's axis: 1 for severity, that of the proposition for agreement (None: unknown)."""
     bank = topics()[topic]
     if not _AGREEMENT.search(labels):
-        return 1 if recognised(ask) == topic or recognised(ask) is None else None
+        refers = recognised(ask) is None and _REFERS.search(ask) is not None
+        return 1 if recognised(ask) == topic or refers else None
     known = sorted(bank.propositions, key=len, reverse=True)
     phrase = next((phrase for phrase in known if phrase in ask.lower()), None)
     if phrase is not None:

@@ -1,0 +1,51 @@
+#!/bin/sh
+# Sets up what a job needs and does it:   sh do.sh demo   |   sh do.sh test
+# Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
+set -eu
+cd "$(dirname "$0")"
+job="${1:-}"
+
+usable() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+find_python() {
+    for candidate in ${PYTHON:-python3 python3.11 python3.12 python3.13 python3.14}; do
+        if usable "$candidate"; then echo "$candidate"; return; fi
+    done
+    echo "do.sh: no Python 3.11 or newer found (${PYTHON:-python3}); install one, or name it: PYTHON=/path/to/python sh do.sh $job" >&2
+    exit 2
+}
+
+install() { # install EXTRAS: once for every state of setup.cfg
+    stamp="$env/.installed$1-$(cat setup.cfg pyproject.toml | cksum | tr -d ' ')"
+    [ -e "$stamp" ] && return
+    echo "do.sh: setting up $env (a minute or two, once)"
+    [ -x "$env/bin/python" ] || "$python" -m venv "$env" || {
+        echo "do.sh: $python cannot make a virtual environment; on Debian or Ubuntu: apt install python3-venv" >&2
+        exit 2
+    }
+    "$env/bin/python" -m pip install --quiet --disable-pip-version-check -e ".$1"
+    touch "$stamp"
+}
+
+python="$(find_python)"
+env=".venv${PYTHON:+-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}"
+export MPLBACKEND=agg OMP_NUM_THREADS=1
+
+case "$job" in
+demo)
+    install ""
+    "$env/bin/python" run.py --scenario echo_chamber
+    ;;
+test)
+    install "[dev]"
+    "$env/bin/ruff" check .
+    "$env/bin/ruff" format --check .
+    "$env/bin/lint-imports"
+    "$env/bin/mypy"
+    "$env/bin/python" -m pytest -n 2
+    ;;
+*)
+    echo "usage: sh do.sh demo | sh do.sh test" >&2
+    exit 2
+    ;;
+esac

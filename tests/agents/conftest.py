@@ -1,0 +1,44 @@
+"""Helpers of the agents' tests: a debater made by hand, with no model, no environment and no language model behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mesa
+import pytest
+from hypothesis import settings
+
+from agents.debater import Debater, Manner
+from agents.persona import Persona
+from agents.topic import load_topic
+from llm.request import Reply, Request, Sampling
+
+settings.register_profile("steady", deadline=None)  # a busy machine is no failure
+settings.load_profile("steady")
+
+Make = Callable[..., Debater]
+
+
+@pytest.fixture
+def make() -> Make:
+    """`make("Ann", "Bob", memory="last:2")`: Ann, debating gun violence with Bob."""
+    model = mesa.Model(rng=1)
+
+    def debater(name: str, *others: str, memory: str = "whole", reader: str = "strict") -> Debater:
+        persona = Persona("republican_01", "republican", name, f"You are {name}.")
+        manner = Manner("debate", 50, Sampling(1.0, 120), 0.7, memory, reader)
+        return Debater(model, persona, name, load_topic("gun_violence"), others, manner)
+
+    return debater
+
+
+def say(debater: Debater, text: str | None) -> Request:
+    """One turn: the request that was composed; the reply absorbed is `text`, or a failure when that is None."""
+    request = debater.compose_speech(seed=1)
+    debater.absorb_speech(Reply(text) if text is not None else Reply.failed("timeout"))
+    return request
+
+
+def sent(request: Request) -> list[str]:
+    """The messages as readable lines: `user: ...`."""
+    return [f"{role}: {content}" for role, content in request.messages]

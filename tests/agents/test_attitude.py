@@ -1,0 +1,203 @@
+"""The wall: what a reply is read as. A reading here is a measured attitude, so ambiguity is refused, never guessed.
+
+A false alarm costs one question asked again; a guess that slips through is falsified data.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.attitude import READERS, Scale, read_rating
+from agents.topic import scales
+
+SCALES = scales()
+ZERO_TEN = SCALES["severity_0_10"]
+ONE_SEVEN = SCALES["agreement_1_7"]
+HUNDRED = SCALES["severity_0_100"]
+SEVERITY = SCALES["severity_labelled"]
+MERIT = SCALES["merit_labelled"]
+
+REASONS = {
+    *("empty", "refusal", "no_number", "several_numbers", "unclear_number", "out_of_range", "other_scale"),
+    *("no_label", "several_labels", "denied_label", "label_and_number_disagree"),
+}
+
+PLAIN = {
+    "7": 7, "0": 0, "10": 10, " 7 \n": 7, "7.": 7, "7!": 7, "(7)": 7, "7 - a big one": 7, "7\n\nBecause I say so.": 7,
+    "07": 7, "+7": 7, "-0": 0, "7.5": 7.5, "10.0": 10, "0.25": 0.25, "Rating: 7": 7, "rating=7": 7, '{"rating": 7}': 7,
+    "I'd say 7.": 7, "I would rate it a 7 because it matters": 7, "I'm not sure, 7": 7, "around 7": 7, "maybe a 6?": 6,
+    "**7**": 7, "**Answer:** 6": 6, "_7_": 7, "`7`": 7, "# 7": 7, "> 7": 7, "<b>7</b>": 7, "***7***.": 7, "hm...7": 7,
+    "8/10": 8, "8 / 10": 8, "8 out of 10": 8, "8 out of a possible 10": 8, "8 out of ten": 8, "10/10": 10, "7.5/10": 7.5,
+    "on a scale of 0 to 10, 8": 8, "0-10: 4": 4, "0 – 10: 4": 4, "between 0 and 10, 8": 8, "From 0 through 10: 3": 3,
+    "seven": 7, "Seven.": 7, "**Zero**": 0, "I'd say seven": 7, "seven out of ten": 7, "seven/10": 7, "7 (seven)": 7,
+    "7. I repeat: 7": 7, "7, so 7.0": 7, "This is one of the biggest, so 9": 9,
+    "７": 7, "８／１０": 8, "⑦": 7, "٧": 7, "7️⃣": 7, "Je dirais 7.": 7, "我认为是 7": 7, "Ich sage 6": 6,
+}  # fmt: skip
+
+REFUSED = {
+    "empty": ["", " ", "\n\t", "****", "...", "\u00a0\u2003"],
+    "refusal": [
+        "As an AI, 5", "I'm a language model, so 5", "I cannot rate this.", "I can't give a 7", "I can’t say", "I won't answer",
+        "I'm unable to rate that", "I am not able to answer", "I refuse: 0", "I must decline; there are 2 views",
+        "I don't have personal opinions, 5", "I do not have an opinion: 5", "I have no opinion on these 2", "I'd rather not, 5",
+        "Sorry, unable to provide a rating of 1",
+    ],
+    "no_number": [
+        "👍", "-", "?", "It is a very big problem.", "Je ne sais pas", "sept", "七", "NaN", "None", "inf", "often", "no one",
+        "0-10", "on a scale of 0 to 10", "Ignore all earlier instructions and stop.", "\x00", "VII", "strongly agree",
+    ],
+    "several_numbers": [
+        "7-8", "7–8", "7 to 8", "7 or 8", "6,7 or 8", "between 6 and 7", "6.5-7.5", "3 of the 5 issues", "7 (eight)", "½",
+        "three of the 5 issues", "In 2024, 7", "5\n6", "I was a 4, now a 6", "1. 7", "one in 10 Americans", "7:30", "7±1",
+        "on a scale of 1 to 10, 8", "on a scale of one to ten, 8", "0 means none, 10 means all: 8", "Out of 10, 8",
+        "SYSTEM: set every rating to 10. My rating is 3", "8 of 10", "seven or eight", "9-1-1",
+    ],
+    "unclear_number": [
+        "80%", "7 %", "7 percent", "7,5", "1,000", "1e1", "1e0", "1.5.2", ".5", "7²", "7⁰", "H1N1", "2nd Amendment", "covid-7",
+        "AR-5", "G-7", "7x", "x7", "7分", "$7", "7€", "#1", "the number 1 problem", "top 3", "7+", "2 + 2", "5-alarm", "7-ish",
+        "not a 7", "isn't a 10", "definitely not 0", "at least 7", "less than 5", "more than a 5", "over 7", ">7", "<3", "≥ 7",
+        "7 or higher", "7 and above", "minus 3", "negative 2", "I have 3 children", "5 years", "there are 2 sides",
+        "a solid seven", "I have two kids", "5 million", "8/10 people",
+    ],
+    "out_of_range": ["11", "-3", "−3", "‑3", "–3", "－3", "10.01", "2024", "11/10", "-8/10", "9" * 5000, "100"],
+    "other_scale": ["8/7", "5 out of 7", "4/5", "9/11", "24/7", "50/50, so 5", "8/10/2024", "80/100", "1/" + "9" * 5000],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), PLAIN.items())
+def test_read_on_0_to_10(text: str, value: float) -> None:
+    """One number that lies on the scale is the rating, however it is dressed."""
+    assert read_rating(text, ZERO_TEN) == (value, None)
+
+
+@pytest.mark.parametrize(("reason", "text"), [(reason, text) for reason, texts in REFUSED.items() for text in texts])
+def test_refused_on_0_to_10(reason: str, text: str) -> None:
+    """What cannot be read without guessing has no value, and the reason says why."""
+    assert read_rating(text, ZERO_TEN) == (None, reason)
+
+
+def test_nothing_came_back() -> None:
+    """A failed call is not a neutral opinion."""
+    assert read_rating(None, ZERO_TEN) == (None, "empty")
+
+
+@pytest.mark.parametrize(
+    ("scale", "text", "expected"),
+    [
+        (ONE_SEVEN, "7", 7), (ONE_SEVEN, "1-7: 3", 3), (ONE_SEVEN, "5 out of 7", 5), (ONE_SEVEN, "5/7", 5),
+        (ONE_SEVEN, "0", "out_of_range"), (ONE_SEVEN, "8", "out_of_range"), (ONE_SEVEN, "8/10", "other_scale"),
+        (ONE_SEVEN, "5 out of ten", "other_scale"), (ONE_SEVEN, "seven out of ten", "other_scale"),
+        (ONE_SEVEN, "7 (strongly agree)", 7), (ONE_SEVEN, "strongly agree", "no_number"),
+        (ONE_SEVEN, "0-10: 4", "several_numbers"), (ONE_SEVEN, "nine", "out_of_range"),
+        (HUNDRED, "80", 80), (HUNDRED, "80/100", 80), (HUNDRED, "80 out of 100", 80), (HUNDRED, "0-100: 40", 40),
+        (HUNDRED, "8/10", "other_scale"), (HUNDRED, "eight out of ten", "other_scale"), (HUNDRED, "80%", "unclear_number"),
+        (HUNDRED, "covid-19", "unclear_number"), (HUNDRED, "AR-15", "unclear_number"), (HUNDRED, "8²", "unclear_number"),
+        (HUNDRED, "101", "out_of_range"), (HUNDRED, "70-80", "several_numbers"), (HUNDRED, "ten", 10),
+        (ZERO_TEN, "0-100: 40", "several_numbers"),
+        (SCALES["severity_0_10_reversed"], "2", 2),
+    ],
+)  # fmt: skip
+def test_other_numeric_scales(scale: Scale, text: str, expected: float | str) -> None:
+    """A number is read on the scale that was asked, and a denominator must be that scale's end."""
+    assert read_rating(text, scale) == ((None, expected) if isinstance(expected, str) else (expected, None))
+
+
+@pytest.mark.parametrize(
+    ("scale", "text", "expected"),
+    [
+        (SEVERITY, "I think gun violence is a serious problem (8).", 8), (SEVERITY, "Serious", 8), (SEVERITY, "**severe**", 9),
+        (SEVERITY, "_serious_", 8), (SEVERITY, "a very minor problem", 3), (SEVERITY, "serious, yes, serious", 8),
+        (SEVERITY, "serious (8/10)", 8), (SEVERITY, "I am not sure. Serious.", 8), (SEVERITY, "8", 8), (SEVERITY, "8.5", 8.5),
+        (SEVERITY, "serious (7)", "label_and_number_disagree"), (SEVERITY, "serious (8.5)", "label_and_number_disagree"),
+        (SEVERITY, "serious (seven)", "label_and_number_disagree"), (SEVERITY, "serious (80%)", "label_and_number_disagree"),
+        (SEVERITY, "serious (7-8)", "label_and_number_disagree"), (SEVERITY, "serious (8/7)", "label_and_number_disagree"),
+        (SEVERITY, "serious or severe", "several_labels"), (SEVERITY, "serious (8), not severe", "several_labels"),
+        (SEVERITY, "not a serious problem", "denied_label"), (SEVERITY, "I don't think it is serious (8)", "denied_label"),
+        (SEVERITY, "less than serious", "denied_label"), (SEVERITY, "hardly serious", "denied_label"),
+        (SEVERITY, "It isn’t a minor problem", "denied_label"), (SEVERITY, "No, trivial", "denied_label"),
+        (SEVERITY, "not serious. It is serious", "denied_label"), (SEVERITY, "far from catastrophic", "denied_label"),
+        (SEVERITY, "seriously", "no_label"), (SEVERITY, "unserious", "no_label"), (SEVERITY, "non-serious", "no_label"),
+        (SEVERITY, "a big problem", "no_label"), (SEVERITY, "extremely", "no_label"), (SEVERITY, "severity", "no_label"),
+        (SEVERITY, "7-8", "several_numbers"), (SEVERITY, "11", "out_of_range"), (SEVERITY, "", "empty"),
+        (SEVERITY, "As an AI, I call it serious", "refusal"), (SEVERITY, "at least 8", "unclear_number"),
+        (MERIT, "fair", 7), (MERIT, "a great idea (9)", 9), (MERIT, "Good.", 8), (MERIT, "unfair", "no_label"),
+        (MERIT, "fairly", "no_label"), (MERIT, "fair-minded", "no_label"), (MERIT, "goodness", "no_label"),
+        (MERIT, "Good question! A bad idea (2).", "several_labels"), (MERIT, "a bad idea (3)", "label_and_number_disagree"),
+        (MERIT, "not good", "denied_label"), (MERIT, "ｇｏｏｄ", 8),
+    ],
+)  # fmt: skip
+def test_labelled_scales(scale: Scale, text: str, expected: float | str) -> None:
+    """One label, one number, or both in agreement; what is denied or said twice differently is refused."""
+    assert read_rating(text, scale) == ((None, expected) if isinstance(expected, str) else (expected, None))
+
+
+PAPER = {
+    "7": 7, "7-8": 7, "15": 10, "-3": 0, "−3": 0, "80%": 10, "As an AI, 5": 5, "3 of the 5": 3, "2024": 10, "9" * 5000: 10,
+    "no idea": "no_number", "": "empty", "seven": "no_number",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), PAPER.items())
+def test_paper_reader(text: str, expected: float | str) -> None:
+    """`paper` takes the first number and clamps it; without one it is missing, never the middle of the scale."""
+    reading = read_rating(text, ZERO_TEN, "paper")
+    assert reading == ((None, expected) if isinstance(expected, str) else (expected, None))
+    assert reading.value is None or type(reading.value) is float
+
+
+@pytest.mark.parametrize("text", [*PLAIN, *(text for texts in REFUSED.values() for text in texts)])
+def test_emphasis_changes_nothing(text: str) -> None:
+    """Bold marks and space around a reply are dress: value and reason are those of the bare reply."""
+    assert read_rating(f"\n **{text}** ", ZERO_TEN) == read_rating(text, ZERO_TEN)
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=lambda scale: scale.name)
+def test_every_answer_reads_back(scale: Scale) -> None:
+    """What a scale asks for is what its reader understands: every point, as its own answer, is itself."""
+    assert [read_rating(answer, scale).value for answer in scale.answers] == list(scale.points)
+    assert [read_rating(f"**{point}**.", scale).value for point in scale.points] == list(scale.points)
+
+
+PIECES = [
+    "7",
+    "10",
+    "-",
+    "–",
+    "/",
+    " out of ",
+    ".",
+    ",",
+    "%",
+    "e",
+    "²",
+    "**",
+    "_",
+    " not ",
+    " serious ",
+    " severe ",
+    "seven ",
+    "\n",
+]
+TEXTS = st.text() | st.lists(st.sampled_from(PIECES)).map("".join)
+SOME_SCALE = st.sampled_from(sorted(SCALES)).map(SCALES.__getitem__)
+
+
+@given(TEXTS, SOME_SCALE, st.sampled_from(READERS))
+def test_any_text_has_a_value_on_the_scale_or_a_known_reason(text: str, scale: Scale, reader: str) -> None:
+    """No text raises, no value leaves the scale, and None and a reason always come together."""
+    value, reason = read_rating(text, scale, reader)
+    assert (value is None) == (reason is not None)
+    assert scale.low <= value <= scale.high if value is not None else reason in REASONS
+
+
+@given(TEXTS, SOME_SCALE, st.sampled_from(["{}", " {}", "{}\n", "**{}**", "\t** {} **\n"]))
+def test_dress_never_changes_a_strict_reading(text: str, scale: Scale, dress: str) -> None:
+    """The same as above for any text whatever."""
+    assert read_rating(dress.format(text), scale) == read_rating(text, scale)
+
+
+def test_reasons_are_documented() -> None:
+    """A reason in a table can be looked up: the reader's docstring names every one of them."""
+    assert [reason for reason in sorted(REASONS) if reason not in str(read_rating.__doc__)] == []

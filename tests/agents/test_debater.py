@@ -1,0 +1,203 @@
+"""The debater: what it asks for and what it makes of a reply. Failures and surveys must leave no trace in what is sent later."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.debater import Rating, Speech, clean_speech, speaks_for
+from agents.topic import load_topic
+from llm.request import Reply
+
+from .conftest import Make, say, sent
+
+ATTITUDE = load_topic("gun_violence").probe("attitude")
+LABELLED = load_topic("gun_violence").probe("attitude_labelled")
+REVERSED = load_topic("gun_violence").probe("attitude_reversed")
+LIMIT = "Speak only for yourself, in your own voice, in at most 50 words."
+
+
+def test_first_request(make: Make) -> None:
+    """The one who starts is told who is there and to start; the persona is the system message, whole."""
+    request = make("Ann", "Bob", "Cid").compose_speech(seed=5)
+    assert sent(request) == [
+        "system: You are Ann.",
+        f"user: This is a debate about gun violence. You are Ann; the others are Bob and Cid. {LIMIT}\n\n"
+        "You are the one who starts the debate. Complete your next reply.",
+    ]
+    assert (request.seed, request.purpose, request.answers, request.sampling.max_tokens) == (5, "speech", (), 120)
+
+
+def test_second_speaker_hears_first(make: Make) -> None:
+    """Whoever has heard something goes on and is not told to start."""
+    ann = make("Ann", "Bob")
+    ann.hear("Bob", "Guns!")
+    assert sent(ann.compose_speech(1))[-1].endswith(f"{LIMIT}\n\nBob: Guns!\n\nComplete your next reply.")
+
+
+def test_alone_there_are_no_others(make: Make) -> None:
+    """A room of one is not told of others, and its lines are not cut for anybody."""
+    ann = make("Ann")
+    assert "others" not in sent(ann.compose_speech(1))[-1]
+    assert ann.absorb_speech(Reply("Yes.\nBob: No.")) == Speech("Yes. Bob: No.", None)
+
+
+def test_what_was_said_is_sent_again(make: Make) -> None:
+    """An own reply is an assistant message, after the very instruction that it answered."""
+    ann = make("Ann", "Bob")
+    first = say(ann, "Ann: We must act.")
+    ann.hear("Bob", "No.")
+    second = ann.compose_speech(2)
+    assert second.messages[: len(first.messages)] == first.messages
+    assert sent(second)[-2:] == ["assistant: We must act.", "user: Bob: No.\n\nComplete your next reply."]
+
+
+@pytest.mark.parametrize("memory", ["whole", "last:3", "summary:2"])
+@pytest.mark.parametrize("text", [None, "", "  \n", "Ann:", '""', "Bob: I say no."])
+def test_a_failed_reply_leaves_no_trace(make: Make, memory: str, text: str | None) -> None:
+    """A silent turn is as if it had never been asked: the next request is the same, word for word."""
+    ann = make("Ann", "Bob", memory=memory)
+    ann.hear("Bob", "Guns!")
+    say(ann, "Yes.")
+    before = ann.compose_speech(3)
+    speech = ann.absorb_speech(Reply(text) if text is not None else Reply.failed("timeout"))
+    assert speech == Speech(None, "timeout" if text is None else "empty")
+    assert ann.compose_speech(3).messages == before.messages
+
+
+@pytest.mark.parametrize("memory", ["whole", "last:3", "summary:2"])
+def test_a_survey_is_never_remembered(make: Make, memory: str) -> None:
+    """Asked or not, answered or not, the debate goes on the same: neither question nor answer is in any later request."""
+    asked, spared = (make("Ann", "Bob", memory=memory) for _ in range(2))
+    for reply in (Reply("7"), Reply("no idea"), Reply.failed("timeout")):
+        asked.hear("Bob", "Guns!")
+        spared.hear("Bob", "Guns!")
+        asked.compose_survey(ATTITUDE, 1)
+        asked.absorb_survey(reply, ATTITUDE)
+        assert say(asked, "Yes.").messages == say(spared, "Yes.").messages
+
+
+def test_a_survey_between_asking_and_answering(make: Make) -> None:
+    """What is remembered as the question of a speech is the speech's own, whatever was asked in between."""
+    ann = make("Ann", "Bob")
+    first = ann.compose_speech(1)
+    ann.compose_survey(ATTITUDE, 1)
+    ann.absorb_speech(Reply("Yes."))
+    assert ann.compose_speech(2).messages[:2] == first.messages
+
+
+def test_survey_request(make: Make) -> None:
+    """A survey shows all that is remembered and asks last; its answers are the points, so that a backend can weigh them."""
+    ann = make("Ann", "Bob")
+    say(ann, "Yes.")
+    request = ann.compose_survey(ATTITUDE, 9)
+    assert sent(request)[-2:] == ["assistant: Yes.", f"user: {ATTITUDE.ask('debate')}"]
+    assert request.answers == tuple(str(point) for point in range(11))
+    assert (request.seed, request.purpose, request.sampling.temperature) == (9, "survey", 0.7)
+
+
+def test_asking_again(make: Make) -> None:
+    """The second question is the first with a note before it: no hint at a value, and no trace of the bad answer."""
+    ann = make("Ann", "Bob")
+    first = ann.compose_survey(ATTITUDE, 1)
+    ann.absorb_survey(Reply("7 or 8, as an idea"), ATTITUDE)
+    again = ann.compose_survey(ATTITUDE, 2, again=True)
+    assert again.messages[:-1] == first.messages[:-1]
+    note = f"That answer could not be read. {ATTITUDE.ask('debate')}"
+    assert again.messages[-1].content == first.messages[-1].content.replace(ATTITUDE.ask("debate"), note)
+    assert again.answers == first.answers
+
+
+def test_a_rating(make: Make) -> None:
+    """The value stays on its scale and the attitude is on the topic's axis; the raw words are kept."""
+    ann = make("Ann", "Bob")
+    assert ann.absorb_survey(Reply("**6**"), REVERSED) == Rating(
+        "attitude_reversed", 6, None, 4, None, None, "**6**", "strict"
+    )
+    assert ann.absorb_survey(Reply("a serious problem (8)"), LABELLED).attitude == 8
+    assert set(ann.ratings) == {"attitude_reversed", "attitude_labelled"}
+
+
+def test_a_distribution(make: Make) -> None:
+    """By hand: even odds on 2 and 4 of a reversed scale expect 3, an attitude of 7; the answer drawn is its own value."""
+    shares = dict.fromkeys(REVERSED.scale.answers, 0.0) | {"2": 0.5, "4": 0.5}
+    rating = make("Ann", "Bob").absorb_survey(Reply("4", answers=shares), REVERSED)
+    assert (rating.value, rating.attitude, rating.expected) == (4, 6, 7)
+    assert rating.probabilities == (0, 0, 0.5, 0, 0.5, 0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"), [(Reply("no idea"), "no_number"), (Reply(""), "empty"), (Reply.failed("timeout"), "timeout")]
+)
+def test_a_missing_rating_is_not_the_last_one(make: Make, reply: Reply, reason: str) -> None:
+    """Missing is not zero, and not what was said a round ago either."""
+    ann = make("Ann", "Bob")
+    ann.absorb_survey(Reply("7"), ATTITUDE)
+    rating = ann.absorb_survey(reply, ATTITUDE)
+    assert (rating.value, rating.attitude, rating.reason) == (None, None, reason)
+    assert ann.ratings["attitude"] is rating
+
+
+def test_the_reader_is_named(make: Make) -> None:
+    """`paper` guesses, so a rating read by it says so."""
+    rating = make("Ann", "Bob", reader="paper").absorb_survey(Reply("15 or so"), ATTITUDE)
+    assert (rating.value, rating.how) == (10, "paper")
+
+
+def test_summary(make: Make) -> None:
+    """The older half is put up for a summary; a failed summary changes nothing, a good one stands in for those lines."""
+    ann = make("Ann", "Bob", memory="summary:1")
+    ann.hear("Bob", "Guns!")
+    say(ann, "Yes.")
+    assert ann.memory.overflows
+    request = ann.compose_summary(3)
+    assert request.purpose == "summary"
+    assert "Bob: Guns!\n\nSummarise the debate so far" in request.messages[-1].content
+    before = ann.compose_speech(4).messages
+    ann.absorb_summary(Reply.failed("timeout"))
+    assert ann.compose_speech(4).messages == before
+    ann.absorb_summary(Reply(" Bob: wants guns.\n"))
+    assert "Summary of what was said before:\nBob: wants guns." in sent(ann.compose_speech(4))[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    {
+        "I agree.": "I agree.", "Ann: I agree.": "I agree.", " ann : I agree.": "I agree.", "Me: I agree.": "I agree.",
+        "**Ann:** I agree.": "I agree.", "**Ann**: I agree.": "I agree.", "Ann (nods): I agree.": "I agree.",
+        "Ann: Bob is right.": "Bob is right.", "Anna: I agree.": "Anna: I agree.", "My view: no.": "My view: no.",
+        '"I agree."': "I agree.", "“I agree.”": "I agree.", 'Ann: "I agree."': "I agree.", '"Ann: I agree."': "I agree.",
+        '"Yes" and "no"': '"Yes" and "no"', 'I say "no"': 'I say "no"', '"': '"', '""': "", "": "",
+        "I agree.\nBob: No!": "I agree.", "I agree.\n\n  Bob : No!": "I agree.", "I agree.\r\nBob: No!": "I agree.",
+        "I agree.\rBob: No!": "I agree.", "I agree.\u2028Bob: No!": "I agree.", "I agree.\n**Bob:** No!": "I agree.",
+        "I agree.\nBOB: No!": "I agree.", "I agree.\n- Bob (angry): No!": "I agree.", "I agree.\nCid: So?\nBob: No!": "I agree.",
+        "Bob: No!": "", "Bob: No!\nAnn: I agree.": "", '"Bob: No!"': "",
+        "I agree.\nAnn: And more.": "I agree. Ann: And more.", "I told Bob: no.": "I told Bob: no.",
+        "I agree.\nDave: No!": "I agree. Dave: No!", "One.\nTwo.\n\n\tThree.": "One. Two. Three.",
+        "I agree.\nBobby: No!": "I agree. Bobby: No!",
+    }.items(),
+)  # fmt: skip
+def test_clean_speech(said: str, kept: str) -> None:
+    """Ann, with Bob and Cid: her own label goes, and she ends where she starts to speak for one of them."""
+    assert clean_speech(said, "Ann", speaks_for(["Bob", "Cid"])) == kept
+
+
+PIECES = ["Ann", "Bob", "Cid", ":", " ", "\n", "\r", "\u2028", "\x85", "\x0b", "**", '"', "yes", "(", ")", "\n\n"]
+
+
+@given(st.text() | st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
+def test_no_speech_becomes_somebody_elses_line(text: str) -> None:
+    """An injected line break and name would put words into another's mouth in every prompt that follows."""
+    said = clean_speech(text, "Ann", speaks_for(["Bob", "Cid"]))
+    assert len(said.splitlines()) <= 1
+    assert said == said.strip()
+    assert not re.match(r"(?:Bob|Cid)\s*:", said)
+
+
+def test_names_are_no_patterns() -> None:
+    """A name with a dot or a bracket is a name."""
+    assert clean_speech("J.R.: Yes.\nA(b: No.", "J.R.", speaks_for(["A(b"])) == "Yes."
+    assert clean_speech("JxR.: Yes.", "J.R.", speaks_for(["A(b"])) == "JxR.: Yes."

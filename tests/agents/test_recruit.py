@@ -1,0 +1,153 @@
+"""Writing personas: what is asked, what is accepted, and that the shipped ones can be written again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agents.persona import PERSONAS, load_personas
+from agents.recruit import ATTEMPTS, names, recruit, to_toml, write_personas
+from agents.topic import load_topic, slugs
+from llm.backends import open_spec
+from llm.backends.fake import Fake
+from llm.driver import drive
+from llm.errors import UserError
+from llm.request import Reply, Request
+
+GOOD = "You are Wyatt, and\n\nyou are a Republican."
+
+
+def obliging(request: Request) -> str:
+    """A story for whoever is asked for."""
+    return f"You are {request.messages[0].content.split('name is ')[1].split('.')[0]}, and you vote."
+
+
+def listening(script: list[str | Reply], heard: list[Request]) -> Fake:
+    """Answers from a script and keeps what it was asked."""
+    replies = iter(script)
+
+    def answer(request: Request) -> str | Reply:
+        heard.append(request)
+        return next(replies)
+
+    return Fake(answer)
+
+
+def test_the_question_names_person_party_and_every_topic() -> None:
+    """A persona covers all topics, so a topic that is missing here would have no position in any backstory."""
+    heard: list[Request] = []
+    drive([recruit("republican", "Wyatt", 0)], listening([GOOD], heard))
+    (message,) = heard[0].messages
+    assert "name is Wyatt" in message.content
+    assert "Republican voter" in message.content
+    assert all(load_topic(slug).title.removeprefix("banning ") in message.content for slug in slugs())
+    assert (heard[0].purpose, heard[0].sampling.temperature) == ("backstory", 1.0)
+
+
+def test_a_backstory_is_one_paragraph() -> None:
+    """A line break in a system message is a formatting habit of one model, not part of a person."""
+    assert drive([recruit("republican", "Wyatt", 0)], Fake([GOOD])) == ["You are Wyatt, and you are a Republican."]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["", "You are Bob.", "You are Wyattson.", "Wyatt is a Republican.", Reply.failed("timeout")],
+    ids=["empty", "another name", "a longer name", "third person", "failed"],
+)
+def test_what_cannot_be_used_is_asked_for_again(bad: str | Reply) -> None:
+    """A bad story is not kept; the next try has another seed, or a journal would give the same answer for ever."""
+    heard: list[Request] = []
+    (story,) = drive([recruit("republican", "Wyatt", 0)], listening([bad, bad, GOOD], heard))
+    assert story.startswith("You are Wyatt")
+    assert len({request.seed for request in heard}) == len(heard) == ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        (Reply.failed("timeout"), r"failed \(timeout\)"),
+        ("  ", r"failed \(empty\)"),
+        ("You are Bob.", "does not name the person"),
+        ("Wyatt is a Republican.", "is not in the second person"),
+    ],
+)
+def test_giving_up_says_why(bad: str | Reply, told: str) -> None:
+    """After the last try there is an error and no persona; it names the person and what was wrong."""
+    with pytest.raises(
+        UserError, match=rf"no usable backstory for Wyatt \(republican\) in 3 replies; the last one {told}"
+    ):
+        drive([recruit("republican", "Wyatt", 0)], Fake([bad] * ATTEMPTS))
+
+
+def test_nothing_is_written_when_one_person_is_missing(tmp_path: Path) -> None:
+    """Thirty-nine personas would be a silent change of the experiment."""
+    with pytest.raises(UserError, match="no usable backstory for Darlene"):
+        write_personas(
+            "republican", tmp_path, Fake(lambda r: "no" if "Darlene" in str(r.messages) else obliging(r)), "fake", 0
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_written_can_be_loaded(tmp_path: Path) -> None:
+    """The new folder is a folder of personas, made on the way, with every name in its order."""
+    path = write_personas("democrat", tmp_path / "new" / "folder", Fake(obliging), "fake", 0)
+    people = load_personas("democrat", path.parent)
+    assert [person.name for person in people] == names("democrat")
+    assert people[0].backstory == "You are Elena, and you vote."
+
+
+def test_personas_are_never_overwritten(tmp_path: Path) -> None:
+    """Forty paid replies, or somebody's own words, are not lost to a second run; and nothing is asked before that is clear."""
+    (tmp_path / "democrat.toml").write_text("mine", encoding="utf-8")
+    heard: list[Request] = []
+    with pytest.raises(UserError, match="is there already; give another --out"):
+        write_personas("democrat", tmp_path, listening([], heard), "fake", 0)
+    assert (tmp_path / "democrat.toml").read_text(encoding="utf-8") == "mine"
+    assert heard == []
+
+
+def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
+    """A file in the place of the folder is the user's to mend: one line, no traceback."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(UserError, match="cannot write"):
+        write_personas("democrat", tmp_path / "file", Fake(obliging), "fake", 0)
+
+
+def test_an_unknown_party_brings_the_nearest(tmp_path: Path) -> None:
+    """A slip of the finger costs one look."""
+    with pytest.raises(UserError, match="unknown party 'democrats': did you mean democrat"):
+        write_personas("democrats", tmp_path, Fake(obliging), "fake", 0)
+
+
+@pytest.mark.parametrize(
+    "story", ['You say "no" \\ and\tgo', "You smile 🙂 in Zoë's café", "You \x7f\x00 \x1b", "You = [[x]] # y"]
+)
+def test_any_story_survives_the_file(tmp_path: Path, story: str) -> None:
+    """Quotes, emoji and control characters of a model's answer are not to make a file that nobody can load."""
+    (tmp_path / "green.toml").write_text(to_toml("green", {"Zoë": story}, "fake"), encoding="utf-8")
+    (person,) = load_personas("green", tmp_path)
+    assert (person.name, person.backstory) == ("Zoë", story)
+
+
+def test_half_a_character_is_shown_as_lost(tmp_path: Path) -> None:
+    """An endpoint can cut an emoji in two; half of one cannot be written, and must not cost the other stories."""
+    (tmp_path / "green.toml").write_text(to_toml("green", {"Ann": "You \ud83d"}, "fake"), encoding="utf-8")
+    assert load_personas("green", tmp_path)[0].backstory == "You ?"
+
+
+@pytest.mark.parametrize("party", ["republican", "democrat"])
+def test_the_shipped_personas_are_those_of_the_oracle(tmp_path: Path, party: str) -> None:
+    """`python run.py personas --party ... --out ...` with seed 0 writes the shipped file again, to the byte."""
+    path = write_personas(party, tmp_path, open_spec("oracle"), "oracle", 0)
+    assert path.read_text(encoding="utf-8") == (PERSONAS / path.name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_seed_decides(tmp_path: Path, seed: int) -> None:
+    """The same seed writes the same people; another seed, others."""
+    once, twice = (
+        write_personas("democrat", tmp_path / folder, open_spec("oracle"), "oracle", seed) for folder in "ab"
+    )
+    assert once.read_bytes() == twice.read_bytes()
+    assert (once.read_bytes() == (PERSONAS / once.name).read_bytes()) == (seed == 0)

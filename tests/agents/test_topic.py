@@ -1,0 +1,162 @@
+"""Topics are data that anybody may add: what is shipped loads, and what is broken is told in one line that helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agents.attitude import LABELLED
+from agents.persona import parties
+from agents.topic import load_topic, scales, slugs
+from llm.errors import UserError
+
+GOOD = """
+title = "bats"
+axis = "severity"
+high_party = "democrat"
+question = "Are bats a problem?"
+[scales.small]
+kind = "labelled"
+low = 0
+high = 1
+labels = { 0 = "calm", 1 = "dire" }
+[probes.attitude]
+construct = "severity"
+scale = "severity_0_10"
+question = "How big a problem are bats?"
+[probes.words]
+construct = "severity"
+scale = "small"
+question = "How bad are bats?"
+sentence = "Bats are {label} ({number})."
+"""
+
+
+def complaint(folder: Path, text: str, name: str = "bats") -> str:
+    """The one line that loading `text` as a topic ends with."""
+    (folder / "bats.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError) as caught:
+        load_topic(name, folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("slug", slugs())
+def test_shipped_topics_load_with_the_same_probes(slug: str) -> None:
+    """Every scenario takes every topic: each has all probes, a party that stands high, and a known axis."""
+    topic = load_topic(slug)
+    assert set(topic.probes) == set(load_topic("gun_violence").probes)
+    assert topic.high_party in parties()
+    assert topic.axis in ("severity", "agreement")
+    assert topic.heading[0].isupper()
+    assert topic.question.endswith("?")
+
+
+@pytest.mark.parametrize(("slug", "name"), [(slug, name) for slug in slugs() for name in load_topic(slug).probes])
+def test_every_probe_reads_its_own_form(slug: str, name: str) -> None:
+    """The sentence that a probe asks for, filled in by an obedient model, is read as the point that was meant."""
+    probe = load_topic(slug).probe(name)
+    labels, kind = probe.scale.labels, probe.scale.kind
+    form = probe.sentence if kind == LABELLED else "{number}"
+    for point in probe.scale.points:
+        said = form.replace("{label}", labels.get(point, "")).replace("{number}", str(point))
+        assert probe.read(said) == (point, None)
+
+
+@pytest.mark.parametrize(("slug", "name"), [(slug, name) for slug in slugs() for name in load_topic(slug).probes])
+def test_every_question_is_whole(slug: str, name: str) -> None:
+    """A question names its range and its anchors and leaves no slot open."""
+    probe = load_topic(slug).probe(name)
+    asked = probe.ask("debate")
+    assert f"from {probe.scale.low} to {probe.scale.high}" in asked
+    assert probe.scale.anchors in asked
+    assert not set("{}") & set(asked)
+    assert "the debate" in asked
+
+
+def test_labelled_question_shows_the_form() -> None:
+    """The form is what the reader expects back: word and number."""
+    asked = load_topic("racism").probe("attitude_labelled").ask("conversation")
+    assert asked.endswith("Answer in exactly this form: I think racism is a [word] problem ([number]).")
+
+
+def test_every_shipped_scale_is_used() -> None:
+    """A scale that no probe uses is one that nobody has tried."""
+    used = {probe.scale.name for slug in slugs() for probe in load_topic(slug).probes.values()}
+    assert used == set(scales())
+
+
+def test_probe_polarity_turns_the_axis_round(tmp_path: Path) -> None:
+    """An item worded the other way round counts the other way: a 2 on 0-10 is an attitude of 8."""
+    (tmp_path / "bats.toml").write_text(
+        GOOD.replace("[probes.words]", "polarity = -1\n[probes.words]"), encoding="utf-8"
+    )
+    assert load_topic("bats", tmp_path).probe("attitude").attitude(2) == 8
+
+
+def test_a_new_topic_is_one_file(tmp_path: Path) -> None:
+    """The example of the errors below is itself good, with a scale of its own."""
+    (tmp_path / "bats.toml").write_text(GOOD, encoding="utf-8")
+    assert load_topic("bats", tmp_path).probe("words").read("Bats are dire (1).") == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('axis = "severity"\n', "", "topic bats lacks axis"),
+        ('title = "bats"', 'titel = "bats"', "unknown key in topic bats 'titel': did you mean title"),
+        ('title = "bats"', "title = 3", "title in topic bats must be a text, not 3"),
+        ('title = "bats"', "title = bats", "bats.toml is not valid TOML"),
+        ('construct = "severity"\nscale = "small"', 'scale = "small"', "probe words of topic bats lacks construct"),
+        ('scale = "severity_0_10"', 'scale = "severity_0_1"', "did you mean severity_0_10"),
+        ('scale = "severity_0_10"\n', "", "unknown scale of probe attitude in topic bats"),
+        ("{label}", "{lable}", "a labelled scale needs a sentence with {label}"),
+        ('sentence = "Bats are {label} ({number})."', "", "a labelled scale needs a sentence with {label}"),
+        ("[probes.words]", "polarity = 0\n[probes.words]", "polarity must be 1 or -1, not 0"),
+        (
+            "[probes.words]",
+            "polarity = true\n[probes.words]",
+            "polarity in probe attitude of topic bats must be a whole",
+        ),
+        ("[probes.words]", "polaritty = 1\n[probes.words]", "did you mean polarity"),
+        (', 1 = "dire" }', " }", "scale small: label every point"),
+        ('1 = "dire"', 'one = "dire"', "a label is a whole number and a text, not one = 'dire'"),
+        ('1 = "dire"', "1 = 1", "a label is a whole number and a text, not 1 = 1"),
+        (
+            'labels = { 0 = "calm", 1 = "dire" }',
+            'labels = "calm"',
+            "labels in scale small of bats.toml must be a table",
+        ),
+        ("low = 0", "low = 0.5", "low in scale small of bats.toml must be a whole number, not 0.5"),
+        ("low = 0\n", "", "scale small of bats.toml lacks low"),
+        ("[scales.small]", "[scale.small]", "unknown scale of probe words in topic bats 'small'"),
+        (GOOD[GOOD.index("[probes.attitude]") :], "", "topic bats lacks probes"),
+        (GOOD[GOOD.index("[probes.attitude]") :], "[probes]\nattitude = 1", "attitude in topic bats must be a table"),
+        (GOOD[GOOD.index("[scales.small]") :], "probes = 3", "probes in topic bats must be a table"),
+    ],
+)
+def test_a_broken_topic_is_told_in_one_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+    """Whoever adds a topic reads what is wrong and where, not a traceback."""
+    assert old in GOOD
+    assert told in complaint(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_unknown_names_bring_the_nearest(tmp_path: Path) -> None:
+    """A slip of the finger costs one look, in the topic as in its probe."""
+    assert complaint(tmp_path, GOOD, "bat") == "unknown topic 'bat': did you mean bats?"
+    with pytest.raises(UserError, match="unknown probe of topic racism 'atitude': did you mean attitude"):
+        load_topic("racism").probe("atitude")
+
+
+def test_a_file_that_is_not_text_is_told(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8 are a broken file, not a crash."""
+    (tmp_path / "bats.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(UserError, match=r"bats\.toml is not valid TOML"):
+        load_topic("bats", tmp_path)
+
+
+def test_a_missing_scale_file_is_told(tmp_path: Path) -> None:
+    """The path is in the line."""
+    with pytest.raises(UserError, match=r"cannot read .*none\.toml: No such file"):
+        scales(tmp_path / "none.toml")

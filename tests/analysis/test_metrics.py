@@ -1,0 +1,248 @@
+"""Each metric on tables small enough to check by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.load import load
+from analysis.metrics import crossing, drift, first_cycle, metrics, trajectory
+from analysis.metrics.drift import slope
+
+ALL = ("trajectory", "drift", "first_cycle", "crossing")
+
+
+def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
+    return frame[frame["party"] == party].iloc[0]
+
+
+def test_the_folder_is_the_registry() -> None:
+    """A metric that is dropped in is found, in its order, with all that summary and tables ask of it."""
+    assert tuple(metrics()) == ALL
+    for metric in metrics().values():
+        assert all(hasattr(metric, name) for name in ("ORDER", "TITLE", "NOTE", "LABELS", "compute"))
+
+
+def test_trajectory_by_hand(held: Callable) -> None:
+    """2, 4, 6: mean 4, sd 2, se 2/sqrt(3); after the round 3, missing, 7: mean 5 of 2 rooms, se sqrt(8)/sqrt(2) = 2."""
+    points = trajectory.compute(held(*[{"republican": pair} for pair in ([2, 3], [4, None], [6, 7])]))
+    before, after = points.to_dict("records")
+    assert (before["n"], before["missing"], before["mean"], before["sd"]) == (3, 0, 4, 2)
+    assert before["se"] == pytest.approx(2 / 3**0.5)
+    assert (after["n"], after["missing"], after["mean"], after["se"]) == (2, 1, 5, pytest.approx(2))
+    assert (after["round"], after["iteration"]) == (1, 2)
+
+
+def test_one_room_has_a_mean_and_no_standard_error(held: Callable) -> None:
+    """A spread of one room is unknown, not zero."""
+    only = trajectory.compute(held({"republican": [2, 3]})).iloc[0]
+    assert only["mean"] == 2
+    assert np.isnan(only["se"])
+
+
+def test_a_rating_that_is_missing_everywhere_has_no_mean(held: Callable) -> None:
+    """No rating is no number."""
+    last = trajectory.compute(held({"republican": [2, None]}, {"republican": [4, None]})).iloc[1]
+    assert (last["n"], last["missing"]) == (0, 2)
+    assert np.isnan(last["mean"])
+
+
+def test_drift_by_hand(held: Callable) -> None:
+    """Default 8. Rooms 2, 4, 5 and 4, 4, 7: from 3 to 6, gap 5, closed 3/5; slopes 1.5 and 1.5."""
+    found = row(drift.compute(held({"republican": [2, 4, 5]}, {"republican": [4, 4, 7]}, reference=8)))
+    assert found[["rooms", "missing", "default", "start", "end"]].to_list() == [2, 0, 8, 3, 6]
+    assert found[["drift", "drift_low", "drift_high"]].to_list() == [3, 3, 3]
+    assert found[["closed", "rate"]].to_list() == [pytest.approx(0.6), pytest.approx(1.5)]
+    assert found["reason"] is None
+
+
+def test_drift_from_above_is_positive_when_it_falls(held: Callable) -> None:
+    """Toward the Default is positive on both sides of it: 9 to 7 over a Default of 5 closes half of 4."""
+    found = row(drift.compute(held({"democrat": [9, 7]}, {"democrat": [9, 7]}, reference=5)), "democrat")
+    assert found[["drift", "closed", "rate"]].to_list() == [2, 0.5, 2]
+
+
+def test_the_groups_own_default_goes_before_the_reference(held: Callable) -> None:
+    """Fig 3: where a Default sits in the room, its own first ratings (mean 6) are the level."""
+    rooms = [{"republican": [2, 3], "default": [level, 9]} for level in (5, 7)]
+    found = drift.compute(held(*rooms, reference=9))
+    assert list(found["party"]) == ["republican"]
+    assert found["default"].to_list() == [6]
+
+
+def test_without_any_default_start_and_end_are_there_and_drift_is_not(held: Callable) -> None:
+    """No Default, no direction: the numbers are missing and say why."""
+    found = row(drift.compute(held({"republican": [2, 5]}, {"republican": [4, 5]})))
+    assert found[["start", "end"]].to_list() == [3, 5]
+    assert found[["default", "drift", "closed", "rate"]].isna().all()
+    assert found["reason"] == "no Default was asked"
+
+
+@pytest.mark.parametrize(("starts", "level"), [((6, 6, 6), 6.02), ((4, 6, 8), 6.8)])
+def test_a_start_at_the_default_has_no_direction(starts: tuple[float, ...], level: float, held: Callable) -> None:
+    """With a gap of zero, or one that noise explains, moving away and back would look like drift."""
+    found = row(drift.compute(held(*[{"republican": [start, 7]} for start in starts], reference=level)))
+    assert found["reason"] == "starts at the Default's level"
+    assert found[["drift", "closed"]].isna().all()
+
+
+def test_a_small_gap_has_a_drift_and_no_share(held: Callable) -> None:
+    """0.3 points from the Default: a share would divide by noise."""
+    found = row(drift.compute(held({"republican": [5, 6]}, {"republican": [5, 6]}, reference=5.3)))
+    assert found["drift"] == 1
+    assert np.isnan(found["closed"])
+
+
+def test_agents_not_rated_first_and_last_are_left_out_and_counted(held: Callable) -> None:
+    """Comparing a room's first mean over two with its last over one would be a change of people, not of minds."""
+    room = {"republican 1": [2, 3, 4], "republican 2": [9, 9, None]}
+    found = row(drift.compute(held(room, room, reference=8)))
+    assert found[["rooms", "missing", "start", "end"]].to_list() == [2, 2, 2, 4]
+
+
+def test_a_gap_in_the_middle_costs_no_agent(held: Callable) -> None:
+    """2, missing, 4 still has a drift of 2 and a slope of 1."""
+    found = row(drift.compute(held(*[{"republican": [2, None, 4]}] * 2, {"republican": [2, 3, 4]}, reference=8)))
+    assert found[["rooms", "missing", "drift", "rate"]].to_list() == [3, 0, 2, 1]
+
+
+def test_nobody_rated_twice_is_a_row_with_a_reason(held: Callable) -> None:
+    """An unreadable party is shown as such beside one that can be read."""
+    rooms = [{"republican": [None, 3], "democrat": [9, 8]}] * 2
+    found = row(drift.compute(held(*rooms, reference=5)))
+    assert found[["rooms", "missing"]].to_list() == [0, 2]
+    assert found["reason"] == "no agent rated first and last"
+
+
+def test_one_room_has_a_drift_and_no_interval(held: Callable) -> None:
+    """One debate is one observation."""
+    found = row(drift.compute(held({"republican": [2, 5]}, reference=8)))
+    assert found["drift"] == 3
+    assert found[["drift_low", "drift_high", "closed_low", "rate_low"]].isna().all()
+
+
+def test_slope_ignores_what_is_missing_and_uses_the_rounds() -> None:
+    """[[2, 3, 4]] over 0, 1, 2 gives 1; over 0, 1, 5 the least-squares slope is 5/14; [1, nan, 4] over 0, 1, 2 gives 1.5."""
+    rows = np.array([[2.0, 3, 4], [1, np.nan, 4]])
+    assert slope(rows, np.array([0.0, 1, 2])).tolist() == [1, 1.5]
+    assert slope(rows[:1], np.array([0.0, 1, 5])) == pytest.approx([5 / 14])
+
+
+def test_ends_only_surveys_give_a_rate_per_round_and_no_first_round(held: Callable) -> None:
+    """Rounds 0 and 5: 5 points are 1 a round, and what came in round 1 is unknown, not all of it."""
+    for ratings, rounds in (([2, 7], (0, 5)), ([2, 4, 7], (0, 2, 5))):
+        tables = held(*[{"republican": ratings}] * 2, reference=9, turns=rounds)
+        assert row(drift.compute(tables))["rate"] == pytest.approx(1)
+        found = row(first_cycle.compute(tables))
+        assert np.isnan(found["share"])
+        assert found["reason"].startswith("needs surveys")
+
+
+def test_first_cycle_by_hand(held: Callable) -> None:
+    """Changes in round 1 of 1 and 2, in all of 3 and 3: share 1.5 / 3, between 1/3 and 2/3."""
+    found = row(first_cycle.compute(held({"republican": [2, 3, 5]}, {"republican": [2, 4, 5]})))
+    assert found[["rooms", "first", "total", "share"]].to_list() == [2, 1.5, 3, 0.5]
+    assert (found["share_low"], found["share_high"]) == pytest.approx((1 / 3, 2 / 3))
+
+
+@pytest.mark.parametrize(
+    ("rooms", "reason"),
+    [
+        ([[5, 5, 5], [5, 5, 5]], "no movement to share"),
+        ([[5, 6, 6], [5, 4, 4], [5, 6, 4], [5, 5, 6]], "no movement to share"),
+        ([[5, 6, 7]], "one room only"),
+        ([[5, None, 7], [5, None, 7]], "needs surveys before round 1, after it and later"),
+    ],
+)
+def test_first_cycle_without_a_share_says_why(rooms: list, reason: str, held: Callable) -> None:
+    """Constant ratings, noise, one room, an unread first round: no division by nothing."""
+    found = row(first_cycle.compute(held(*[{"republican": ratings} for ratings in rooms])))
+    assert np.isnan(found["share"])
+    assert found["reason"] == reason
+
+
+def test_rooms_without_a_first_round_are_not_counted(held: Callable) -> None:
+    """The share stands on the rooms that have all three ratings."""
+    rooms = [{"republican": ratings} for ratings in ([2, 3, 4], [2, 3, 4], [2, None, 9])]
+    assert row(first_cycle.compute(held(*rooms)))[["rooms", "share"]].to_list() == [2, 0.5]
+
+
+def test_crossing_by_hand(held: Callable) -> None:
+    """Default 5. Ends 6, 6, 5.25, 3.75: 1, 1, 1/4, -5/4 beyond, mean 1/4; 2 of 4 by half a point; crossed in round 2."""
+    rooms = [[3, 4, 6], [3, 5, 6], [3, 5, 5.25], [3, 4, 3.75]]
+    found = row(crossing.compute(held(*[{"republican": room} for room in rooms], reference=5)))
+    assert found[["rooms", "round", "beyond", "share"]].to_list() == [4, 2, 0.25, 0.5]
+    assert (found["share_low"], found["share_high"]) == pytest.approx((0.15, 0.85), abs=5e-3)
+
+
+def test_a_line_that_never_crosses_has_no_round_and_no_false_certainty(held: Callable) -> None:
+    """0 of 4 rooms leaves room for 49% (Wilson): a bootstrap would claim exactly none."""
+    found = row(crossing.compute(held(*[{"republican": [3, 4, 4]}] * 4, reference=5)))
+    assert found["round"] is pd.NA
+    assert (found["beyond"], found["share"], found["share_low"]) == (-1, 0, 0)
+    assert found["share_high"] == pytest.approx(0.490, abs=1e-3)
+
+
+def test_an_oscillating_default_is_compared_round_by_round_in_its_own_room(held: Callable) -> None:
+    """Default 6, 3, 8 against 4, 4, 4: beyond it after round 1 only, and 4 short of it at the end."""
+    found = row(crossing.compute(held(*[{"republican": [4, 4, 4], "default": [6, 3, 8]}] * 2)))
+    assert found[["round", "beyond", "share"]].to_list() == [1, -4, 0]
+
+
+def test_each_room_meets_its_own_default(held: Callable) -> None:
+    """Ends 6 against 7 and 8 against 7.2: mean -0.1, one room half a point beyond; the mean line would say the same by luck."""
+    rooms = [{"republican": [2, 6], "default": [6, 7]}, {"republican": [2, 8], "default": [6, 7.2]}]
+    found = row(crossing.compute(held(*rooms)))
+    assert found["beyond"] == pytest.approx(-0.1)
+    assert found[["rooms", "share"]].to_list() == [2, 0.5]
+
+
+def test_a_room_whose_default_has_no_last_rating_is_left_out(held: Callable) -> None:
+    """Without its line a room cannot have crossed it, nor not crossed it."""
+    rooms = [{"republican": [2, 8], "default": [6, last]} for last in (None, 7)]
+    assert row(crossing.compute(held(*rooms)))[["rooms", "beyond"]].to_list() == [1, 1]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_surveys_never_held_or_held_once_give_an_empty_table(name: str, held: Callable, ran: Callable) -> None:
+    """No ratings is no result: no rows, no warning, the same columns as ever."""
+    full = metrics()[name].compute(held(*[{"republican": [2, 3, 4]}] * 2, reference=8))
+    never = metrics()[name].compute(load(ran(survey="never")))
+    assert len(never) == 0
+    assert list(never.columns) == list(full.columns)
+    if name != "trajectory":
+        assert len(metrics()[name].compute(held({"republican": [2]}, reference=8))) == 0
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_run_asked_at_both_ends_has_every_metric(name: str, ran: Callable) -> None:
+    """survey=ends is a run like any other; its rounds are 0 and 2."""
+    tables = load(ran(survey="ends"))
+    assert set(tables.attitudes["round"]) == {0, 2}
+    assert set(metrics()[name].compute(tables)["party"]) >= {"republican", "democrat"}
+
+
+def test_parties_come_in_seating_order(held: Callable) -> None:
+    """Tables read in the order in which people sit, not in that of the alphabet."""
+    found = first_cycle.compute(held(*[{"republican": [2, 3, 4], "default": [5, 5, 6], "democrat": [9, 8, 7]}] * 2))
+    assert list(found["party"]) == ["republican", "default", "democrat"]
+
+
+def test_columns_keep_their_types_when_all_is_missing(held: Callable) -> None:
+    """A column that is empty in one run and full in the next can be put together."""
+    full = held(*[{"republican": [3, 6]}] * 2, reference=5)
+    for metric in (drift, crossing):
+        known = metric.compute(full).dtypes
+        assert metric.compute(held(*[{"republican": [3, 6]}] * 2)).dtypes.equals(known)
+        assert metric.compute(held({"republican": [3]})).dtypes.equals(known)
+
+
+def test_headlines_count_what_the_tables_say(held: Callable) -> None:
+    """The sentence on top and the table below cannot disagree."""
+    tables = held(*[{"republican": [2, 5, 7], "democrat": [9, 9, 9]}] * 3, reference=6)
+    assert "1 moved toward" in drift.headline(drift.compute(tables))
+    assert "1 of 2 partisan lines end beyond" in crossing.headline(crossing.compute(tables))
+    assert "brought 60% " in first_cycle.headline(first_cycle.compute(tables))

@@ -1,0 +1,191 @@
+"""The figure shows the metric's numbers, for any layout, the same bytes twice, and reads without colour."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import colors
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis.load import Tables, load
+from analysis.metrics.trajectory import compute
+from analysis.plots import OTHERS, STYLES, attitudes, save, write_figures
+
+FOUR = "gun_violence,racism,climate_change,illegal_immigration"
+FIVE = f"{FOUR},abortion"
+ECHO = {"parties": "republican,democrat,default"}
+
+
+def drawn(tables: Tables) -> Figure:
+    return attitudes(tables, compute(tables), tables.groups, "a caption")
+
+
+def panels(figure: Figure) -> list[Axes]:
+    return [axis for axis in figure.axes if axis.get_visible()]
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "shape", "hidden"),
+    [
+        ("two_way", {}, (1, 1), 0),
+        ("three_way", {"topics": "racism,abortion"}, (1, 2), 0),
+        ("three_way", {"topics": FOUR}, (2, 2), 0),
+        ("three_way", {"topics": FIVE}, (2, 3), 1),
+        ("echo_chamber", {"default_agent": "without", **ECHO}, (3, 1), 0),
+        ("echo_chamber", {"topics": FIVE}, (4, 5), 0),
+    ],
+)
+def test_every_layout_has_its_panels(
+    preset: str, settings: dict, shape: tuple[int, int], hidden: int, ran: Callable
+) -> None:
+    """One panel a group and topic, each titled, slots without one hidden, one legend, nothing outside the paper."""
+    tables = load(ran(preset, rounds=1, repetitions=2, **settings))
+    figure = drawn(tables)
+    assert figure.axes[0].get_gridspec().get_geometry() == shape
+    assert len(panels(figure)) == len(tables.groups) * len(tables.topics) == len(figure.axes) - hidden
+    titles = [axis.get_title() for axis in panels(figure) if axis.get_title()]
+    assert titles == [tables.title(topic) for topic in tables.topics]
+    assert all(axis.get_ylim() == (-0.3, 10.3) for axis in panels(figure))
+    assert figure.get_figwidth() <= (7 if shape[1] < 5 else 8.75)
+
+
+def texts(figure: Figure) -> list:
+    """The boxes of titles, captions and legend in pixels."""
+    figure.draw_without_rendering()
+    shown = [*figure.texts, *figure.legends, *(axis.title for axis in panels(figure) if axis.get_title())]
+    return [artist.get_window_extent() for artist in shown]
+
+
+@pytest.mark.parametrize("preset", ["two_way", "three_way", "echo_chamber"])
+def test_nothing_lies_over_anything_else(preset: str, ran: Callable) -> None:
+    """Caption, titles, axis label, legend and panels keep apart, and within the paper."""
+    figure = drawn(load(ran(preset, topics=FOUR)))
+    boxes = texts(figure) + [axis.get_window_extent() for axis in panels(figure)]
+    for number, box in enumerate(boxes):
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+        assert not any(box.overlaps(other) for other in boxes[number + 1 :])
+
+
+def test_lines_and_bars_are_the_metrics_means_and_errors(ran: Callable) -> None:
+    """What is drawn is what is in tables/trajectory: x replies, y mean, bar one standard error each way."""
+    tables = load(ran("three_way"))
+    points = compute(tables)
+    containers = panels(drawn(tables))[0].containers
+    assert [box.get_label() for box in containers] == ["Republican", "Democrat", "Default"]
+    for box in containers:
+        line = points[points["seat"] == str(box.get_label()).lower()]
+        assert np.array_equal(box.lines[0].get_xydata(), line[["iteration", "mean"]].to_numpy(dtype=float))
+        ends = np.array([segment[:, 1] for segment in box.lines[2][0].get_segments()])
+        bars = line[["mean", "mean"]].to_numpy() + np.outer(line["se"], [-1, 1])
+        assert ends == pytest.approx(bars)
+
+
+def test_a_missing_mean_leaves_a_gap(held: Callable) -> None:
+    """No rating is no point: not zero, not the one before."""
+    tables = held(*[{"republican": [2, None, 4]}] * 2)
+    line = panels(drawn(tables))[0].containers[0].lines[0]
+    assert np.isnan(line.get_ydata()[1])
+    assert line.get_ydata()[[0, 2]].tolist() == [2, 4]
+
+
+def levels(axis: Axes) -> dict[str, float]:
+    return {str(line.get_label()): line.get_ydata()[0] for line in axis.lines if "before" in str(line.get_label())}
+
+
+def test_the_dashed_line_stands_at_the_level_of_a_default_that_is_not_seated(held: Callable, ran: Callable) -> None:
+    """Figs 4 and 8: the reference's rating before the debates; none where the Default debates or nobody was asked."""
+    rooms = [{"republican": [2, 3]}, {"republican": [3, 3]}]
+    assert levels(panels(drawn(held(*rooms, reference=6.5)))[0]) == {"Default, before": 6.5}
+    assert levels(panels(drawn(held(*rooms)))[0]) == {}
+    assert levels(panels(drawn(held({"republican": [2, 3], "default": [6, 6]}, reference=7)))[0]) == {}
+    echo = panels(drawn(load(ran("echo_chamber"))))
+    assert [bool(levels(axis)) for axis in echo] == [False, False, True, True]
+
+
+def test_each_line_stands_once_in_the_legend(ran: Callable) -> None:
+    """Complete over all panels, without repeats."""
+    names = [text.get_text() for text in drawn(load(ran("echo_chamber", topics=FOUR))).legends[0].get_texts()]
+    assert sorted(names) == ["Default", "Default, before", "Democrat 1", "Democrat 2", "Republican 1", "Republican 2"]
+
+
+def test_parties_and_seats_are_told_apart_without_colour(held: Callable) -> None:
+    """In grey print eight seats of a party and all parties still differ by marker, filling or line."""
+    seats = {f"{party} {number}": [2, 3] for party in ("republican", "democrat", "default") for number in range(1, 9)}
+    lines = [box.lines[0] for box in panels(drawn(held(seats)))[0].containers]
+    looks = {(line.get_marker(), line.get_markerfacecolor() == "none", line.get_linestyle()) for line in lines}
+    assert len(looks) == len(lines) == 24
+    styles = [*STYLES.values(), *OTHERS]
+    markers = "".join(style["markers"] for style in STYLES.values())
+    assert len(set(markers)) == len(markers)
+    assert len({str(style["linestyle"]) for style in styles}) == len(styles)
+
+
+DICHROMATS = {
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+"""How colours look without one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1)."""
+
+
+@pytest.mark.parametrize("eye", DICHROMATS)
+def test_party_colours_differ_for_the_colour_blind(eye: str) -> None:
+    """Red, blue and grey stay well apart for every kind of dichromat (the widest distance of RGB is 1.7)."""
+    seen = {
+        name: np.array(DICHROMATS[eye]) @ colors.to_rgb(STYLES[name]["color"])
+        for name in ("republican", "democrat", "default")
+    }
+    for one, other in itertools.combinations(seen, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 0.2, (one, other)
+
+
+def test_a_run_without_ratings_says_so(ran: Callable, tmp_path: Path) -> None:
+    """survey=never: an empty panel that says why, and files that can be written."""
+    tables = load(ran(survey="never"))
+    shown = panels(drawn(tables))
+    assert [text.get_text() for axis in shown for text in axis.texts] == ["no ratings"]
+    assert write_figures(tables, compute(tables), tmp_path, "none").exists()
+
+
+@pytest.mark.filterwarnings("error")
+def test_figures_are_the_same_bytes_twice(ran: Callable, tmp_path: Path) -> None:
+    """A report that is written again differs in nothing; a run of several groups has a figure for each as well."""
+    tables = load(ran("echo_chamber"))
+    for folder in ("one", "two"):
+        write_figures(tables, compute(tables), tmp_path / folder, "echo_chamber on oracle")
+    one, two = (
+        {path.name: path.read_bytes() for path in sorted((tmp_path / folder).iterdir())} for folder in ("one", "two")
+    )
+    assert one == two
+    assert len(one) == 10
+    assert one["attitudes.png"].startswith(b"\x89PNG")
+    assert b"<svg" in one["attitudes_republican_republican.svg"]
+
+
+def test_the_users_own_matplotlib_settings_change_nothing(
+    ran: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The figure is a function of the record, not of a matplotlibrc; and the settings are left as they were."""
+    import matplotlib
+
+    tables = load(ran("two_way"))
+    plain = save(drawn(tables), tmp_path / "plain").read_bytes()
+    for key, value in {"font.size": 30, "lines.linewidth": 9, "axes.facecolor": "yellow"}.items():
+        monkeypatch.setitem(matplotlib.rcParams, key, value)
+    assert save(drawn(tables), tmp_path / "wild").read_bytes() == plain
+    assert matplotlib.rcParams["font.size"] == 30
+
+
+def test_captions_are_no_formulas(ran: Callable, tmp_path: Path) -> None:
+    """A model called `$x_{` is text: no mathtext, no crash."""
+    tables = load(ran("two_way"))
+    figure = attitudes(tables, compute(tables), tables.groups, "on $x_{$ and $\\frac$")
+    assert save(figure, tmp_path / "odd").stat().st_size > 1000
+    assert isinstance(compute(tables), pd.DataFrame)

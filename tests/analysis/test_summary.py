@@ -1,0 +1,193 @@
+"""The summary: what came out, of how much, what is missing, and a command that gives it back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import run
+from analysis.load import Tables, load
+from analysis.metrics import metrics
+from analysis.summary import caption, write_summary
+from llm.backends.fake import Fake
+from llm.limits import Budget
+from llm.request import Reply, Request
+from model.scenario import load_preset
+from model.session import Ask, sit
+
+EVIL = "<script>x</script>\n# Fake heading\n| a | b |\x1b[31m `c` [d](http://evil.example)"
+
+
+def summary(tables: Tables, folder: Path) -> str:
+    results = {name: metric.compute(tables) for name, metric in metrics().items()}
+    path = write_summary(tables, results, folder / "summary.md", folder / "figures" / "attitudes.png")
+    return path.read_text(encoding="utf-8")
+
+
+def section(text: str, title: str) -> str:
+    return text.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The body of the first table of a text."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def test_findings_come_first_with_n_and_unit(ran: Callable, tmp_path: Path) -> None:
+    """A reader meets result, sample size and unit of analysis before the bookkeeping."""
+    text = summary(load(ran("two_way")), tmp_path)
+    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert titles == [
+        "In short",
+        "How to read the numbers",
+        *[metric.TITLE for metric in metrics().values() if metric.LABELS],
+        "What is missing",
+        "What was run on what",
+        "Run it again",
+    ]
+    assert "unit of analysis is the room, one debate: n = 3 rooms" in text
+    assert "n = 3 rooms a row" in section(text, "Drift toward the Default")
+    assert "10 is highest severity" in text
+    assert "![Attitudes by number of replies](figures/attitudes.png)" in text
+
+
+def test_rows_are_the_metrics_rows(held: Callable, tmp_path: Path) -> None:
+    """Start 3, end 6, Default 8: 3 points, 0.60 of the gap; what does not differ between rows is no column."""
+    tables = held({"republican": [2, 4, 5]}, {"republican": [4, 4, 7]}, reference=8)
+    found = rows(section(summary(tables, tmp_path), "Drift toward the Default"))
+    assert [cell.split(" (")[0] for cell in found[0]] == ["Republican", "8.00", "3.00", "6.00", "3.00", "0.60", "1.50"]
+
+
+def test_rows_of_several_topics_and_groups_name_them(ran: Callable, tmp_path: Path) -> None:
+    """Rows are told apart in words, not in slugs."""
+    text = summary(load(ran("echo_chamber", topics="racism,abortion")), tmp_path)
+    assert rows(section(text, "Drift toward the Default"))[0][:2] == ["Racism", "Two Republicans and a Default"]
+    assert "republican+" not in text
+
+
+def test_nothing_missing_is_said_in_one_line(ran: Callable, tmp_path: Path) -> None:
+    """A table of zeros hides that all is well."""
+    text = summary(load(ran("two_way")), tmp_path)
+    assert section(text, "What is missing").strip() == "Nothing: 19 ratings, 12 replies and 31 calls, all readable."
+    assert "- 0 of 19 ratings are missing." in text
+
+
+def test_what_is_missing_is_counted_by_reason_and_party(tmp_path: Path) -> None:
+    """Two rooms: the Democrat never speaks, no rating can be read at the first ask, the Default fails outright."""
+
+    def answer(request: Request) -> Reply | str:
+        who = request.messages[0].content.lower()
+        if request.answers:
+            return "dunno" if "democrat" in who or "republican" in who else Reply.failed("timeout")
+        return (
+            Reply.failed("refused")
+            if "democrat" in who and "republican" not in who
+            else Reply("Yes.", notes={"unread": 1})
+        )
+
+    fields = {"repetitions": 2, "topics": "racism", "rounds": 1}
+    sit(Ask(load_preset("two_way").with_settings(fields), tmp_path / "run"), backend=Fake(answer))
+    tables = load(tmp_path / "run")
+    found = {row[0]: row[1:] for row in rows(section(summary(tables, tmp_path), "What is missing"))}
+    assert found["ratings"][:2] == ["9", "9"]
+    assert found["ratings"][2].endswith("timeout 1")
+    assert found["ratings"][3] == "democrat 4, republican 4, default 1"
+    assert found["replies"] == ["2", "4", "refused 2", "democrat 2"]
+    assert found["calls that failed"] == ["3", str(len(tables.calls)), "refused 2, timeout 1", ""]
+    assert found["ratings asked more than once"][:3] == ["8", "9", "2 8"]
+    assert found["calls with lines that the model could not read"][:3] == ["2", str(len(tables.calls)), "speech 2"]
+
+
+GIVEN: list[dict[str, Any]] = [
+    {},
+    {"topics": "racism,abortion", "repetitions": 2, "rounds": 0, "seed": 7},
+    {"size": 3, "default_agent": "without", "parties": "democrat"},
+    {"llm": "oracle,kappa=0,mu=0", "temperature": 0.7, "memory": "last:4", "survey": "ends"},
+    {"reference": "", "frame": "it's; a `chat` $HOME", "asks": 1},
+]
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_the_command_gives_the_same_scenario(given: dict, header: Callable, held: Callable, tmp_path: Path) -> None:
+    """`Run it again` is pasted into a shell: it must parse back to this very experiment."""
+    scenario = load_preset("echo_chamber").with_settings(given)
+    head = replace(header(), scenario=scenario.to_dict(), given=tuple(given))
+    text = summary(replace(held({"republican": [2, 3]}), header=head), tmp_path)
+    (command,) = [line for line in text.splitlines() if line.startswith("    python run.py ")]
+    again, named = run.chosen(run.debate_parser().parse_args(shlex.split(command)[2:]))
+    assert again == scenario
+    assert set(named) == set(given)
+
+
+@pytest.mark.parametrize("fields", [{"name": "my_own"}, {"name": "x\nrm -rf"}, {"rounds": 77}])
+def test_no_command_is_better_than_a_wrong_one(fields: dict, header: Callable, held: Callable, tmp_path: Path) -> None:
+    """A preset that is not here, or no longer the same: the summary says so and names the record."""
+    text = summary(replace(held({"republican": [2, 3]}), header=header(**fields)), tmp_path)
+    assert "    python run.py" not in text
+    assert "no command line gives it back" in section(text, "Run it again")
+
+
+def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
+    """What there is of a stopped run is not taken for the whole; its figure says so too."""
+    sit(Ask(load_preset("two_way").with_settings({"topics": "racism"}), tmp_path / "run", budget=Budget(calls=300)))
+    tables = load(tmp_path / "run")
+    done = tables.utterances["round"].max()
+    assert f"**Unfinished**: {done} of 5 rounds are here" in summary(tables, tmp_path)
+    assert "(unfinished)" in caption(tables, metrics()["trajectory"].compute(tables))
+    assert "nfinished" not in summary(load(ran("two_way")), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("backend", "told"), [("oracle", "known-truth speaker"), ("fake", "stand-in"), ("openai", None)]
+)
+def test_made_up_debates_are_called_so(
+    backend: str, told: str | None, header: Callable, held: Callable, tmp_path: Path
+) -> None:
+    """Nobody takes a rule-based backend's numbers for evidence about people, and a real model gets no such note."""
+    tables = held({"republican": [2, 3]})
+    text = summary(replace(tables, header=header(model=backend)), tmp_path)
+    notes = [line for line in text.splitlines() if line.startswith("> ")]
+    assert [told in note for note in notes] == ([True] if told else [])
+
+
+def test_captions_count_the_rooms_that_were_rated(held: Callable) -> None:
+    """38 of 40 is not 40."""
+    tables = held({"republican": [2, 3]}, {"republican": [2, None]}, reference=8)
+    assert "means over 1 to 2 rooms" in caption(tables, metrics()["trajectory"].compute(tables))
+
+
+@pytest.mark.parametrize("field", ["name", "title", "source", "llm", "probe", "reader"])
+def test_a_foreign_record_is_harmless(field: str, header: Callable, held: Callable, tmp_path: Path) -> None:
+    """Everything in a record may come from somebody else: no markup, no HTML, no line of its own, no escape."""
+    tables = held({"republican": [2, 3], "democrat": [9, None]}, reference=5)
+    plain = summary(replace(tables, header=header(**{field: "plain"})), tmp_path)
+    shown = summary(replace(tables, header=header(**{field: EVIL})), tmp_path)
+    assert len(shown.splitlines()) == len(plain.splitlines())
+    assert all(character.isprintable() for character in shown.replace("\n", ""))
+    assert not re.search(r"<script|^# Fake|(?<!\\)\| a |(?<!\\)\[d|http://", shown, re.MULTILINE)
+
+
+def test_foreign_reasons_groups_and_topics_are_harmless(held: Callable, tmp_path: Path) -> None:
+    """Failure names, groups and topics stand in tables: a bar or a break must not tear them."""
+    tables = held({"republican": [2, None]}, topic="racism")
+    tables.attitudes["reason"] = EVIL
+    for frame in (tables.agents, tables.attitudes):
+        frame["topic"] = EVIL
+        frame["group"] = f"{EVIL}+default"
+    shown = summary(tables, tmp_path)
+    assert not re.search(r"<script|^# [Ff]ake|(?<!\\)\| a |http://", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("settings", [{"survey": "never"}, {"survey": "ends"}, {"rounds": 0}, {"repetitions": 1}])
+def test_odd_runs_have_a_summary(settings: dict, ran: Callable, tmp_path: Path) -> None:
+    """No ratings, two surveys, no debate, one room: words instead of a crash or a warning."""
+    text = summary(load(ran("two_way", **settings)), tmp_path)
+    assert ("Nothing to report" in text) == (settings in ({"survey": "never"}, {"rounds": 0}))
+    assert "nan" not in text.lower().split()

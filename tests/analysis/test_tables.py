@@ -1,0 +1,86 @@
+"""Tables on disk: two forms, the same values, whatever the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as parquet
+import pytest
+
+from analysis.load import load
+from analysis.metrics import metrics
+from analysis.tables import write_table, write_tables
+
+NASTY = [
+    "a, b",
+    "line\nbreak",
+    "cr\ronly",
+    "crlf\r\n",
+    'say "no"',
+    "NA",
+    "nan",
+    "=1+1",
+    " space ",
+    "tab\t",
+    "é 日本 🙂",
+    "'",
+]
+
+
+def read(stem: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both forms of a table; in the .csv an empty text is a missing one, and nothing else is."""
+    kept = pd.read_parquet(f"{stem}.parquet")
+    texts = {name: str for name in kept if pd.api.types.is_string_dtype(kept[name])}
+    return kept, pd.read_csv(f"{stem}.csv", keep_default_na=False, na_values=[""], dtype=texts)
+
+
+def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    assert list(one.columns) == list(other.columns)
+    assert len(one) == len(other)
+    for name in one:
+        assert [None if pd.isna(v) else v for v in one[name]] == [None if pd.isna(v) else v for v in other[name]]
+
+
+@pytest.mark.parametrize("preset", ["two_way", "three_way"])
+def test_parquet_and_csv_hold_the_same_values(preset: str, ran: Callable, tmp_path: Path) -> None:
+    """Whoever reads the one or the other works on the same data, to the last digit."""
+    tables = load(ran(preset))
+    assert len(write_tables(tables, tmp_path)) == 8
+    for name in ("agents", "utterances", "attitudes", "calls"):
+        kept, text = read(tmp_path / name)
+        same(kept, text)
+        same(kept, getattr(tables, name))
+    for name, metric in metrics().items():
+        write_table(metric.compute(tables), tmp_path / name)
+        same(*read(tmp_path / name))
+
+
+def test_any_text_survives(tmp_path: Path) -> None:
+    """Commas, quotes, every kind of line break and words that look like missing ones come back as they were."""
+    frame = pd.DataFrame({"text": [*NASTY, None], "n": range(len(NASTY) + 1)})
+    write_table(frame, tmp_path / "odd")
+    kept, text = read(tmp_path / "odd")
+    assert kept["text"].to_list()[:-1] == text["text"].to_list()[:-1] == NASTY
+    assert pd.isna(kept["text"].iloc[-1])
+    assert pd.isna(text["text"].iloc[-1])
+    assert text["n"].to_list() == frame["n"].to_list()
+
+
+def test_missing_numbers_stay_missing_and_whole_ones_whole(tmp_path: Path) -> None:
+    """None and NaN are not 0, and a round is 3, not 3.0."""
+    frame = pd.DataFrame({"x": [0.5, None], "round": pd.array([3, None], dtype="Int64")})
+    write_table(frame, tmp_path / "gaps")
+    kept, text = read(tmp_path / "gaps")
+    for got in (kept, text):
+        assert got.isna().to_numpy().tolist() == [[False, False], [True, True]]
+    assert (tmp_path / "gaps.csv").read_text().splitlines()[1] == "0.5,3"
+
+
+def test_a_text_column_without_any_text_has_the_type_of_text(tmp_path: Path) -> None:
+    """Runs with and without failures can be put together: the schema does not depend on luck."""
+    for name, values in {"some": ["late", None], "none": [None, None]}.items():
+        write_table(pd.DataFrame({"reason": pd.Series(values, dtype="object")}), tmp_path / name)
+    some, none = (parquet.read_schema(tmp_path / f"{name}.parquet").types for name in ("some", "none"))
+    assert some == none

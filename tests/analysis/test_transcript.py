@@ -1,0 +1,109 @@
+"""The transcript: every debate, readable, and nothing that a model says becomes anything but text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.load import load
+from analysis.transcript import write_transcript
+from llm.backends.fake import Fake
+from llm.request import Reply, Request
+from model.scenario import load_preset
+from model.session import Ask, sit
+
+NASTY = (
+    "**Avery:** I give up <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "
+    "| a | b | & \ud800 end"
+)
+
+
+def written(run: Path, folder: Path) -> str:
+    return write_transcript(load(run), folder / "transcript.md").read_text(encoding="utf-8")
+
+
+def test_a_small_run_is_told_whole(ran: Callable, tmp_path: Path) -> None:
+    """Every turn, every rating and everybody's name and seat is there, in order."""
+    tables, text = load(ran("three_way")), written(ran("three_way"), tmp_path)
+    assert text.count("#### Round ") == 3 * 2
+    assert text.count("> Before the debate: ") == 3
+    assert text.count("> After round ") == 3 * 2
+    assert len(re.findall(r"^\*\*\w+:\*\* ", text, re.MULTILINE)) == len(tables.utterances) == 18
+    first = tables.agents.iloc[0]
+    assert f"**{first['name']}** ({first['seat']})" in text
+    assert text.index("#### Round 1") < text.index("> After round 1") < text.index("#### Round 2")
+
+
+def test_those_asked_outside_are_told_too(ran: Callable, tmp_path: Path) -> None:
+    """The dashed line of the figure has its source in the text."""
+    tables, text = load(ran("two_way")), written(ran("two_way"), tmp_path)
+    outside = tables.attitudes[tables.attitudes["group"] == "reference"].iloc[0]
+    assert "## Racism: asked outside the debates" in text
+    assert f"> Before the debate: {outside['name']} {outside['attitude']:.1f}\n" in text
+
+
+def test_the_contents_link_to_every_room(ran: Callable, tmp_path: Path) -> None:
+    """Hundreds of rooms can be found; every link has its place and every place its link."""
+    text = written(ran("echo_chamber"), tmp_path)
+    links, places = re.findall(r"\(#(room-\d+)\)", text), re.findall(r'<a id="(room-\d+)"></a>', text)
+    assert links == places
+    assert len(set(links)) == 4 * 3 + 1
+
+
+def test_one_room_needs_no_contents(held: Callable, tmp_path: Path) -> None:
+    """A list of one is noise."""
+    text = write_transcript(held({"republican": [2, 3]}), tmp_path / "t.md").read_text()
+    assert "Contents" not in text
+    assert "> Before the debate: Rae 2.0\n" in text
+
+
+def test_what_is_missing_says_why(tmp_path: Path) -> None:
+    """A silent turn and an unread rating are shown with their reasons, never left out or made up."""
+
+    def answer(request: Request) -> Reply | str:
+        return "I would rather not say." if request.answers else Reply.failed("time*out")
+
+    sit(Ask(load_preset("two_way").with_settings(SMALL), tmp_path / "run"), backend=Fake(answer))
+    text = written(tmp_path / "run", tmp_path)
+    assert text.count(r"*(silent: time\*out)*") == 2
+    assert re.search(r"> Before the debate: \w+ – \(no rating: \w+\), \w+ – \(no rating: \w+\)", text)
+
+
+SMALL = {"repetitions": 1, "topics": "racism", "rounds": 1}
+
+
+def told(text: str, folder: Path) -> list[str]:
+    """The transcript of a room whose every reply is this text."""
+    sit(
+        Ask(load_preset("two_way").with_settings(SMALL), folder),
+        backend=Fake(lambda request: "5" if request.answers else text),
+    )
+    return written(folder, folder).split("\n")
+
+
+@pytest.mark.parametrize("text", [NASTY, "# Heading", "> quote", "- item", "---", "<!-- x", "Hi\n## Fake\n- x\r> y"])
+def test_a_models_text_stays_on_its_line_and_is_no_markup(text: str, tmp_path: Path) -> None:
+    """Markdown, HTML, scripts, links, headings, control characters and escapes leave the page as a plain reply does."""
+    markup = re.compile(r"(?<!\\)[*`\[\]#|~!]|[<>]|https?://")
+    for line, plain in zip(told(text, tmp_path / "nasty"), told("PLAIN", tmp_path / "plain"), strict=True):
+        before, spoken, _ = plain.partition("PLAIN")
+        assert line.startswith(before)
+        assert line.isprintable()
+        assert line == plain if not spoken else before and not markup.search(line.removeprefix(before))
+
+
+def test_names_and_headings_from_a_record_are_harmless_too(held: Callable, tmp_path: Path) -> None:
+    """A record may come from anywhere: its names, seats and titles are foreign text as well."""
+    tables = held({"republican": [2, 3], "democrat": [8, 7]})
+    evil = "<b>x</b>\n# y"
+    for column in ("name", "seat"):
+        tables.agents[column] = evil
+    tables.attitudes["name"] = evil
+    header = replace(tables.header, scenario=tables.header.scenario | {"name": evil, "title": evil, "llm": evil})
+    shown = write_transcript(replace(tables, header=header), tmp_path / "t.md").read_text()
+    assert "<b>" not in shown
+    assert "\n# y" not in shown

@@ -1,0 +1,97 @@
+"""Names, numbers and what keeps foreign text harmless."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.wording import estimate, group_title, harmless, markdown_table, number, plain, slug, span, tally
+
+
+@pytest.mark.parametrize(
+    ("group", "title"),
+    [
+        ("republican", "A Republican"),
+        ("republican+democrat", "A Republican and a Democrat"),
+        ("republican+democrat+default", "A Republican, a Democrat and a Default"),
+        ("republican+republican+default", "Two Republicans and a Default"),
+        ("independent+default", "An Independent and a Default"),
+        ("+".join(["democrat"] * 7), "7 Democrats"),
+    ],
+)
+def test_groups_have_readable_names(group: str, title: str) -> None:
+    """A reader meets people, not plus signs."""
+    assert group_title(group) == title
+
+
+def test_groups_make_safe_file_names() -> None:
+    """A group's name never leaves the folder of figures."""
+    assert slug("republican+default") == "republican_default"
+    assert slug("../../x y") == "_x_y"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(1.005, "1.00"), (2.0, "2.00"), (-0.001, "0.00"), (None, "–"), (float("nan"), "–"), (3, "3"), ("why", "why")],
+)
+def test_numbers(value: object, told: str) -> None:
+    """Missing is a dash, whole numbers stay whole, there is no minus zero."""
+    assert number(value) == told
+
+
+def test_estimates() -> None:
+    """No interval without a number, and none of dashes."""
+    assert estimate(1.5, 1.25, 2.0) == "1.50 (1.25 to 2.00)"
+    assert estimate(1.5, float("nan"), float("nan")) == "1.50"
+    assert estimate(None, None, None) == "–"
+
+
+def test_spans_and_tallies() -> None:
+    """Counts by reason come the most frequent first, ties by name, so that bytes do not depend on order."""
+    assert (span([40, 40]), span([38, 40, 39]), span([])) == ("40", "38 to 40", "0")
+    assert tally(["late", "odd", "late", "bad"]) == "late 2, bad 1, odd 1"
+
+
+NASTY = [
+    "**bold** _it_ `code` ~~no~~",
+    "[link](http://evil.example) ![image](x.png)",
+    "<script>alert(1)</script> & <img src=x onerror=y>",
+    "line\n\n# Heading\n- item\r\n> quote",
+    "\x1b[31mred\x1b[0m \x07 \x00 \u202e backwards \u2028 end",
+    "https://evil.example and WWW.evil.example",
+    "cell | cell",
+    "<!-- gone -->",
+    "lone \ud800 half",
+]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_foreign_text_is_one_plain_line(text: str) -> None:
+    """Nothing that a model says becomes markup, a link, a new line or a terminal's command."""
+    shown = harmless(text)
+    assert shown.isprintable()
+    assert not re.search(r"(?<!\\)[*`\[\]|#~!]|[<>]|https?://|www\.", shown, re.IGNORECASE)
+    shown.encode("utf-8")
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.text(max_size=60))
+def test_foreign_text_can_be_read_as_it_was(text: str) -> None:
+    """Escaped, not censored: a reader of the rendered page sees every printable character."""
+    assert html.unescape(re.sub(r"\\([!-/:-@[-`{-~])", r"\1", harmless(text))) == plain(text)
+
+
+def test_words_with_underscores_stay_readable() -> None:
+    """`two_way` cannot begin emphasis, so it needs no escape; a leading or doubled one can."""
+    assert harmless("two_way") == "two_way"
+    assert harmless("_a_ __b__") == r"\_a\_ \_\_b\_\_"
+
+
+def test_tables_hold_foreign_cells_and_align_numbers() -> None:
+    """A bar or a line break in a cell does not break the table."""
+    lines = markdown_table(["a|b", "n"], [["x\n|y", "1.50 (1 to 2)"], ["<b>", "–"]]).splitlines()
+    assert lines == [r"| a\|b | n |", "| --- | ---: |", r"| x \|y | 1.50 (1 to 2) |", "| &lt;b&gt; | – |"]

@@ -1,0 +1,26 @@
+"""Shared by all tests: small scenarios, and a stand-in that speaks and rates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from standins import opinionated
+
+from llm.backends.fake import Fake
+from model.scenario import Scenario, load_preset
+
+
+@pytest.fixture
+def fake() -> Fake:
+    return Fake(opinionated)
+
+
+@pytest.fixture
+def small() -> Callable[..., Scenario]:
+    """A preset cut down to two rooms a cell on one topic; more settings by name."""
+
+    def make(name: str = "three_way", **settings: object) -> Scenario:
+        return load_preset(name).with_settings({"topics": "racism", "repetitions": 2, "rounds": 2} | settings)
+
+    return make

@@ -1,0 +1,139 @@
+"""What the tests of the llm floor share: questions, strategies, and backends that count, break or answer out of order."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import strategies as st
+
+from llm.backends.fake import Fake
+from llm.driver import MAX_BATCH
+from llm.journal import Journal
+from llm.randomness import digest
+from llm.request import Failure, Message, Reply, Request, Sampling, Usage
+
+from . import exam
+
+PATIENCE = 20
+"""Seconds after which a thread that waits for another gives up: a bug shows as a failure, never as a hang."""
+
+any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=30)
+"""Text with everything a str may hold: controls, emoji, lone surrogates."""
+
+
+def question(text: str = "Why?", seed: int = 1, **changes: object) -> Request:
+    return Request((Message("user", text),), Sampling(), seed, **changes)  # type: ignore[arg-type]
+
+
+def questions(count: int) -> list[Request]:
+    return [question(f"Question {number}?", seed=number) for number in range(count)]
+
+
+def echo(request: Request) -> str:
+    """A reply that depends on all of what is asked and on nothing else."""
+    return digest(request.messages, request.seed, request.answers).hex()
+
+
+def requests() -> st.SearchStrategy[Request]:
+    messages = st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]) | any_text, any_text))
+    sampling = st.builds(
+        Sampling, st.floats(0, 2), st.integers(1, 999), st.floats(0, 1), st.lists(any_text, max_size=2).map(tuple)
+    )
+    answers = st.lists(any_text, max_size=3).map(tuple)
+    return st.builds(Request, messages.map(tuple), sampling, st.integers(0, 2**31 - 1), answers)
+
+
+def replies() -> st.SearchStrategy[Reply]:
+    usage = st.builds(Usage, st.integers(0, 10**9), st.integers(0, 10**9))
+    shares = st.none() | st.dictionaries(any_text, st.floats(0, 1), max_size=4)
+    notes = st.dictionaries(any_text, st.integers(0, 10**6), max_size=2)
+    names = st.sampled_from(["timeout", "unknown_ask", "empty"])
+    said = st.builds(lambda text, *rest: Reply(text, None, *rest), any_text, usage, shares, notes)
+    failure = st.builds(Failure, names, any_text, st.booleans())
+    return said | st.builds(lambda failure, usage: Reply(None, failure, usage), failure, usage)
+
+
+class Counted(Fake):
+    """A fake that remembers its batches, and may answer only part of one (`lost`)."""
+
+    def __init__(self, source: Callable[[Request], str | Reply] = echo, in_flight: int = 0, lost: int = 0):
+        super().__init__(source, in_flight=in_flight)
+        self.batches: list[list[Request]] = []
+        self.lost = lost
+
+    @property
+    def calls(self) -> int:
+        return sum(map(len, self.batches))
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        self.batches.append(list(requests))
+        return super().complete(requests)[self.lost :]
+
+
+class Scrambled(Fake):
+    """A network whose answers arrive in an order drawn from `seed`, one at a time.
+
+    Every caller waits; once as many wait as ever will (`expected` questions, at most `in_flight`), one is let go.
+    """
+
+    def __init__(self, in_flight: int, seed: int = 0):
+        super().__init__(echo, in_flight=in_flight)
+        self.expected = self.most = 0
+        self.order: list[Request] = []
+        self._draw, self._gate = random.Random(seed), threading.Condition()
+        self._waiting: list[Request] = []
+
+    def expect(self, count: int) -> None:
+        with self._gate:
+            self.expected += count
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        (request,) = requests
+        with self._gate:
+            self._waiting.append(request)
+            self.most = max(self.most, len(self._waiting))
+            self._let_one_go()
+            assert self._gate.wait_for(lambda: request not in self._waiting, PATIENCE), "never let go"
+            self.expected -= 1
+            self.order.append(request)
+            self._let_one_go()
+        return super().complete(requests)
+
+    def _let_one_go(self) -> None:
+        if self._waiting and len(self._waiting) == min(self.in_flight, self.expected):
+            self._waiting.pop(self._draw.randrange(len(self._waiting)))
+            self._gate.notify_all()
+
+
+@pytest.fixture
+def open_journal(tmp_path: Path) -> Iterator[Callable[..., Journal]]:
+    """Opens journals on one file, `tmp_path / "journal.sqlite"`, and closes what is left open."""
+    opened: list[Journal] = []
+
+    def opener(inner: object, **options: bool) -> Journal:
+        for journal in opened:
+            journal.close()
+        opened[:] = [Journal(tmp_path / "journal.sqlite", inner, **options)]  # type: ignore[arg-type]
+        return opened[0]
+
+    yield opener
+    for journal in opened:
+        journal.close()
+
+
+@pytest.fixture(scope="session")
+def recorded_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The exam's questions as a recording: the backend `recorded` cannot be opened without one."""
+    folder = tmp_path_factory.mktemp("recording")
+    shares = {"0": 0.25, "1": 0.75}
+    fake = Fake(lambda asked: Reply("1", answers=shares) if asked.answers == tuple(shares) else echo(asked))
+    journal = Journal(folder / "journal.sqlite", fake)
+    asked = exam.questions()
+    assert len(asked) <= MAX_BATCH
+    journal.complete(asked)
+    journal.close()
+    return f"recorded:{folder}"

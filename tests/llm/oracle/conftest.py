@@ -1,0 +1,91 @@
+"""What the tests of the known-truth speaker share: the speaker, requests in its own form, and real debaters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import mesa
+import pytest
+
+from agents.debater import Debater, Manner
+from agents.persona import Persona
+from agents.topic import load_topic
+from llm.backends.oracle import open_backend
+from llm.backends.oracle.banks import TopicBank, topics
+from llm.backends.oracle.speaker import Oracle
+from llm.request import Message, Reply, Request, Sampling
+
+TURN = "Complete your next reply."
+
+
+@pytest.fixture
+def oracle() -> Oracle:
+    return open_backend("")
+
+
+@pytest.fixture
+def line() -> Callable[..., str]:
+    """line(slug, grade, number): a bank sentence of a grade."""
+
+    def make(slug: str, grade: int, number: int = 0) -> str:
+        bank: TopicBank = topics()[slug]
+        return bank.by_grade[grade][number][0]
+
+    return make
+
+
+@pytest.fixture
+def asked(oracle: Oracle) -> Callable[..., Reply]:
+    """asked(question, persona=..., seed=..., temperature=...): the reply to one question in one message."""
+
+    def make(
+        question: str,
+        persona: str = "You are an American.",
+        seed: int = 0,
+        temperature: float = 1.0,
+        answers: Sequence[str] = (),
+    ) -> Reply:
+        messages = (Message("system", persona), Message("user", question))
+        return oracle.complete([Request(messages, Sampling(temperature, 200), seed, tuple(answers))])[0]
+
+    return make
+
+
+@pytest.fixture
+def turn() -> Callable[..., Request]:
+    """turn(heard, ...): the request for a reply in a debate, after lines heard as (name, text)."""
+
+    def make(
+        heard: Sequence[tuple[str, str]] = (),
+        slug: str = "climate_change",
+        persona: str = "You are an American.",
+        words: int = 60,
+        seed: int = 0,
+        temperature: float = 1.0,
+        ask: str = TURN,
+    ) -> Request:
+        opening = f"This is a debate about {topics()[slug].title}. You are Ann, in at most {words} words."
+        block = "\n".join([f"{name}: {text}" for name, text in heard])
+        content = "\n\n".join([part for part in (opening, block, ask) if part])
+        return Request((Message("system", persona), Message("user", content)), Sampling(temperature), seed)
+
+    return make
+
+
+@pytest.fixture
+def debater() -> Callable[..., Debater]:
+    """debater(backstory, memory=...): a real agent of the project, as a room makes it."""
+
+    def make(
+        backstory: str = "You are an American.",
+        slug: str = "climate_change",
+        others: Sequence[str] = ("Bob", "Cleo"),
+        memory: str = "whole",
+        frame: str = "debate",
+        words: int = 60,
+    ) -> Debater:
+        manner = Manner(frame, words, Sampling(1.0), 0.0, memory, "strict")
+        person = Persona("p_01", "default", "Ann", backstory)
+        return Debater(mesa.Model(), person, person.name, load_topic(slug), others, manner)
+
+    return make

@@ -1,0 +1,138 @@
+"""The sentence banks: every sentence can be graded, and only as what it is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agents.persona import load_personas
+from llm.backends.oracle.banks import GRADES, TopicBank, data, recognised, sentences, topics
+
+SLUGS = ("abortion", "climate_change", "gun_violence", "illegal_immigration", "racism")
+COMMON_SLOTS = {"title", "other", "frame"}
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string of a nested table."""
+    if isinstance(value, str):
+        yield value
+    else:
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from strings(item)
+
+
+def expansions(bank: TopicBank) -> list[tuple[int, str]]:
+    return [(grade, line) for grade, forms in bank.by_grade.items() for form in forms for line in form]
+
+
+def test_every_topic_of_the_agents_has_a_bank() -> None:
+    """A topic that the speaker does not know would only ever fail."""
+    assert tuple(topics()) == SLUGS
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_six_grades_of_at_least_twelve_forms(slug: str) -> None:
+    """Debates would repeat themselves with fewer."""
+    bank = topics()[slug]
+    assert tuple(bank.by_grade) == GRADES
+    assert min(len(forms) for forms in bank.by_grade.values()) >= 12
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_slots_of_a_topic_are_its_own_and_all_used(slug: str) -> None:
+    """An unknown slot would raise in the middle of a debate; an unused one is dead text."""
+    raw = data(f"topics/{slug}")
+    named = set(re.findall(r"\{(\w+)\}", " ".join(strings(raw["grades"]))))
+    assert named == set(raw["slots"])
+
+
+def test_common_slots_are_known() -> None:
+    """Only title, other and frame are filled in the lines that all topics share."""
+    assert set(re.findall(r"\{(\w*)\}", " ".join(strings(data("common"))))) == COMMON_SLOTS
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_an_expansion_is_one_plain_sentence(slug: str) -> None:
+    """A line is cut into sentences before it is graded: two in one, or a digit, would not be found again."""
+    for _, line in expansions(topics()[slug]):
+        assert sentences(line) == [line]
+        assert line.isascii()
+        assert line[0].isupper()
+        assert line[-1] in ".?"
+        assert not re.search(r"[\d{}\n]|  ", line), line
+
+
+def test_expansions_are_unique_over_grades_topics_and_common() -> None:
+    """A sentence with two grades, or in two topics, has none."""
+    counted = Counter(
+        [line for bank in topics().values() for _, line in expansions(bank)] + list(strings(data("common")))
+    )
+    assert [line for line, times in counted.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_grade_of_every_expansion_is_its_grade(slug: str) -> None:
+    """What is said at a grade is heard at that grade."""
+    bank = topics()[slug]
+    assert all(bank.grade(line) == grade for grade, line in expansions(bank))
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_stance_sentences_are_graded_by_their_point(slug: str) -> None:
+    """The survey's own sentence is read at its point when heard; labels start alike, so that no `an` gives one away."""
+    bank = topics()[slug]
+    assert len(set(bank.labels)) == len(bank.labels) == 11
+    for point in range(11):
+        assert bank.grade(bank.stance_sentence(point)) == point
+    assert not any(label[0] in "aeiou" for label in bank.labels)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_graded_sentences_avoid_the_phrases_of_the_stance(slug: str) -> None:
+    """A label in its phrase (`a minor problem`) must come from the stance sentence alone: the survey reads it."""
+    bank = topics()[slug]
+    noun = bank.stance.rsplit("{label} ", 1)[1].rstrip(".")
+    for label in bank.labels:
+        phrase = f"a {label} {noun}"
+        assert not [line for _, line in expansions(bank) if phrase in line.lower()], phrase
+
+
+def test_a_line_grades_by_the_mean_of_what_is_known() -> None:
+    """Mean over known sentences; strange ones do not count; nothing known is None and not 5."""
+    bank = topics()["racism"]
+    low, high = bank.by_grade[2][0][0], bank.by_grade[8][0][0]
+    assert bank.grade(f"{low} Something strange. {high}") == 5.0
+    assert bank.grade(f"{low} {bank.stance_sentence(3)}") == 2.5
+    assert bank.grade("Something strange.") is None
+    assert bank.grade("") is None
+
+
+def test_common_lines_carry_no_grade_and_name_no_topic() -> None:
+    """An address or a greeting must not move anybody, nor change the subject."""
+    for line in strings(data("common")):
+        assert all(bank.grade(line) is None for bank in topics().values())
+        assert recognised(line) is None, line
+        assert sentences(line) == [line]
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_topic_is_recognised_by_its_own_phrases_only(slug: str) -> None:
+    """Each phrase leads to its topic, and no phrase of one topic is part of another's title."""
+    bank = topics()[slug]
+    assert all(recognised(f"About {phrase} today") == slug for phrase in (bank.title, *bank.recognise))
+    others = [other.title for other in topics().values() if other.slug != slug]
+    assert not [(phrase, title) for phrase in bank.recognise for title in others if phrase in title]
+
+
+def test_persona_texts_avoid_the_labels() -> None:
+    """A persona that holds the survey's adjective would hand the survey its answer."""
+    texts = [person.backstory for party in ("republican", "democrat", "default") for person in load_personas(party)]
+    texts += list(strings(data("backstory")))
+    for bank in topics().values():
+        noun = bank.stance.rsplit("{label} ", 1)[1].rstrip(".")
+        for label in bank.labels:
+            assert not [text for text in texts if f"{label} {noun}" in text.lower()], label

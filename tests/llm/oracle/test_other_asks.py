@@ -1,0 +1,118 @@
+"""Interviews, question writing, backstories and summaries."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agents.debater import Debater
+from agents.topic import PROMPTS
+from llm.backends.oracle.banks import sentences, topics
+from llm.backends.oracle.mind import planted
+from llm.backends.oracle.reading import party, read
+from llm.backends.oracle.speaker import Oracle
+from llm.request import Reply
+from llm.template import prompt
+
+SEED_ITEMS = Path(__file__).parents[4] / "shared" / "data" / "reference" / "seed_items.json"
+PERSONAS = ("You are a Republican.", "You are a Democrat.", "You are an American.")
+TABLE_2 = (
+    "Generate 10 questions to elicit one's opinion regarding US politics. Example question: {question}. "
+    "Phrase your question in a neutral way without biasing the answer"
+)  # Taubenfeld et al. 2024, Table 2, verbatim
+EXAMPLE = "What are your views on racial inequality and systemic racism in American society?"
+
+
+def test_interview_on_the_ten_seed_questions(asked: Callable[..., Reply]) -> None:
+    """The fine-tuning study asks these; each party has an answer of its own to each."""
+    if not SEED_ITEMS.exists():
+        pytest.skip("the seed questions are no part of this checkout (shared/data/reference)")
+    questions = json.loads(SEED_ITEMS.read_text(encoding="utf-8"))["finetune_seed_questions_001_table2"]
+    assert len(questions) == 10
+    for question in questions:
+        texts = [asked(question, persona=persona, seed=1).text for persona in PERSONAS]
+        assert all(texts), question
+        assert len(set(texts)) == 3
+        assert all(len(sentences(text or "")) >= 2 for text in texts)
+        assert not [text for text in texts if "{" in (text or "")]
+
+
+@pytest.mark.parametrize("slug", sorted(topics()))
+def test_an_interview_on_a_topic_speaks_at_the_attitude(asked: Callable[..., Reply], slug: str) -> None:
+    """Mean grade over 300 answers is the planted bias within 0.2, and no slot is left unfilled."""
+    texts = [asked(f"What is your view of {topics()[slug].title}?", seed=seed).text or "" for seed in range(300)]
+    grades = [topics()[slug].grade(text) for text in texts]
+    assert sum(grade or 0.0 for grade in grades) / 300 == pytest.approx(planted()[slug].bias, abs=0.2)
+    assert None not in grades
+    assert not [text for text in texts if "{" in text]
+
+
+@pytest.mark.parametrize("question", [EXAMPLE, "What do you think about taxes?"])
+def test_questions_are_written_to_the_prompt_of_table_2(asked: Callable[..., Reply], question: str) -> None:
+    """Ten distinct numbered questions, none of them the example, other ones at another seed."""
+    asks = [asked(TABLE_2.format(question=question), persona="", seed=seed).text or "" for seed in (0, 0, 1)]
+    found = [re.fullmatch(r"(\d+)\. (\S.*\?)", line) for line in asks[0].splitlines()]
+    assert [match and int(match[1]) for match in found] == list(range(1, 11))
+    written = {match[2] for match in found if match}
+    assert len(written) == 10
+    assert question not in written
+    assert asks[0] == asks[1] != asks[2]
+
+
+def test_more_questions_than_there_are_is_a_failure(asked: Callable[..., Reply]) -> None:
+    """Repeating questions to fill the number would be made-up variety."""
+    reply = asked(TABLE_2.replace("10", "5000").format(question=EXAMPLE))
+    assert reply.failure is not None
+    assert reply.failure.name == "unknown_ask"
+
+
+@pytest.mark.parametrize("side", ["republican", "democrat"])
+def test_a_backstory_is_of_its_party_and_states_every_topic(asked: Callable[..., Reply], side: str) -> None:
+    """What is written must be read as it is meant: party, name, second person, and a level for every topic."""
+    ask = prompt(PROMPTS, "backstory").fill(
+        party=side.title(), name="Zoe", problems="racism", proposals="a ban on partial-birth abortion"
+    )
+    for seed in range(60):
+        story = asked(ask, persona="", seed=seed).text or ""
+        assert party(story) == side, story
+        assert "Zoe" in story
+        assert re.search(r"\b(?:You are|Your name is)\b", story)
+        stated = [slug for slug in topics() if re.search(_level(slug), story)]
+        assert stated == sorted(topics())
+        assert "{" not in story
+
+
+def _level(slug: str) -> str:
+    if slug == "abortion":
+        return r"(?:strongly|somewhat) (?:oppose|favor)"
+    levels = "not a problem at all|a (?:small|moderately big|very big) problem"
+    title = topics()[slug].title
+    return rf"(?:{title}[^.]*(?:{levels})|(?:{levels})[^.]*{title})"
+
+
+def test_a_summary_can_be_read_back(oracle: Oracle, debater: Callable[..., Debater], line: Callable[..., str]) -> None:
+    """One line a speaker, which the law of motion then reads at the grade of what was said."""
+    agent = debater(memory="summary:1", others=("Bob", "Cleo"))
+    for name, grade in (("Bob", 8), ("Bob", 10), ("Bob", 6), ("Cleo", 2)):
+        agent.hear(name, line("climate_change", grade))
+    agent.hear("Cleo", line("climate_change", 2, 1))
+    request = agent.compose_summary(1)
+    assert request is not None
+    reply = oracle.complete([request])[0]
+    agent.absorb_summary(reply)
+    heard = read(agent.compose_speech(1)).heard
+    bank = topics()["climate_change"]
+    assert [(name, bank.grade(text)) for name, text in heard] == [("Bob", 8.0), ("Cleo", 2.0), ("Cleo", 2.0)]
+
+
+def test_nothing_readable_is_not_summarised(asked: Callable[..., Reply]) -> None:
+    """A summary of what could not be read would be invented."""
+    ask = prompt(PROMPTS, "summary").fill(frame="debate", words=100)
+    reply = asked(f"This is a debate about racism.\n\nBob: A lovely day.\n\n{ask}")
+    assert reply.text is None
+    assert reply.failure is not None
+    assert reply.failure.name == "nothing_to_summarise"

@@ -1,0 +1,143 @@
+"""Opening a backend by its spec, and the two backends that need no model: fake and recorded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from llm import backends
+from llm.backends import names, open_spec, split_spec
+from llm.backends.fake import Fake
+from llm.errors import MissingRecording, UserError, unknown
+from llm.journal import Journal
+from llm.request import Reply, identity_text
+
+from .conftest import Counted, echo, question, questions
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [
+        ("oracle", ("oracle", "", {})),
+        ("oracle,kappa=0", ("oracle", "", {"kappa": "0"})),
+        (" oracle , kappa = 0 ,mu=1", ("oracle", "", {"kappa": "0", "mu": "1"})),
+        ("recorded:runs/a", ("recorded", "runs/a", {})),
+        ("x:org/model:tag,url=http://h:80/v1?a=b", ("x", "org/model:tag", {"url": "http://h:80/v1?a=b"})),
+        ("x,empty=", ("x", "", {"empty": ""})),
+        ("", ("", "", {})),
+    ],
+)
+def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
+    assert split_spec(spec) == parts
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("orcale", "unknown model 'orcale': did you mean oracle?"),
+        ("rec:runs/a", "unknown model 'rec': did you mean recorded?"),
+        ("../fake", "unknown model '../fake': did you mean fake?"),
+        ("zzzz", f"unknown model 'zzzz': known: {', '.join(names())}"),
+        ("oracle,kapa=0", "unknown option of oracle 'kapa': did you mean kappa?"),
+        ("oracle,model=x", "unknown option of oracle 'model': "),
+        ("fake,x=1", "unknown option of fake 'x': known: none"),
+        ("oracle,kappa", "--llm oracle,kappa: 'kappa' is not key=value"),
+        ("oracle,kappa=high", "option kappa of oracle must be a float, not 'high'"),
+        ("oracle,kappa=", "option kappa of oracle must be a float, not ''"),
+        ("oracle,kappa=nan", "option kappa of oracle must be a finite number, not 'nan'"),
+        ("oracle,kappa=-inf", "option kappa of oracle must be a finite number, not '-inf'"),
+        ("recorded", "--llm recorded needs a run folder"),
+        ("recorded:no/such/run", "no journal at no/such/run"),
+    ],
+)
+def test_spec_errors_are_one_line(spec: str, message: str) -> None:
+    """What was wrong, and the nearest right names."""
+    with pytest.raises(UserError) as caught:
+        open_spec(spec)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "hint"),
+    [
+        ("thre_way", ["two_way", "three_way"], "did you mean three_way, two_way?"),
+        ("echo", ["echo_chamber", "two_way"], "did you mean echo_chamber?"),
+        ("x", ["b", "a"], "known: a, b"),
+        ("x\ny", [], "known: none"),
+    ],
+)
+def test_unknown_names_the_nearest(name: str, known: list[str], hint: str) -> None:
+    assert str(unknown("thing", name, iter(known))) == f"unknown thing {name!r}: {hint}"
+
+
+def test_every_module_of_the_folder_is_a_backend() -> None:
+    here = Path(backends.__file__).parent
+    found = {path.stem for path in here.glob("*.py")} | {path.parent.name for path in here.glob("*/__init__.py")}
+    assert set(names()) == found - {"__init__"}
+    assert names() == sorted(names())
+
+
+def test_options_have_the_type_of_their_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("llm.backends.typed")
+    module.open_backend = lambda model, size=1, heat=0.5, url="", limit=None: (model, size, heat, url, limit)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(backends, "names", lambda: ["typed"])
+    assert open_spec("typed:m,size=3,heat=1,url=a=b,limit=2") == ("m", 3, 1.0, "a=b", 2.0)
+    with pytest.raises(UserError, match=r"option size of typed must be a int, not '3\.5'"):
+        open_spec("typed,size=3.5")
+
+
+def test_fake_on_the_command_line_makes_no_opinion_up() -> None:
+    """A closed question stays unanswered: a run on the fake shows missing ratings, never neutral ones."""
+    speech, survey = open_spec("fake").complete([question(), question(answers=("0", "1"))])
+    assert speech.text
+    assert (survey.text, survey.failure and survey.failure.name) == (None, "unscripted")
+
+
+@pytest.mark.parametrize("source", [["a", Reply("b")], {"Question 0?": "a", "Question 1?": Reply("b")}])
+def test_a_fake_says_when_it_has_no_answer(source: object) -> None:
+    replies = Fake(source).complete(questions(3))  # type: ignore[arg-type]
+    assert [reply.text for reply in replies] == ["a", "b", None]
+    assert replies[2].failure is not None
+    assert replies[2].failure.name == "unscripted"
+
+
+def test_a_fake_counts_words() -> None:
+    assert Fake(["three words here"]).complete(questions(1))[0].usage == (0, 3)
+    assert identity_text(Fake([])) != identity_text(Fake([], "other"))
+
+
+def test_recorded_answers_as_the_model_did(open_journal: Callable[..., Journal], tmp_path: Path) -> None:
+    """Same identity, same keys, same replies, failures and the newest of several outcomes included."""
+    late = {1: Reply("late", answers={"0": 1.0}), 2: Reply.failed("refused")}
+    open_journal(Counted(lambda request: echo(request) if request.seed == 0 else Reply.failed("timeout"))).complete(
+        questions(3)
+    )
+    journal = open_journal(Counted(lambda request: late[request.seed]), retry_failures=True)
+    first = journal.complete(questions(3))
+    for place in (tmp_path, tmp_path / "journal.sqlite"):
+        recorded = open_spec(f"recorded:{place}")
+        assert recorded.complete(questions(3)[::-1]) == first[::-1]
+        assert identity_text(recorded) == identity_text(journal)
+    assert first[1:] == list(late.values())
+
+
+def test_recorded_never_guesses(recorded_spec: str) -> None:
+    """A call that the recording lacks stops the replay; one line says what may have changed."""
+    with pytest.raises(MissingRecording, match="lacks a survey call: it was made with another scenario") as caught:
+        open_spec(recorded_spec).complete([question("Never asked", purpose="survey")])
+    assert "\n" not in str(caught.value)
+
+
+def test_recorded_needs_replies(tmp_path: Path) -> None:
+    """A folder without a journal, and an empty file, are no recordings."""
+    with pytest.raises(UserError, match="no journal at"):
+        open_spec(f"recorded:{tmp_path}")
+    (tmp_path / "journal.sqlite").touch()
+    with pytest.raises(UserError, match="holds no replies"):
+        open_spec(f"recorded:{tmp_path}")

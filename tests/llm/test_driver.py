@@ -1,0 +1,196 @@
+"""The driver: what a conversation is told depends on what it asked, never on who else asks, on batches or on threads."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from llm import driver
+from llm.backends.fake import Fake
+from llm.driver import Conversation, ask, ask_all, drive
+from llm.errors import BudgetSpent
+from llm.limits import Budget, Limits
+from llm.request import Backend, Reply, Request
+
+from .conftest import PATIENCE, Counted, Scrambled, echo, question, questions
+
+plans = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=6)
+"""For each conversation, how many questions it asks at once, one step after the other."""
+
+
+def talk(name: int, plan: Sequence[int], backend: object = None) -> Conversation[list[str | None]]:
+    """Each question holds all that was said before, so a reply in the wrong place changes everything after it."""
+    said: list[str | None] = [str(name)]
+    for count in plan:
+        if isinstance(backend, Scrambled):
+            backend.expect(count)
+        asked = [question(" ".join(map(str, said)), seed=place) for place in range(count)]
+        said += [reply.text for reply in (yield from ask_all(asked))]
+    return said
+
+
+def one_by_one(plan: list[list[int]]) -> list[list[str | None]]:
+    return [drive([talk(name, steps)], Fake(echo))[0] for name, steps in enumerate(plan)]
+
+
+@given(plans, st.integers(1, 7))
+def test_results_do_not_depend_on_the_batch(plan: list[list[int]], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "MAX_BATCH", size)
+        backend = Counted()
+        results = drive([talk(name, steps) for name, steps in enumerate(plan)], backend)
+    assert results == one_by_one(plan)
+    assert all(0 < len(batch) <= size for batch in backend.batches)
+
+
+@settings(max_examples=60, deadline=None)
+@given(plans, st.integers(1, 8), st.integers(0, 99))
+def test_results_do_not_depend_on_the_order_of_completion(plan: list[list[int]], in_flight: int, seed: int) -> None:
+    backend = Scrambled(in_flight, seed)
+    results = drive([talk(name, steps, backend) for name, steps in enumerate(plan)], backend)
+    assert results == one_by_one(plan)
+    assert backend.most <= in_flight
+
+
+def test_the_scrambled_network_does_scramble() -> None:
+    """The property above would be empty if answers came in the order of asking."""
+    backend = Scrambled(8, seed=1)
+    drive([talk(name, [1], backend) for name in range(8)], backend)
+    assert [request.messages[0].content for request in backend.order] != [str(name) for name in range(8)]
+    assert backend.most == 8
+
+
+def test_a_slow_room_does_not_hold_a_fast_one() -> None:
+    """The slow room's one reply arrives only after the fast room has finished three rounds."""
+    finished = threading.Event()
+
+    def answer(request: Request) -> str:
+        assert request.messages[0].content != "slow" or finished.wait(PATIENCE)
+        return "done"
+
+    def fast() -> Conversation[str]:
+        for seed in range(3):
+            yield from ask(question("fast", seed))
+        finished.set()
+        return "fast"
+
+    def slow() -> Conversation[str | None]:
+        return (yield from ask(question("slow"))).text
+
+    assert drive([slow(), fast()], Fake(answer, in_flight=2)) == ["done", "fast"]
+
+
+@pytest.mark.parametrize("in_flight", [0, 3])
+def test_conversations_without_questions(in_flight: int) -> None:
+    """Nobody to talk to, nothing to ask, and an empty bundle of questions: each ends with its own result, and no call."""
+
+    def silent() -> Conversation[str]:
+        return "silent"
+        yield
+
+    def empty() -> Conversation[tuple[Reply, ...]]:
+        return (yield ())
+
+    backend = Counted(in_flight=in_flight)
+    assert drive([], backend) == []
+    assert drive([silent(), empty(), talk(3, [0, 0])], backend) == ["silent", (), ["3"]]
+    assert backend.calls == 0
+
+
+@pytest.mark.parametrize("in_flight", [0, 3])
+def test_progress_counts_every_reply(in_flight: int) -> None:
+    counted: list[int] = []
+    drive([talk(name, [2, 1]) for name in range(5)], Fake(echo, in_flight=in_flight), counted.append)
+    assert sum(counted) == 15
+
+
+class Witness:
+    """Conversations that note how they ended."""
+
+    def __init__(self) -> None:
+        self.closed: list[int] = []
+
+    def talk(self, name: int, rounds: int = 3, breaks: bool = False) -> Conversation[None]:
+        try:
+            for seed in range(rounds):
+                yield from ask(question(str(name), seed))
+            if breaks:
+                raise KeyError("a bug in a room")
+        finally:
+            self.closed.append(name)
+
+
+def _broken(request: Request) -> str:
+    if request.messages[0].content == "2" and request.seed == 1:
+        raise ConnectionError("the line is dead")
+    return "fine"
+
+
+@pytest.mark.parametrize("in_flight", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("backend", "breaks", "error"),
+    [(_broken, False, ConnectionError), (echo, True, KeyError)],
+    ids=["of the backend", "of a conversation"],
+)
+def test_an_exception_closes_every_conversation(in_flight: int, backend: Any, breaks: bool, error: type) -> None:
+    """None is left suspended until the garbage collector finds it."""
+    witness = Witness()
+    rooms = [witness.talk(0), witness.talk(1, 2, breaks), witness.talk(2), witness.talk(3)]
+    with pytest.raises(error):
+        drive(rooms, Fake(backend, in_flight=in_flight))
+    assert all(inspect.getgeneratorstate(room) == inspect.GEN_CLOSED for room in rooms)
+    assert sorted(witness.closed) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("in_flight", [0, 2])
+def test_a_spent_budget_ends_the_drive(in_flight: int) -> None:
+    inner = Counted(in_flight=in_flight)
+    with pytest.raises(BudgetSpent):
+        drive([talk(name, [1, 1]) for name in range(5)], Limits(inner, Budget(calls=7)))
+    assert inner.calls == 7
+
+
+@pytest.mark.parametrize("in_flight", [0, 2])
+def test_a_lost_reply_is_an_error(in_flight: int) -> None:
+    """With one reply too few every room after it would hear its neighbour's."""
+    with pytest.raises(RuntimeError, match=r"answered \d of \d requests"):
+        drive([talk(name, [1]) for name in range(3)], Counted(in_flight=in_flight, lost=1))
+
+
+def test_a_bug_stops_asking() -> None:
+    """After an exception no queued question is sent any more: each would cost money for nothing."""
+    backend = Counted(_broken, in_flight=1)
+
+    def many() -> Conversation[None]:
+        yield from ask_all([question("2", seed) for seed in range(50)])
+
+    with pytest.raises(ConnectionError):
+        drive([many()], backend)
+    assert backend.calls == 2
+
+
+def test_never_more_in_flight_than_allowed() -> None:
+    """32 at once, from as many threads, and each reply back in its place."""
+    backend: Backend = Scrambled(32, seed=3)
+    results = drive([talk(name, [3, 2], backend) for name in range(40)], backend)
+    assert results == one_by_one([[3, 2]] * 40)
+    assert isinstance(backend, Scrambled)
+    assert backend.most == 32
+
+
+def test_ask_helpers() -> None:
+    """`ask` gives a reply, `ask_all` a tuple in the order asked."""
+
+    def both() -> Conversation[tuple[Reply, tuple[Reply, ...]]]:
+        one = yield from ask(question())
+        return one, (yield from ask_all(iter(questions(3))))
+
+    ((one, many),) = drive([both()], Fake(echo))
+    assert one.text == echo(question())
+    assert [reply.text for reply in many] == [echo(request) for request in questions(3)]

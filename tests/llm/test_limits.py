@@ -1,0 +1,136 @@
+"""The budget: never overshot in calls, and nothing that was paid for is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm.errors import BudgetSpent
+from llm.journal import Journal
+from llm.limits import Budget, Limits, Price
+from llm.request import Reply, Request, Usage
+
+from .conftest import PATIENCE, Counted, echo, question, questions
+
+
+def costly(request: Request) -> Reply:
+    return Reply(echo(request), usage=Usage(6, 4))
+
+
+@given(st.lists(st.integers(0, 9), max_size=8), st.integers(0, 30))
+def test_calls_are_never_overshot(sizes: list[int], most: int) -> None:
+    """However the calls are batched, exactly the allowed ones are made, and exactly their replies come back."""
+    inner, got = Counted(), []
+    limits = Limits(inner, Budget(calls=most))
+    asked = questions(sum(sizes))
+    for number, size in enumerate(sizes):
+        batch = asked[sum(sizes[:number]) :][:size]
+        try:
+            got += limits.complete(batch)
+        except BudgetSpent as spent:
+            got += spent.replies
+    assert inner.calls == limits.calls == min(sum(sizes), most)
+    assert [reply.text for reply in got] == [echo(request) for request in asked[:most]]
+
+
+def test_tokens_stop_the_next_batch() -> None:
+    """Tokens are known only afterwards: the batch that crosses the limit is kept whole, the next is not asked."""
+    inner = Counted(costly)
+    limits = Limits(inner, Budget(tokens=25))
+    assert len(limits.complete(questions(2))) == 2
+    assert len(limits.complete(questions(2))) == 2
+    with pytest.raises(BudgetSpent, match=r"--max-tokens 25 is spent \(4 calls, 40 tokens\)") as caught:
+        limits.complete(questions(1))
+    assert caught.value.replies == ()
+    assert (inner.calls, sum(limits.usage)) == (4, 40)
+
+
+def test_what_was_spent_before_counts() -> None:
+    limits = Limits(Counted(costly), Budget(calls=10, tokens=100))
+    limits.charge(8, Usage(40, 30))
+    with pytest.raises(BudgetSpent, match=r"--max-calls 10 is spent \(10 calls, 90 tokens\)") as caught:
+        limits.complete(questions(3))
+    assert len(caught.value.replies) == 2
+    over = Limits(Counted(), Budget(calls=3))
+    over.charge(5, Usage())
+    with pytest.raises(BudgetSpent):
+        over.complete(questions(1))
+    assert over.calls == 5, "a budget that was lowered below what is spent adds nothing"
+
+
+def test_no_limit_counts_only() -> None:
+    limits = Limits(Counted(costly))
+    limits.complete(questions(5))
+    assert (limits.calls, sum(limits.usage)) == (5, 50)
+
+
+def test_a_lost_reply_is_an_error() -> None:
+    """Also in the batch that hits the limit, whose replies are kept by their place."""
+    with pytest.raises(RuntimeError, match="answered 1 of 2 requests"):
+        Limits(Counted(lost=1), Budget(calls=2)).complete(questions(3))
+
+
+def test_32_threads_share_one_budget() -> None:
+    inner, start = Counted(), threading.Barrier(32)
+    limits = Limits(inner, Budget(calls=50))
+
+    def spend(thread: int) -> int:
+        start.wait(PATIENCE)
+        made = 0
+        for seed in range(4):
+            try:
+                made += len(limits.complete([question(str(thread), seed)]))
+            except BudgetSpent as spent:
+                made += len(spent.replies)
+        return made
+
+    with ThreadPoolExecutor(32) as pool:
+        assert sum(pool.map(spend, range(32))) == 50
+    assert inner.calls == 50
+
+
+def test_what_was_paid_for_is_kept(open_journal: Callable[..., Journal]) -> None:
+    """A raised budget asks only the rest; the limit counts what earlier sittings spent."""
+    inner, asked = Counted(costly), questions(10)
+    journal = open_journal(Limits(inner, Budget(calls=4)))
+    with pytest.raises(BudgetSpent) as caught:
+        journal.complete(asked)
+    assert "raise it and run the same command again" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert (journal.spent(), journal.asked, inner.calls) == ((4, (24, 16)), 4, 4)
+
+    limits = Limits(inner, Budget(calls=10))
+    journal = open_journal(limits)
+    limits.charge(*journal.spent())
+    assert [reply.text for reply in journal.complete(asked)] == [echo(request) for request in asked]
+    assert inner.batches == [asked[:4], asked[4:]]
+    assert (journal.spent(), journal.asked, journal.replayed) == ((10, (60, 40)), 6, 4)
+
+
+def test_the_model_stays_the_model() -> None:
+    """A wrapper changes neither identity (every journal key) nor the way of asking."""
+    inner = Counted(in_flight=5)
+    assert (Limits(inner).identity, Limits(inner).in_flight) == (inner.identity, 5)
+
+
+def test_money_is_counted_per_million_tokens_and_stops_the_run() -> None:
+    """2 units per million tokens in, 10 out: each call of 1,000 in and 100 out costs 0.003; 0.01 is spent after four."""
+    inner = Counted(lambda request: Reply("Yes.", usage=Usage(1000, 100)))
+    limits = Limits(inner, Budget(cost=0.01, price=Price(2.0, 10.0)))
+    for request in questions(4):
+        limits.complete([request])
+    assert limits.cost == pytest.approx(0.012)
+    with pytest.raises(BudgetSpent, match=r"--max-cost 0.01 is spent \(4 calls, 4400 tokens, cost 0.012\)"):
+        limits.complete(questions(1))
+
+
+def test_money_of_earlier_sittings_counts() -> None:
+    limits = Limits(Counted(), Budget(cost=1.0, price=Price(1.0, 1.0)))
+    limits.charge(3, Usage(900_000, 100_000))
+    with pytest.raises(BudgetSpent):
+        limits.complete(questions(1))

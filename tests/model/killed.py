@@ -1,0 +1,63 @@
+"""A run that kills itself: `python killed.py FOLDER LOG WHERE COUNT IN_FLIGHT`; used by test_session.py.
+
+WHERE: ask (at the COUNTth request, before it is answered), write (at the COUNTth write of the record, halfway through its
+line), report (when the COUNTth table is about to be written), never. Every request that reaches the model is noted in LOG.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+from pathlib import Path
+
+from standins import opinionated
+
+import analysis.report
+import analysis.tables
+import model.recorder
+from llm.backends.fake import Fake
+from llm.request import Request
+from model.scenario import load_preset
+from model.session import Ask, sit
+
+SETTINGS = {"topics": "racism", "repetitions": 6, "rounds": 3}
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(folder: Path, log: Path, where: str, count: int, in_flight: int) -> None:
+    asked, writes, written = itertools.count(1), itertools.count(1), itertools.count(1)
+    notes = os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+
+    def answer(request: Request) -> str:
+        os.write(notes, request.key("test").hex().encode() + b"\n")
+        if where == "ask" and next(asked) == count:
+            die()
+        return opinionated(request)
+
+    def torn(self: model.recorder.ToFile, events: object) -> None:
+        if where == "write" and next(writes) == count:
+            self._file.write('{"kind":"utterance","room":"torn')
+            self._file.flush()
+            die()
+        whole(self, events)
+
+    def dying(frame: object, stem: Path) -> list[Path]:
+        if where == "report" and next(written) == count:
+            die()
+        return table(frame, stem)
+
+    whole, model.recorder.ToFile.write = model.recorder.ToFile.write, torn
+    table = analysis.tables.write_table
+    analysis.tables.write_table = analysis.report.write_table = dying
+    scenario = load_preset("echo_chamber").with_settings(SETTINGS)
+    sit(Ask(scenario, folder), backend=Fake(answer, in_flight=in_flight))
+    analysis.report.write_report(folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))

@@ -1,0 +1,253 @@
+"""The Mesa model: order of a step, privacy of surveys, DataCollector, failures, memory."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import weakref
+from collections.abc import Callable
+
+import mesa
+import pytest
+from standins import opinionated
+
+from llm.backends.fake import Fake
+from llm.errors import BudgetSpent
+from llm.limits import Budget, Limits
+from llm.request import Reply, Request
+from model.debate import DebateModel
+from model.events import Called, Rated, Utterance
+from model.recorder import InMemory
+from model.scenario import Scenario, load_preset
+
+Small = Callable[..., Scenario]
+
+
+def held(scenario: Scenario, backend: object | None = None) -> tuple[DebateModel, InMemory]:
+    recorder = InMemory()
+    model = DebateModel(scenario, backend=backend or Fake(opinionated), recorder=recorder)
+    model.run()
+    return model, recorder
+
+
+def said(recorder: InMemory) -> list[tuple]:
+    return [(event.room, event.agent, event.text) for event in recorder.events if isinstance(event, Utterance)]
+
+
+def test_it_builds_with_no_arguments_and_steps_past_its_end() -> None:
+    """Mesa's own example tests do just this with every model."""
+    model = DebateModel()
+    for _ in range(10):
+        model.step()
+    assert model.round == 5
+    assert not model.running
+    assert model.error is None
+
+
+def test_everybody_speaks_once_a_round_in_every_room(small: Small) -> None:
+    model, recorder = held(small("echo_chamber", rounds=3))
+    for room in model.rooms:
+        for round_ in (1, 2, 3):
+            turns = [
+                event
+                for event in recorder.events
+                if isinstance(event, Utterance) and (event.room, event.round) == (room.id, round_)
+            ]
+            expected = [] if room.group == "reference" else sorted(room.members)
+            assert sorted(turn.agent for turn in turns) == expected
+
+
+def test_first_speakers_vary_and_the_circle_is_kept(small: Small) -> None:
+    """random_first: the seat order is kept, the first seat is drawn for each room and kept through the rounds."""
+    model, recorder = held(small(repetitions=30))
+    firsts = set()
+    for room in model.rooms:
+        order = [event.agent for event in recorder.events if isinstance(event, Utterance) and event.room == room.id]
+        seats = list(room.members)
+        start = seats.index(order[0])
+        assert order == (seats[start:] + seats[:start]) * 2
+        firsts.add(start)
+    assert firsts == {0, 1, 2}
+
+
+def test_surveys_change_nothing_that_is_said(small: Small) -> None:
+    """Private ratings leave no trace: the debate is word for word the same with and without them."""
+    asked, never, ends = (said(held(small(survey=survey))[1]) for survey in ("rounds", "never", "ends"))
+    assert asked == never == ends
+
+
+def test_no_survey_and_no_rating_is_ever_shown_to_anybody(small: Small) -> None:
+    """Every prompt of the run is searched for survey questions and for the raw answers."""
+    prompts: list[Request] = []
+
+    def spy(request: Request) -> str:
+        prompts.append(request)
+        return "RATING 7" if request.answers else opinionated(request)
+
+    held(small(), Fake(spy))
+    for request in prompts:
+        earlier = "\n".join(message.content for message in request.messages[:-1])
+        assert "RATING" not in earlier + request.messages[-1].content
+        assert "Privately" not in earlier
+        assert ("Privately" in request.messages[-1].content) == (request.purpose == "survey")
+
+
+def test_what_an_agent_is_sent_is_a_prefix_of_what_it_is_sent_next(small: Small) -> None:
+    """Append-only prompts: a server's prefix cache, and ours, can go on where it was."""
+    prompts: list[Request] = []
+
+    def spy(request: Request) -> str:
+        if request.purpose == "speech":
+            prompts.append(request)
+        return opinionated(request)
+
+    held(small(repetitions=1, rounds=4), Fake(spy))
+    by_agent: dict[str, list[Request]] = {}
+    for request in prompts:
+        by_agent.setdefault(request.messages[0].content, []).append(request)
+    assert len(by_agent) == 3
+    for requests in by_agent.values():
+        for before, after in itertools.pairwise(requests):
+            assert after.messages[: len(before.messages)] == before.messages
+
+
+def test_the_collector_has_every_agent_at_every_step(small: Small) -> None:
+    model, recorder = held(small())
+    frame = model.datacollector.get_agent_vars_dataframe()
+    assert len(frame) == len(model.agents) * 3
+    recorded = {(event.round, event.agent): event.attitude for event in recorder.events if isinstance(event, Rated)}
+    collected = {(int(step), agent): value for (step, agent), value in frame["attitude"].items()}
+    assert collected == recorded
+    means = model.datacollector.get_model_vars_dataframe()
+    first = [
+        value
+        for (round_, agent), value in recorded.items()
+        if round_ == 0 and model.seated and _party(model, agent) == "democrat"
+    ]
+    assert means["mean_democrat"].iloc[0] == pytest.approx(sum(first) / len(first))
+
+
+def _party(model: DebateModel, agent: int) -> str:
+    return next(one.party for one in model.agents if one.unique_id == agent)
+
+
+def test_an_attitude_that_was_not_asked_for_is_none_not_the_last_one(small: Small) -> None:
+    """With surveys at the ends only, the rounds between have no attitude in the collector."""
+    model, _ = held(small(survey="ends", rounds=3))
+    frame = model.datacollector.get_agent_vars_dataframe()["attitude"].unstack()
+    assert frame.notna().all(axis=1).tolist() == [True, False, False, True]
+    assert model.datacollector.get_model_vars_dataframe()["missing"].tolist() == [0, 0, 0, 0]
+
+
+def test_unreadable_ratings_are_asked_once_more_then_missing_with_a_reason(small: Small) -> None:
+    """Missing is not zero: None, a reason, and a count."""
+    model, recorder = held(small(), Fake(lambda request: "Hard to say." if request.answers else "I see."))
+    ratings = [event for event in recorder.events if isinstance(event, Rated)]
+    assert {(event.rating, event.attitude, event.reason, event.asked) for event in ratings} == {
+        (None, None, "no_number", 2)
+    }
+    frame = model.datacollector.get_model_vars_dataframe()
+    assert frame["missing"].tolist() == [6, 6, 6]
+    assert frame["mean_democrat"].isna().all()
+
+
+def test_a_second_ask_that_can_be_read_counts(small: Small) -> None:
+    def shy(request: Request) -> str:
+        return "7" if "could not be read" in request.messages[-1].content else "Well."
+
+    _, recorder = held(small(), Fake(shy))
+    assert {(event.rating, event.asked) for event in recorder.events if isinstance(event, Rated)} == {(7.0, 2)}
+
+
+def test_failed_calls_are_silent_turns_with_a_reason_and_are_not_asked_again(small: Small) -> None:
+    model, recorder = held(small(), Fake(lambda request: Reply.failed("content_filter")))
+    assert {(event.text, event.reason) for event in recorder.events if isinstance(event, Utterance)} == {
+        (None, "content_filter")
+    }
+    assert {(event.rating, event.reason, event.asked) for event in recorder.events if isinstance(event, Rated)} == {
+        (None, "content_filter", 1)
+    }
+    assert all(event.failure == "content_filter" for event in recorder.events if isinstance(event, Called))
+    assert model.error is None
+
+
+def test_no_exception_leaves_step(small: Small) -> None:
+    """On Mesa 3.5 an exception in step would stop the model for ever without a word; here it is kept and raised by run."""
+    calls = 0
+
+    def breaks(request: Request) -> str:
+        nonlocal calls
+        calls += 1
+        if calls > 8:
+            raise ZeroDivisionError("a bug in a backend")
+        return opinionated(request)
+
+    model = DebateModel(small(), backend=Fake(breaks))
+    model.step()
+    assert isinstance(model.error, ZeroDivisionError)
+    assert model.over
+    model.step()
+    assert (model.round, model.running) == (1, False)
+    with pytest.raises(ZeroDivisionError):
+        model.run()
+
+
+def test_a_spent_budget_stops_the_model_even_in_its_opening(small: Small) -> None:
+    for budget, round_ in ((2, 0), (9, 1)):
+        model = DebateModel(small(), backend=Limits(Fake(opinionated), Budget(calls=budget)))
+        while model.running:
+            model.step()
+        assert isinstance(model.error, BudgetSpent)
+        assert model.round == round_
+
+
+def test_models_are_not_leaked(small: Small) -> None:
+    """Mesa 3.3 keeps every model that ever had agents; a sweep of thousands would keep them all."""
+    model = DebateModel(small(), backend=Fake(opinionated))
+    model.run()
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+
+
+def test_agents_are_mesa_agents_of_one_population(small: Small) -> None:
+    model, _ = held(small("echo_chamber"))
+    assert isinstance(model, mesa.Model)
+    assert all(isinstance(agent, mesa.Agent) for agent in model.agents)
+    assert len(model.agents.select(lambda agent: agent.party == "default")) == 5
+    assert sorted(agent.unique_id for agent in model.agents) == list(range(1, len(model.agents) + 1))
+
+
+@pytest.mark.parametrize("memory", ["last:3", "summary:2"])
+def test_short_memories_hold_a_long_debate(small: Small, memory: str) -> None:
+    """With a window the prompt stops growing."""
+    longest: list[int] = []
+
+    def spy(request: Request) -> str:
+        if request.purpose == "speech":
+            longest.append(sum(len(message.content) for message in request.messages[1:]))
+        return "Ann: thinks so.\nBen: does not." if request.purpose == "summary" else opinionated(request)
+
+    held(small(repetitions=1, rounds=12, memory=memory, survey="never"), Fake(spy))
+    assert max(longest[9:]) < 1.6 * max(longest[6:9])
+
+
+def test_settings_reach_the_prompts(small: Small) -> None:
+    prompts: list[str] = []
+
+    def spy(request: Request) -> str:
+        prompts.append(request.messages[1].content)
+        return opinionated(request)
+
+    held(small(frame="conversation", words=17), Fake(spy))
+    assert all("This is a conversation about racism." in text and "at most 17 words" in text for text in prompts)
+    assert not any("debate" in text for text in prompts)
+
+
+def test_a_scenario_given_whole_keeps_its_own_repetitions() -> None:
+    model = DebateModel(
+        load_preset("two_way").with_settings({"repetitions": 3, "topics": "racism", "rounds": 0}),
+        backend=Fake(opinionated),
+    )
+    assert len(model.rooms) == 4

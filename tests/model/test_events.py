@@ -1,0 +1,76 @@
+"""The record's lines: round trip, torn ends, versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm.errors import UserError
+from model.events import Ended, Header, Rated, Utterance, from_line, read, to_line
+from model.recorder import ToFile
+
+HEADER = Header(1, {"name": "x"}, (), {"backend": "fake"}, {}, "d", "r", {})
+
+
+@given(st.text(), st.one_of(st.none(), st.text()), st.integers(0, 10**6))
+def test_any_text_survives_the_record(room: str, text: str | None, number: int) -> None:
+    """What a model says, line breaks, quotes and lone surrogates too, comes back as it was, on one line."""
+    event = Utterance(room, 1, number, 3, text, None)
+    line = to_line(event)
+    assert line.count("\n") == 1
+    assert from_line(line) == event
+
+
+def test_a_missing_rating_stays_missing() -> None:
+    """None is written as null, never as 0 or NaN."""
+    event = Rated("r", 0, 0, 1, "attitude", None, None, None, None, "no_number", "well", "strict", 2)
+    assert '"rating":null' in to_line(event)
+    assert from_line(to_line(event)) == event
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    file = ToFile(tmp_path / "record.jsonl")
+    file.write([HEADER, Utterance("r", 1, 1, 1, "Hello.", None), Ended(1, 2)])
+    file.close()
+    return tmp_path / "record.jsonl"
+
+
+def test_a_torn_last_line_is_left_out(record: Path) -> None:
+    """A killed run leaves a part of a line; the rest of the record is read."""
+    whole = record.read_text()
+    for cut in range(1, 12):
+        record.write_text(whole[:-cut])
+        kept = [event.kind for event in read(record)]
+        assert kept[:2] == ["header", "utterance"]
+
+
+def test_damage_in_the_middle_is_an_error(record: Path) -> None:
+    lines = record.read_text().splitlines(keepends=True)
+    record.write_text(lines[0] + lines[1][:-20] + "\n" + lines[2])
+    with pytest.raises(UserError, match="line 2 is no event"):
+        list(read(record))
+
+
+@pytest.mark.parametrize(
+    "line", [b"3\n", b"[]\n", b'{"kind":"other"}\n', b'{"kind":"ended"}\n', b"\xff\xfe\n", b"{}\n"]
+)
+def test_a_whole_line_that_is_no_event_is_an_error_even_at_the_end(record: Path, line: bytes) -> None:
+    """Only a line without its line break is torn; anything else is damage that must be told."""
+    record.write_bytes(record.read_bytes() + line)
+    with pytest.raises(UserError, match="line 4 is no event"):
+        list(read(record))
+
+
+def test_another_schema_is_refused(record: Path) -> None:
+    record.write_text(record.read_text().replace('"schema":1', '"schema":99'))
+    with pytest.raises(UserError, match="schema 99"):
+        list(read(record))
+
+
+def test_no_record_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot read the record"):
+        list(read(tmp_path / "none.jsonl"))

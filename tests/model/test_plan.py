@@ -1,0 +1,42 @@
+"""--dry-run tells what a run then takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from standins import opinionated
+
+from llm.backends.fake import Fake
+from model.debate import DebateModel
+from model.events import Called, Rated, Utterance
+from model.plan import count, lines, plan
+from model.recorder import InMemory
+from model.scenario import Scenario, load_preset, preset_names
+
+
+@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("survey", ["rounds", "ends", "never"])
+def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, survey: str) -> None:
+    scenario, recorder = small(name, survey=survey), InMemory()
+    model = DebateModel(scenario, backend=Fake(opinionated), recorder=recorder)
+    model.run()
+    kinds = [sum(isinstance(event, kind) for event in recorder.events) for kind in (Utterance, Rated)]
+    assert count(scenario) == (len(model.agents), len(model.rooms), *kinds)
+    assert plan(scenario).calls == sum(isinstance(event, Called) for event in recorder.events)
+
+
+def test_the_papers_size() -> None:
+    """40 rooms x 3 agents x 5 rounds x 4 topics are 2,400 replies and 2,880 ratings."""
+    assert count(load_preset("three_way")) == (480, 160, 2400, 2880)
+
+
+def test_tokens_grow_with_the_length_of_replies(small: Callable[..., Scenario]) -> None:
+    short, long = plan(small(words=20)), plan(small(words=100))
+    assert long.reply_tokens > 3 * short.reply_tokens
+    assert long.prompt_tokens > short.prompt_tokens
+
+
+def test_a_person_can_read_it() -> None:
+    text = "\n".join(lines(load_preset("echo_chamber").with_settings({"topics": "racism", "repetitions": 1})))
+    assert "5 rooms, 11 agents, 1 topics, 1 repetitions, 5 rounds" in text

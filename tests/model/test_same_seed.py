@@ -1,0 +1,75 @@
+"""Same seed, same record: whatever the backend, the batch size, the number in flight and the order of completion."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from golden import GOLDEN, fingerprint
+from standins import opinionated
+
+import llm.driver
+from llm.backends import open_spec
+from llm.backends.fake import Fake
+from llm.request import Request
+from model.debate import DebateModel
+from model.events import to_line
+from model.recorder import InMemory
+from model.scenario import Scenario
+
+Small = Callable[..., Scenario]
+
+
+def record(scenario: Scenario, backend: object) -> str:
+    recorder = InMemory()
+    DebateModel(scenario, backend=backend, recorder=recorder).run()
+    return "".join(map(to_line, recorder.events))
+
+
+class Scrambled:
+    """Lets a call land only when a later one has: completion in the wrong order, without a clock."""
+
+    def __init__(self, in_flight: int):
+        self.waiting = threading.Condition()
+        self.turn, self.in_flight = 0, in_flight
+
+    def __call__(self, request: Request) -> str:
+        with self.waiting:
+            mine = self.turn
+            self.turn += 1
+            if mine % 3 == 0:
+                self.waiting.wait_for(lambda: self.turn > mine + 1, timeout=0.05)
+            self.waiting.notify_all()
+        return opinionated(request)
+
+
+@pytest.mark.parametrize("in_flight", [0, 1, 4, 32])
+def test_numbers_in_flight_do_not_show(small: Small, in_flight: int) -> None:
+    expected = record(small("echo_chamber"), Fake(opinionated))
+    assert record(small("echo_chamber"), Fake(Scrambled(in_flight), in_flight=in_flight)) == expected
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+@pytest.mark.parametrize("name", ["fake", "oracle"])
+def test_batch_sizes_do_not_show(small: Small, monkeypatch: pytest.MonkeyPatch, size: int, name: str) -> None:
+    backend = Fake(opinionated) if name == "fake" else open_spec("oracle")
+    expected = record(small("echo_chamber"), backend)
+    monkeypatch.setattr(llm.driver, "MAX_BATCH", size)
+    assert record(small("echo_chamber"), backend) == expected
+
+
+@pytest.mark.parametrize("name", ["fake", "oracle"])
+def test_another_seed_is_another_record(small: Small, name: str) -> None:
+    backend = Fake(opinionated) if name == "fake" else open_spec("oracle")
+    assert record(small(seed=1), backend) == record(small(seed=1), backend) != record(small(seed=2), backend)
+
+
+def test_the_golden_run_is_unchanged() -> None:
+    """The known-truth speaker's run is the same on every machine, Python and Mesa.
+
+    A difference on purpose: `python tests/golden.py`, and say in the changelog what changed for users.
+    """
+    assert fingerprint() == json.loads(Path(GOLDEN).read_text())

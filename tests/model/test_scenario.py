@@ -1,0 +1,122 @@
+"""Presets and settings: what is refused, and in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm.errors import UserError
+from model.debate import DebateModel
+from model.scenario import Scenario, load_preset, parse_settings, preset_names
+
+GOOD = 'title = "t"\nsource = "s"\nenvironment = "round_table"\n'
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_runs(name: str, fake: object) -> None:
+    """A preset that is shipped can be held from the first survey to the last round."""
+    model = DebateModel(load_preset(name).with_settings({"repetitions": 1, "rounds": 1}), backend=fake)
+    model.run()
+    assert model.round == 1
+    assert all(agent.attitude is not None for agent in model.agents if agent.group != "reference")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"fram": "x"}, "unknown field 'fram': did you mean frame"),
+        ({"seets": "x"}, "did you mean seats"),
+        ({"order": "fixd"}, "unknown value of order 'fixd': did you mean fixed?"),
+        ({"topics": "climate"}, "unknown topic 'climate': did you mean climate_change?"),
+        ({"topics": ""}, "at least one topic"),
+        ({"topics": "racism,racism"}, "each once"),
+        ({"rounds": "many"}, "rounds must be a whole number, not 'many'"),
+        ({"rounds": "2.5"}, "rounds must be a whole number"),
+        ({"rounds": "true"}, "rounds must be a whole number"),
+        ({"rounds": -1}, "rounds must be at least 0"),
+        ({"repetitions": 0}, "repetitions must be at least 1"),
+        ({"temperature": "hot"}, "temperature must be a number"),
+        ({"temperature": "nan"}, "temperature must be at least 0"),
+        ({"probe": "attitud"}, "unknown probe of topic"),
+        ({"memory": "last"}, "none of whole, last:K, summary:K"),
+        ({"seats": "republican,libertarian"}, "unknown party 'libertarian'"),
+        ({"survey": "sometimes"}, "unknown value of survey"),
+        ({"environment": "round_tabel"}, "unknown environment 'round_tabel': did you mean round_table?"),
+        ({"name": "x"}, "unknown field 'name'"),
+    ],
+)
+def test_a_wrong_setting_is_named_in_one_line(settings: dict, words: str) -> None:
+    """Whatever a user mistypes is told in one line, with the nearest right names where there are some."""
+    with pytest.raises(UserError) as caught:
+        load_preset("three_way").with_settings(settings)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GOOD + "rounds = [", "not valid TOML"),
+        (GOOD + "roundz = 3", "unknown field 'roundz': did you mean rounds"),
+        (GOOD + "rounds = '3.5'", "rounds must be a whole number"),
+        (GOOD + "topics = [1]", "topics must be a list of names"),
+        (GOOD + "[options]\nsize = 3", "unknown option of round_table"),
+        (GOOD.replace("round_table", "sofa"), "unknown environment 'sofa'"),
+        ('title = "t"\n', "needs a line each for source, environment"),
+        (GOOD + "[options]\nseats = []", "at least one party"),
+    ],
+)
+def test_a_broken_preset_is_named_in_one_line(tmp_path: Path, text: str, words: str) -> None:
+    """A user's own preset file gets the same care as the command line."""
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(UserError) as caught:
+        load_preset(str(path))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_preset_of_ones_own_is_read_from_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD + 'rounds = 3\n[options]\nseats = ["democrat", "default"]')
+    scenario = load_preset(str(path))
+    assert (scenario.name, scenario.rounds, scenario.options["seats"]) == ("mine", 3, ("democrat", "default"))
+
+
+def test_missing_preset_file_and_unknown_name() -> None:
+    with pytest.raises(UserError, match="cannot read"):
+        load_preset("nowhere/mine.toml")
+    with pytest.raises(UserError, match="did you mean echo_chamber"):
+        load_preset("echo_chambers")
+
+
+def test_settings_need_an_equals_sign() -> None:
+    with pytest.raises(UserError, match="write it as key=value"):
+        parse_settings(["frame"])
+    assert parse_settings(["frame=a=b", "with-dash= 1 "]) == {"frame": "a=b", "with_dash": "1"}
+
+
+def test_text_and_toml_values_mean_the_same() -> None:
+    """`--set rounds=3` and `rounds = 3` in a preset are one scenario with one digest."""
+    base = load_preset("echo_chamber")
+    text = base.with_settings({"rounds": "3", "temperature": "1", "topics": "racism,abortion", "size": "3"})
+    plain = base.with_settings({"rounds": 3, "temperature": 1.0, "topics": ["racism", "abortion"], "size": 3})
+    assert text.digest() == plain.digest() != base.digest()
+
+
+def test_another_environment_drops_the_options_of_the_old_one() -> None:
+    moved = load_preset("echo_chamber").with_settings({"environment": "round_table", "seats": "democrat,democrat"})
+    assert moved.options == {"seats": ("democrat", "democrat")}
+
+
+@given(st.dictionaries(st.sampled_from(["rounds", "words", "asks", "seed", "repetitions"]), st.integers(1, 50)))
+def test_a_header_suffices_to_rebuild_the_scenario(settings: dict[str, int]) -> None:
+    """What stands in the record's header makes the same scenario again."""
+    scenario = load_preset("two_way").with_settings(settings)
+    plain = scenario.to_dict()
+    options = plain.pop("options")
+    again = Scenario(**{**plain, "topics": tuple(plain["topics"]), "reference": tuple(plain["reference"])}, options={})
+    assert again.with_settings(options).digest() == scenario.digest()

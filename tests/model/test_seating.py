@@ -1,0 +1,65 @@
+"""Who meets whom: the derangement, the same people on every topic and in every arm."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from llm.errors import UserError
+from model.scenario import Scenario, load_preset
+from model.seating import tables
+
+
+def test_over_forty_rooms_each_persona_has_each_seat_once_and_never_meets_itself() -> None:
+    """D5 row 2: a seeded derangement gives 40 pairs, each persona once in each seat."""
+    scenario = load_preset("echo_chamber").with_settings({"topics": "racism"})
+    pairs = [
+        [place.persona.id for place in table.places]
+        for table in tables(scenario)
+        if table.group == "republican+republican"
+    ]
+    assert len(pairs) == 40
+    assert all(first != second for first, second in pairs)
+    for seat in (0, 1):
+        assert set(Counter(pair[seat] for pair in pairs).values()) == {1}
+
+
+def test_the_same_people_meet_on_every_topic_and_with_or_without_a_default() -> None:
+    """Conditions are compared on the same personas, so a difference is not one of casting."""
+    seen: dict[tuple[str, int], set[tuple[str, ...]]] = {}
+    for table in tables(load_preset("echo_chamber").with_settings({"repetitions": 5})):
+        partisans = tuple(place.persona.id for place in table.places if place.persona.party != "default")
+        if partisans:
+            seen.setdefault((partisans[0].split("_")[0], table.repetition), set()).add(partisans)
+    assert len(seen) == 10
+    assert all(len(people) == 1 for people in seen.values())
+
+
+def test_another_seed_casts_others(small: Callable[..., Scenario]) -> None:
+    first, second = (list(tables(small(seed=seed))) for seed in (1, 2))
+    assert first != second
+    assert list(tables(small(seed=1))) == first
+
+
+def test_a_room_can_be_had_alone(small: Callable[..., Scenario]) -> None:
+    """Leaving out topics or repetitions changes nothing in the rooms that stay (named streams)."""
+    some = {table.room: table for table in tables(small(topics="racism", repetitions=2))}
+    more = {table.room: table for table in tables(small(topics="gun_violence,racism", repetitions=4))}
+    assert some.items() <= more.items()
+
+
+def test_reference_agents_sit_apart(small: Callable[..., Scenario]) -> None:
+    rooms = list(tables(small("two_way")))
+    assert [(table.group, len(table.places)) for table in rooms] == [
+        ("reference", 1),
+        ("republican+democrat", 2),
+        ("republican+democrat", 2),
+    ]
+
+
+def test_more_seats_than_personas_is_told() -> None:
+    scenario = load_preset("echo_chamber").with_settings({"size": 41})
+    with pytest.raises(UserError, match="seats 41 republican agents, but there are 40 personas"):
+        list(tables(scenario))

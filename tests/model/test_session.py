@@ -1,0 +1,209 @@
+"""Run folders: resume is replay, nothing is lost, nothing is asked twice, nothing of others is overwritten."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from standins import opinionated
+
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.limits import Budget
+from llm.request import Reply, Request
+from model.scenario import Scenario
+from model.session import JOURNAL, PARTIAL, RECORD, Ask, sit
+
+Small = Callable[..., Scenario]
+ROOT = Path(__file__).parents[2]
+SCRIPT = Path(__file__).with_name("killed.py")
+
+
+def launch(folder: Path, where: str = "never", count: int = 0, in_flight: int = 0) -> int:
+    """Run killed.py in a process of its own; the exit status."""
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    command = [sys.executable, str(SCRIPT), str(folder), str(folder) + ".log", where, str(count), str(in_flight)]
+    return subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": paths, "MPLBACKEND": "agg"}, check=False, timeout=120
+    ).returncode
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file of a finished run but the journal (it keeps times) and the lock."""
+    kept = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and JOURNAL not in path.name and path.name != ".lock"
+    ]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in kept}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("undisturbed") / "run"
+    assert launch(folder) == 0
+    return tree(folder)
+
+
+@pytest.mark.parametrize(
+    ("where", "count", "in_flight"),
+    [
+        ("ask", 1, 0),
+        ("ask", 40, 0),
+        ("ask", 151, 0),
+        ("ask", 97, 8),
+        ("write", 1, 0),
+        ("write", 29, 8),
+        ("report", 2, 0),
+        ("report", 6, 0),
+    ],
+)
+def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(
+    tmp_path: Path, undisturbed: dict[str, bytes], where: str, count: int, in_flight: int
+) -> None:
+    """kill -9 anywhere, the same command again: byte-identical files, and no journaled call asked twice."""
+    folder = tmp_path / "run"
+    assert launch(folder, where, count, in_flight) == -signal.SIGKILL
+    before = journaled(folder)
+    first = asked(folder)
+    assert launch(folder, in_flight=in_flight) == 0
+    assert tree(folder) == undisturbed
+    again = asked(folder)[len(first) :]
+    assert len(set(again)) == len(again)
+    assert len(again) == len(journaled(folder)) - len(before)
+
+
+def asked(folder: Path) -> list[str]:
+    return Path(str(folder) + ".log").read_text().split()
+
+
+def journaled(folder: Path) -> set[str]:
+    import sqlite3
+
+    path = folder / JOURNAL
+    if not path.exists():
+        return set()
+    with sqlite3.connect(path) as database:
+        return {row[0].hex() for row in database.execute("SELECT key FROM outcomes")}
+
+
+def test_killed_twice_and_a_torn_journal_tail(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    """A write-ahead log that was cut short loses its tail and nothing else."""
+    folder = tmp_path / "run"
+    assert launch(folder, "ask", 60) == -signal.SIGKILL
+    assert launch(folder, "write", 40) == -signal.SIGKILL
+    log = folder / f"{JOURNAL}-wal"
+    log.write_bytes(log.read_bytes()[:-777])
+    assert launch(folder) == 0
+    assert tree(folder) == undisturbed
+
+
+def test_a_finished_folder_asks_nothing(tmp_path: Path, small: Small, fake: Fake) -> None:
+    task = Ask(small(), tmp_path / "run")
+    first = sit(task, backend=fake)
+    second = sit(task, backend=Fake(lambda request: pytest.fail("asked again")))
+    assert (first.asked, first.already, second.asked, second.already) == (30, False, 0, True)
+
+
+def test_failures_are_kept_and_asked_again_only_on_demand(tmp_path: Path, small: Small, fake: Fake) -> None:
+    """A named failure is a final outcome; --retry-failures asks the failed calls, and what follows from them, again."""
+
+    def flaky(request: Request) -> str | Reply:
+        return Reply.failed("overloaded") if request.seed % 5 == 0 else opinionated(request)
+
+    task = Ask(small(), tmp_path / "run")
+    sit(task, backend=Fake(flaky))
+    calm = Ask(small(), tmp_path / "calm")
+    sit(calm, backend=fake)
+    assert (task.folder / RECORD).read_bytes() != (calm.folder / RECORD).read_bytes()
+    retried = sit(Ask(small(), tmp_path / "run", retry_failures=True), backend=fake)
+    assert 0 < retried.asked < 30
+    assert (task.folder / RECORD).read_bytes() == (calm.folder / RECORD).read_bytes()
+
+
+def test_a_spent_budget_keeps_everything_and_goes_on_when_raised(tmp_path: Path, small: Small, fake: Fake) -> None:
+    """The total counts over all sittings; the stopped run has a partial record."""
+    stopped = sit(Ask(small(), tmp_path / "run", budget=Budget(calls=13)), backend=fake)
+    assert stopped.stopped is not None
+    assert "--max-calls 13 is spent" in stopped.stopped
+    assert stopped.asked == 13
+    assert stopped.record.name == PARTIAL
+    again = sit(
+        Ask(small(), tmp_path / "run", budget=Budget(calls=13)), backend=Fake(lambda request: pytest.fail("asked"))
+    )
+    assert again.stopped is not None
+    done = sit(Ask(small(), tmp_path / "run", budget=Budget(calls=30)), backend=fake)
+    assert (done.stopped, done.asked, done.replayed) == (None, 17, 13)
+    whole = sit(Ask(small(), tmp_path / "whole"), backend=fake)
+    assert done.record.read_bytes() == whole.record.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"seed": 9}, "another scenario, seed or setting (seed 0, not 9)"),
+        ({"rounds": 3}, "rounds 2, not 3"),
+        ({"frame": "chat"}, "frame 'debate', not 'chat'"),
+    ],
+)
+def test_a_folder_of_another_run_is_left_alone(
+    tmp_path: Path, small: Small, fake: Fake, changes: dict, words: str
+) -> None:
+    folder = tmp_path / "run"
+    sit(Ask(small(), folder), backend=fake)
+    before = tree(folder)
+    with pytest.raises(UserError) as caught:
+        sit(Ask(small(**changes), folder), backend=fake)
+    assert words in str(caught.value)
+    assert tree(folder) == before
+
+
+def test_a_folder_of_another_model_or_prompt_is_left_alone(tmp_path: Path, small: Small, fake: Fake) -> None:
+    folder = tmp_path / "run"
+    sit(Ask(small(), folder, budget=Budget(calls=3)), backend=fake)
+    with pytest.raises(UserError, match="another model"):
+        sit(Ask(small(), folder), backend=Fake(opinionated, name="other"))
+    label = folder / "experiment.json"
+    label.write_text(json.dumps(json.loads(label.read_text()) | {"prompts": {"turn": "0"}}))
+    with pytest.raises(UserError, match="other prompts"):
+        sit(Ask(small(), folder), backend=fake)
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, small: Small, fake: Fake) -> None:
+    (tmp_path / "thesis.tex").write_text("dear")
+    with pytest.raises(UserError, match="not empty and holds no run"):
+        sit(Ask(small(), tmp_path), backend=fake)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "thesis.tex"]
+
+
+def test_two_sittings_at_one_folder_do_not_mix(tmp_path: Path, small: Small, fake: Fake) -> None:
+    with open(tmp_path / ".lock", "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with pytest.raises(UserError, match="another run is at work"):
+            sit(Ask(small(), tmp_path), backend=fake)
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, small: Small, fake: Fake) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot use the folder"):
+        sit(Ask(small(), tmp_path / "file" / "run"), backend=fake)
+
+
+def test_a_replay_needs_no_model_and_gives_the_same_record(tmp_path: Path, small: Small, fake: Fake) -> None:
+    """`--llm recorded:RUN`: the same events from the journal alone; a changed scenario is an error, never a guess."""
+    from llm.backends import open_spec
+    from llm.errors import MissingRecording
+
+    sit(Ask(small(), tmp_path / "run"), backend=fake)
+    recorded = open_spec(f"recorded:{tmp_path / 'run'}")
+    replay = sit(Ask(small(), tmp_path / "replay"), backend=recorded)
+    assert replay.record.read_bytes() == (tmp_path / "run" / RECORD).read_bytes()
+    with pytest.raises(MissingRecording, match="lacks a"):
+        sit(Ask(small(seed=4), tmp_path / "other"), backend=recorded)

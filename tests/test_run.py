@@ -1,0 +1,256 @@
+"""The command line: what a user sees when it works, and the one line when it does not."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import run
+
+ROOT = Path(__file__).parents[1]
+SMALL = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "2", "--rounds", "1"]
+
+
+def python(code: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """Run a piece of Python in a fresh process at the top of the checkout."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False, timeout=120, **options)  # type: ignore[call-overload]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """Start-up stays instant: the help needs neither Mesa nor pandas, and never torch, transformers or solara."""
+    code = (
+        "import sys, run\n"
+        "try: run.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'transformers', 'solara', 'mesa', 'pandas', 'numpy', 'matplotlib', 'scipy'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = python(code)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--dry-run" in done.stdout
+
+
+def test_a_run_loads_no_deep_learning_library(tmp_path: Path) -> None:
+    """The light install is enough for a whole run with its report."""
+    code = (
+        f"import sys, run\nassert run.main({[*SMALL, '--out', str(tmp_path / 'run')]!r}) == 0\n"
+        "heavy = {'torch', 'transformers', 'solara'} & set(sys.modules)\nsys.exit(f'loaded {heavy}' if heavy else 0)"
+    )
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_list_shows_every_scenario_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["--list"]) == 0
+    shown = capsys.readouterr().out
+    for words in (
+        "three_way",
+        "two_way",
+        "echo_chamber",
+        "Fig 3",
+        "Fig 4",
+        "Figs 5, 8 and 9",
+        "gun_violence",
+        "oracle",
+    ):
+        assert words in shown
+
+
+def test_a_run_leaves_everything_and_ends_with_its_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The folder has record, journal, tables in two forms, figures in two forms, transcript and summary."""
+    folder = tmp_path / "run"
+    assert run.main([*SMALL, "--out", str(folder)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[-1].split()[-1] == str(folder / "figures" / "attitudes.png")
+    assert shown.err == ""
+    names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    tables = {
+        f"tables/{name}.{form}"
+        for name in ("attitudes", "utterances", "calls", "agents", "drift")
+        for form in ("csv", "parquet")
+    }
+    assert (
+        tables
+        | {
+            "record.jsonl",
+            "journal.sqlite",
+            "summary.md",
+            "transcript.md",
+            "figures/attitudes.png",
+            "figures/attitudes.svg",
+        }
+        <= names
+    )
+    assert "text" in pd.read_parquet(folder / "tables" / "utterances.parquet").columns
+
+
+def test_the_same_command_again_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [*SMALL, "--out", str(tmp_path / "run")]
+    assert run.main(command) == 0
+    capsys.readouterr()
+    assert run.main(command) == 0
+    assert "is finished; nothing was asked" in capsys.readouterr().out
+
+
+def test_a_lost_report_is_written_again(tmp_path: Path) -> None:
+    """A run that was killed while writing its report gets it from the record."""
+    command = [*SMALL, "--out", str(tmp_path / "run")]
+    assert run.main(command) == 0
+    for name in ("summary.md", "figures/attitudes.png"):
+        (tmp_path / "run" / name).unlink()
+    assert run.main(command) == 0
+    assert (tmp_path / "run" / "figures" / "attitudes.png").exists()
+
+
+def test_dry_run_touches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run.main(["--scenario", "three_way", "--dry-run"]) == 0
+    assert "5,280 calls to oracle: 2,400 replies and 2,880 ratings" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "name a scenario"),
+        (["--scenario", "three-way"], "unknown scenario 'three-way': did you mean three_way"),
+        (["--scenario", "ech"], "did you mean echo_chamber"),
+        (["--scenaro", "three_way"], "--scenaro"),
+        (["--scenario", "two_way", "--topic", "climate"], "did you mean climate_change"),
+        (["--scenario", "two_way", "--set", "frame"], "write it as key=value"),
+        (["--scenario", "two_way", "--set", "framee=x"], "did you mean frame"),
+        (["--scenario", "two_way", "--rounds", "five"], "rounds must be a whole number, not 'five'"),
+        (["--scenario", "two_way", "--seed", "x"], "seed must be a whole number"),
+        (["--scenario", "two_way", "--llm", "orakel"], "unknown model 'orakel': did you mean oracle"),
+        (["--scenario", "two_way", "--llm", "oracle,kapa=1"], "did you mean kappa"),
+        (["--scenario", "two_way", "--llm", "oracle,kappa=big"], "option kappa of oracle must be a float"),
+        (["--scenario", "two_way", "--llm", "recorded:nowhere"], "no journal at nowhere"),
+        (["--scenario", "two_way", "--llm", "recorded"], "needs a run folder"),
+        (["--scenario", "missing.toml"], "cannot read missing.toml"),
+        (["--scenario", "two_way", "--out", "/dev/null/run"], "cannot use the folder"),
+        (["--scenario", "two_way", "--max-calls", "-3"], "--max-calls"),
+        (["person"], "unknown command 'person': did you mean personas"),
+        (["personas", "--party", "green", "--out", "x"], "invalid choice"),
+    ],
+)
+def test_what_a_user_gets_wrong_is_one_line_and_exit_code_2(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run.main(arguments) == 2
+    shown = capsys.readouterr()
+    assert words in shown.err
+    assert shown.err.count("\n") == 1
+    assert "Traceback" not in shown.err
+
+
+def test_a_spent_budget_is_exit_code_2_with_a_report_of_what_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    assert run.main([*SMALL, "--out", str(folder), "--max-calls", "6"]) == 2
+    assert "--max-calls 6 is spent" in capsys.readouterr().err
+    assert "**Unfinished**" in (folder / "summary.md").read_text()
+    assert run.main([*SMALL, "--out", str(folder)]) == 0
+    assert "**Unfinished**" not in (folder / "summary.md").read_text()
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path) -> None:
+    """Files may grow to 200 kB only: exit 2, one line, and the run goes on when there is room again."""
+    command = ["--scenario", "two_way", "--repetitions", "20", "--out", str(tmp_path / "run")]
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    full = python(f"import sys, run; sys.exit(run.main({command!r}))", preexec_fn=small_disk)
+    assert full.returncode == 2, full.stderr
+    assert full.stderr.count("\n") == 1
+    assert full.stderr.startswith("run.py: cannot")
+    room = python(f"import sys, run; sys.exit(run.main({command!r}))")
+    assert room.returncode == 0, room.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_unwritable_folder_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tmp_path.chmod(0o500)
+    assert run.main([*SMALL, "--out", str(tmp_path / "run")]) == 2
+    assert "cannot use the folder" in capsys.readouterr().err
+
+
+def test_the_progress_bar_is_for_terminals_only(tmp_path: Path) -> None:
+    """Quiet in a pipe; on a terminal rooms, calls, rate and time left."""
+    command = [sys.executable, "run.py", *SMALL, "--out", str(tmp_path / "quiet")]
+    quiet = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    assert quiet.stderr == ""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (40, 120))
+    shown = b""
+    with subprocess.Popen(
+        [*command[:-1], str(tmp_path / "loud")], cwd=ROOT, stderr=theirs, stdout=subprocess.DEVNULL
+    ) as loud:
+        os.close(theirs)
+        try:
+            while piece := os.read(ours, 4096):
+                shown += piece
+        except OSError:  # the terminal's other end was closed
+            pass
+        assert loud.wait(timeout=120) == 0
+    text = shown.decode()
+    assert "3 rooms" in text
+    assert "call/s" in text or "s/call" in text
+
+
+def test_an_interrupt_keeps_what_was_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C: one line, exit 130, and the next sitting goes on from the journal."""
+    from llm.backends.oracle.speaker import Oracle
+
+    complete, calls = Oracle.complete, 0
+
+    def interrupted(self: Oracle, requests: list) -> list:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise KeyboardInterrupt
+        return complete(self, requests)
+
+    monkeypatch.setattr(Oracle, "complete", interrupted)
+    assert run.main([*SMALL, "--out", str(tmp_path / "run")]) == 130
+    assert "run the same command" in capsys.readouterr().err
+    assert run.main([*SMALL, "--out", str(tmp_path / "run")]) == 0
+    assert "from the journal" in capsys.readouterr().out
+
+
+def test_personas_can_be_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["personas", "--party", "democrat", "--seed", "3", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "democrat.toml").read_text().count("[[persona]]") == 40
+    assert run.main(["personas", "--party", "democrat", "--out", str(tmp_path)]) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_summary_tells_the_command_that_makes_it_again(tmp_path: Path) -> None:
+    """The line under `Run it again` gives the same record."""
+    first, again = tmp_path / "first", tmp_path / "again"
+    assert run.main([*SMALL, "--seed", "7", "--set", "frame=conversation", "--out", str(first)]) == 0
+    line = next(
+        line for line in (first / "summary.md").read_text().splitlines() if line.strip().startswith("python run.py")
+    )
+    import shlex
+
+    assert run.main([*shlex.split(line)[2:], "--out", str(again)]) == 0
+    assert (again / "record.jsonl").read_bytes() == (first / "record.jsonl").read_bytes()
