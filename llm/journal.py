@@ -11,13 +11,13 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from llm.errors import BudgetSpent, UserError
-from llm.request import Backend, Reply, Request, Usage, checked, identity_text
+from llm.request import Backend, Reply, Request, Usage, Wrapper, checked, identity_text
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS outcomes (
@@ -56,7 +56,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     return connection
 
 
-class Journal:
+class Journal(Wrapper):
     """A backend that answers from its file first and asks the inner backend the rest.
 
     `asked` and `replayed` count the requests of this sitting. Thread-safe: a question that another thread is asking is
@@ -64,7 +64,8 @@ class Journal:
     """
 
     def __init__(self, path: Path, inner: Backend, retry_failures: bool = False):
-        self.path, self.inner, self.retry_failures = path, inner, retry_failures
+        super().__init__(inner)
+        self.path, self.retry_failures = path, retry_failures
         self.asked = self.replayed = 0
         self._identity = identity_text(inner)
         self._lock = threading.Condition()
@@ -76,14 +77,6 @@ class Journal:
             self._run("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (self._identity,))
             self._run("INSERT INTO sittings VALUES (?, NULL, 0, 0)", (self._started,))
             self._sitting = self._run("SELECT last_insert_rowid()")[0][0]
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self.inner.identity
-
-    @property
-    def in_flight(self) -> int:
-        return self.inner.in_flight
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         keys = [request.key(self._identity) for request in requests]

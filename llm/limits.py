@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from llm.errors import BudgetSpent
-from llm.request import Backend, Reply, Request, Usage, checked
+from llm.request import Backend, Reply, Request, Usage, Wrapper, checked
 
 
 class Price(NamedTuple):
@@ -33,7 +33,7 @@ class Budget(NamedTuple):
 NO_LIMIT = Budget()
 
 
-class Limits:
+class Limits(Wrapper):
     """Counts calls and tokens and stops at the budget.
 
     Tokens are known only after the reply, so a batch may overshoot the limits on tokens and cost by itself; the limit on
@@ -41,17 +41,10 @@ class Limits:
     """
 
     def __init__(self, inner: Backend, budget: Budget = NO_LIMIT):
-        self.inner, self.budget = inner, budget
+        super().__init__(inner)
+        self.budget = budget
         self.calls, self.usage = 0, Usage()
         self._lock = threading.Lock()
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self.inner.identity
-
-    @property
-    def in_flight(self) -> int:
-        return self.inner.in_flight
 
     @property
     def cost(self) -> float:

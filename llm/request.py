@@ -121,6 +121,21 @@ class Backend(Protocol):
         """One reply per request, in the order of the requests. A failed call is a Reply with a Failure, not an exception."""
 
 
+class Wrapper:
+    """A backend around another one: the same model, asked in the same way."""
+
+    def __init__(self, inner: Backend):
+        self.inner = inner
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self.inner.identity
+
+    @property
+    def in_flight(self) -> int:
+        return self.inner.in_flight
+
+
 def checked(replies: list[Reply], expected: int) -> list[Reply]:
     """The replies, if there is one per request: a backend that loses one would answer every later request wrongly."""
     if len(replies) != expected:

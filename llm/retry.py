@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from llm.request import Backend, Reply, Request, checked
+from llm.request import Backend, Reply, Request, Wrapper, checked
 
 
-class Retry:
+class Retry(Wrapper):
     """Up to `attempts` calls per request while its failure is transient; the last outcome stands.
 
     Pauses double from `pause` seconds; `sleep` is the seam for tests.
@@ -18,15 +17,8 @@ class Retry:
     def __init__(
         self, inner: Backend, attempts: int = 4, pause: float = 0.5, sleep: Callable[[float], object] = time.sleep
     ):
-        self.inner, self.attempts, self.pause, self.sleep = inner, attempts, pause, sleep
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self.inner.identity
-
-    @property
-    def in_flight(self) -> int:
-        return self.inner.in_flight
+        super().__init__(inner)
+        self.attempts, self.pause, self.sleep = attempts, pause, sleep
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         replies = checked(self.inner.complete(requests), len(requests))

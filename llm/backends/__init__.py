@@ -28,6 +28,8 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
         key, equals, value = pair.partition("=")
         if not equals:
             raise UserError(f"--llm {spec}: {pair!r} is not key=value")
+        if key.strip() in options:
+            raise UserError(f"--llm {spec}: {key.strip()} is given twice")
         options[key.strip()] = value.strip()
     return name.strip(), model.strip(), options
 

@@ -15,6 +15,7 @@ Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--
 from __future__ import annotations
 
 from llm.backends.oracle.speaker import Oracle
+from llm.errors import UserError
 
 
 def open_backend(
@@ -26,5 +27,7 @@ def open_backend(
     bias: float | None = None,
 ) -> Oracle:
     """`--llm oracle[,kappa=..]`."""
+    if model:
+        raise UserError(f"oracle:{model} names a model, but there is one oracle; to set a parameter write oracle,kappa=0 (a comma)")
     given = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
     return Oracle({name: value for name, value in given.items() if value is not None})
