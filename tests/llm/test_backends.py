@@ -49,7 +49,7 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
         ("oracle,kappa=high", "option kappa of oracle must be a float, not 'high'"),
         ("oracle,kappa=", "option kappa of oracle must be a float, not ''"),
         ("oracle,kappa=1,kappa=2", "--llm oracle,kappa=1,kappa=2: kappa is given twice"),
-        ("oracle:kappa=0", "write oracle,kappa=0 (a comma)"),
+        ("oracle:kappa=0", "oracle:kappa=0 names a model, but there is one oracle"),
         ("oracle,kappa=nan", "option kappa of oracle must be a finite number, not 'nan'"),
         ("oracle,kappa=-inf", "option kappa of oracle must be a finite number, not '-inf'"),
         ("recorded", "--llm recorded needs a run folder"),
