@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -33,22 +34,27 @@ class InMemory:
 
 
 class ToFile:
-    """Writes JSON lines, handed to the operating system at each write. Errors: UserError when the disk is full."""
+    """Writes JSON lines, handed to the operating system at each write. Errors: UserError when the file cannot be written."""
 
     def __init__(self, path: Path):
         self.path, self.count = path, 0
-        self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115  # lives as long as the run
+        with self._errors():
+            self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115  # lives as long as the run
 
     def write(self, events: Iterable[Event]) -> None:
         lines = [to_line(event) for event in events]
-        try:
+        with self._errors():
             self._file.write("".join(lines))
             self._file.flush()
-        except OSError as error:
-            raise UserError(
-                f"cannot write the record {self.path}: {error.strerror}; what the journal holds is kept"
-            ) from error
         self.count += len(lines)
 
     def close(self) -> None:
-        self._file.close()
+        with self._errors():
+            self._file.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise UserError(f"cannot write {self.path}: {error.strerror}; what the journal holds is kept") from error

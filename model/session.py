@@ -13,7 +13,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -88,14 +88,12 @@ def _run(task: Ask, progress: Progress | None, on_step: Step | None, backend: Ba
     started = time.monotonic()
     _check(task, backend)
     limits = Limits(Retry(backend), task.budget)
-    journal = Journal(task.folder / JOURNAL, limits, task.retry_failures)
-    recorder = _recorder(task.folder / PARTIAL)
-    try:
+    with (
+        closing(Journal(task.folder / JOURNAL, limits, task.retry_failures)) as journal,
+        closing(ToFile(task.folder / PARTIAL)) as recorder,
+    ):
         limits.charge(*journal.spent())
         stopped = _debate(task, journal, recorder, progress, on_step)
-    finally:
-        recorder.close()
-        journal.close()
     record = task.folder / (PARTIAL if stopped else RECORD)
     if not stopped:
         os.replace(task.folder / PARTIAL, record)
@@ -206,13 +204,6 @@ def _write(path: Path, text: str) -> None:
         os.replace(temporary, path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _recorder(path: Path) -> ToFile:
-    try:
-        return ToFile(path)
-    except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 

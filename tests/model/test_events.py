@@ -71,6 +71,14 @@ def test_another_schema_is_refused(record: Path) -> None:
         list(read(record))
 
 
+def test_a_full_disk_is_one_error_at_the_write_and_at_the_close() -> None:
+    """What is left in a buffer must not turn into a traceback when the file is closed."""
+    full = ToFile(Path("/dev/full"))
+    for action in (lambda: full.write([HEADER]), full.close):
+        with pytest.raises(UserError, match="cannot write /dev/full: No space left"):
+            action()
+
+
 def test_no_record_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot read the record"):
         list(read(tmp_path / "none.jsonl"))

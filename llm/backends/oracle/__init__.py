@@ -28,6 +28,8 @@ def open_backend(
 ) -> Oracle:
     """`--llm oracle[,kappa=..]`."""
     if model:
-        raise UserError(f"oracle:{model} names a model, but there is one oracle; to set a parameter write oracle,kappa=0 (a comma)")
+        raise UserError(
+            f"oracle:{model} names a model, but there is one oracle; a parameter is set by oracle,kappa=0"
+        )
     given = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
     return Oracle({name: value for name, value in given.items() if value is not None})
