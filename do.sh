@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets up what a job needs and does it:   sh do.sh demo   |   sh do.sh test
+# Sets up what a job needs and does it:   sh do.sh demo   |   sh do.sh test   |   sh do.sh test-local
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
 set -eu
 cd "$(dirname "$0")"
@@ -15,7 +15,7 @@ find_python() {
     exit 2
 }
 
-install() { # install EXTRAS: once for every state of setup.cfg
+install() { # install EXTRAS [REQUIREMENT]: once for every state of setup.cfg
     stamp="$env/.installed$1-$(cat setup.cfg pyproject.toml | cksum | tr -d ' ')"
     [ -e "$stamp" ] && return
     echo "do.sh: setting up $env (a minute or two, once)"
@@ -23,7 +23,7 @@ install() { # install EXTRAS: once for every state of setup.cfg
         echo "do.sh: $python cannot make a virtual environment; on Debian or Ubuntu: apt install python3-venv" >&2
         exit 2
     }
-    "$env/bin/python" -m pip install --quiet --disable-pip-version-check -e ".$1"
+    "$env/bin/python" -m pip install --quiet --disable-pip-version-check ${2:+"$2"} -e ".$1"
     touch "$stamp"
 }
 
@@ -44,8 +44,12 @@ test)
     "$env/bin/mypy"
     "$env/bin/python" -m pytest -n 2
     ;;
+test-local)
+    install "[dev,local]" "torch==2.13.0"
+    "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_backend_exam.py
+    ;;
 *)
-    echo "usage: sh do.sh demo | sh do.sh test" >&2
+    echo "usage: sh do.sh demo | sh do.sh test | sh do.sh test-local" >&2
     exit 2
     ;;
 esac

@@ -71,7 +71,7 @@ def debate_parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", metavar="N", help="rounds; every agent speaks once in each")
     parser.add_argument("--seed", metavar="N", help="same seed, same record")
     parser.add_argument(
-        "--llm", metavar="NAME[:MODEL][,key=value]", help="the model: oracle (known truth), fake, recorded:RUN"
+        "--llm", metavar="NAME[:MODEL][,key=value]", help="oracle (known truth), hf:PATH_OR_ID, fake, recorded:RUN"
     )
     parser.add_argument(
         "--set",

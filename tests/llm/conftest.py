@@ -137,3 +137,15 @@ def recorded_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
     journal.complete(asked)
     journal.close()
     return f"recorded:{folder}"
+
+
+@pytest.fixture(scope="session")
+def hf_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A tiny random model on disk: the backend `hf` cannot be opened without one."""
+    for name in ("torch", "transformers"):
+        pytest.importorskip(name, reason="the [local] extra is not installed")
+    import torch
+    from hf_models import save
+
+    torch.set_num_threads(1)
+    return f"hf:{save(tmp_path_factory.mktemp('exam') / 'llama', 'llama')}"

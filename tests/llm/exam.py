@@ -46,7 +46,7 @@ def gives_one_reply_per_request_in_order(open_backend: Open) -> None:
     replies = _ask(backend, asked, len(asked))
     assert len(replies) == len(asked)
     assert all(type(reply) is Reply for reply in replies)
-    assert _ask(backend, asked[::-1], len(asked)) == replies[::-1]
+    assert _alike(_ask(backend, asked[::-1], len(asked)), replies[::-1])
 
 
 def answers_no_questions_with_no_replies(open_backend: Open) -> None:
@@ -71,7 +71,8 @@ def gives_the_same_replies_to_the_same_requests(open_backend: Open) -> None:
 
 def does_not_care_how_requests_are_batched(open_backend: Open) -> None:
     asked = questions()
-    assert _ask(open_backend(), asked, 1) == _ask(open_backend(), asked, 5) == _ask(open_backend(), asked, len(asked))
+    whole = _ask(open_backend(), asked, len(asked))
+    assert all(_alike(_ask(open_backend(), asked, size), whole) for size in (1, 5))
 
 
 def gives_answer_shares_that_cover_the_answers_and_sum_to_one(open_backend: Open) -> None:
@@ -113,6 +114,19 @@ def says_how_many_requests_it_keeps_in_flight(open_backend: Open) -> None:
     backend = open_backend()
     assert type(backend.in_flight) is int
     assert backend.in_flight >= 0
+
+
+def _alike(replies: list[Reply], others: list[Reply]) -> bool:
+    """The same replies; probabilities may differ by the rounding of floating-point sums, which depends on the batch."""
+    for one, other in zip(replies, others, strict=True):
+        if (one.text, one.failure, one.usage, one.notes) != (other.text, other.failure, other.usage, other.notes):
+            return False
+        if (one.answers is None) != (other.answers is None):
+            return False
+        pairs = zip((one.answers or {}).values(), (other.answers or {}).values(), strict=True)
+        if any(abs(share - twin) > 1e-4 for share, twin in pairs):
+            return False
+    return True
 
 
 def _ask(backend: Backend, asked: Sequence[Request], size: int) -> list[Reply]:

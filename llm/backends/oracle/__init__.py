@@ -28,8 +28,6 @@ def open_backend(
 ) -> Oracle:
     """`--llm oracle[,kappa=..]`."""
     if model:
-        raise UserError(
-            f"oracle:{model} names a model, but there is one oracle; a parameter is set by oracle,kappa=0"
-        )
+        raise UserError(f"oracle:{model} names a model, but there is one oracle; a parameter is set by oracle,kappa=0")
     given = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
     return Oracle({name: value for name, value in given.items() if value is not None})

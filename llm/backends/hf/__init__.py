@@ -1,0 +1,59 @@
+"""hf: any causal language model of the transformers library, in process. `--llm hf:PATH_OR_HUB_ID[,key=value...]`
+
+    dtype    auto (the model's own), float32, bfloat16, float16
+    load     full, 8bit, 4bit (bitsandbytes; 4bit is NF4 with double quantisation)
+    device   auto (a GPU when there is one), cpu, cuda, cuda:1, ...
+    style    auto (chat when the tokenizer has a chat template), chat, plain (one text, as for a completion model)
+    closed   exact (a closed question is answered with the probability of every allowed answer), text (generated, then read)
+    batch    most tokens in one batch, padding and reply included; a batch that does not fit into memory is halved
+
+    loading.py   model, tokenizer, identity
+    prompts.py   messages as token ids
+    batches.py   which requests go through the model together
+    generate.py  open questions: sampling with a generator for each request
+    closed.py    closed questions: exact probabilities of the allowed answers
+
+Every request draws from a generator seeded by itself, so a reply does not depend on which others share its batch, but for the
+rounding of floating-point sums: texts agree unless two tokens are as good as tied, probabilities agree to about 1e-4. Needs the
+`[local]` extra. Code that a model repository brings along is never run.
+"""
+
+from __future__ import annotations
+
+from llm.errors import UserError
+from llm.request import Backend
+
+CHOICES = {
+    "dtype": ("auto", "float32", "bfloat16", "float16"),
+    "load": ("full", "8bit", "4bit"),
+    "style": ("auto", "chat", "plain"),
+    "closed": ("exact", "text"),
+}
+
+
+def open_backend(
+    model: str,
+    dtype: str = "auto",
+    load: str = "full",
+    device: str = "auto",
+    style: str = "auto",
+    closed: str = "exact",
+    batch: int = 16384,
+) -> Backend:
+    """Load a model. Errors: UserError when it cannot be found or loaded, or when the `[local]` extra is not installed."""
+    if not model:
+        raise UserError("--llm hf needs a model: hf:PATH or hf:HUB_ID, such as hf:mistralai/Mistral-7B-Instruct-v0.2")
+    for name, value in (("dtype", dtype), ("load", load), ("style", style), ("closed", closed)):
+        if value not in CHOICES[name]:
+            raise UserError(f"option {name} of hf must be one of {', '.join(CHOICES[name])}, not {value!r}")
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            f"hf needs the packages of the [local] extra ({error.name} is missing): see docs/install.md"
+        ) from error
+    from llm.backends.hf.backend import Hf
+    from llm.backends.hf.loading import load_model
+
+    return Hf(load_model(model, dtype, load, device), style, closed == "exact", batch)

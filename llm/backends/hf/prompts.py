@@ -1,0 +1,46 @@
+"""Messages as token ids: through the tokenizer's chat template, or as one plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jinja2 import TemplateError
+
+from llm.request import Message, Request
+
+
+def encode(request: Request, tokenizer: Any, style: str) -> list[int]:
+    """The prompt's token ids, up to where the reply begins."""
+    if is_plain(tokenizer, style):
+        return list(tokenizer(plain(request.messages, closed=bool(request.answers)))["input_ids"])
+    try:
+        return _chat(request.messages, tokenizer)
+    except TemplateError:  # some templates know no system role: the persona then opens the first user message
+        return _chat(folded(request.messages), tokenizer)
+
+
+def is_plain(tokenizer: Any, style: str) -> bool:
+    """Is the prompt one plain text (asked for, or because the tokenizer has no chat template)?"""
+    return style == "plain" or (style == "auto" and not tokenizer.chat_template)
+
+
+def _chat(messages: Sequence[Message], tokenizer: Any) -> list[int]:
+    said = [{"role": message.role, "content": message.content} for message in messages]
+    encoded = tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=True)
+    return list(encoded["input_ids"])
+
+
+def folded(messages: Sequence[Message]) -> list[Message]:
+    """The messages with the system messages put in front of the first user message."""
+    system = [message.content for message in messages if message.role == "system"]
+    rest = [message for message in messages if message.role != "system"]
+    if not system or not rest:
+        return list(messages)
+    return [Message("user", "\n\n".join([*system, rest[0].content])), *rest[1:]]
+
+
+def plain(messages: Sequence[Message], closed: bool) -> str:
+    """One text for a completion model: persona, what was said (own lines as `Me:`), instruction, and a cue to go on."""
+    parts = [f"Me: {message.content}" if message.role == "assistant" else message.content for message in messages]
+    return "\n\n".join([*parts, "Answer:" if closed else "Me:"])

@@ -1,0 +1,260 @@
+"""The transformers backend on tiny random models: what is asked, what is drawn, what a batch must not change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
+pytest.importorskip("transformers", reason="the [local] extra is not installed")
+
+from hf_models import FAMILIES, NO_SYSTEM, save  # noqa: E402
+
+from llm.backends import open_spec  # noqa: E402
+from llm.backends.hf import batches  # noqa: E402
+from llm.backends.hf.backend import Hf  # noqa: E402
+from llm.backends.hf.prompts import encode, folded, plain  # noqa: E402
+from llm.errors import UserError  # noqa: E402
+from llm.request import Message, Request, Sampling  # noqa: E402
+from model.debate import DebateModel  # noqa: E402
+from model.events import Rated, Utterance  # noqa: E402
+from model.recorder import InMemory  # noqa: E402
+
+Models = Callable[..., Path]
+SCALE = tuple(str(point) for point in range(11))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Two threads on busy cores are many times slower than one."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    made: dict[tuple, Path] = {}
+
+    def make(family: str = "llama", **options: object) -> Path:
+        key = (family, *sorted(options.items(), key=str))
+        if key not in made:
+            made[key] = save(tmp_path_factory.mktemp(family) / family, family, **options)  # type: ignore[arg-type]
+        return made[key]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def llama(models: Models) -> Hf:
+    backend = open_spec(f"hf:{models()}")
+    assert isinstance(backend, Hf)
+    return backend
+
+
+def question(text: str, seed: int = 1, answers: tuple[str, ...] = (), **sampling: object) -> Request:
+    messages = (Message("system", "You are Ann."), Message("user", text))
+    return Request(messages, Sampling(**{"max_tokens": 12} | sampling), seed, answers)  # type: ignore[arg-type]
+
+
+def mixed() -> list[Request]:
+    """Short and long, warm and greedy, open and closed, in no order."""
+    words = [1, 40, 7, 120, 3, 66]
+    opened = [question("word " * n, seed=n, temperature=n % 3 / 2, max_tokens=4 + n % 9) for n in words]
+    return [*opened[:3], *[question("rate " * n, n, SCALE, temperature=0.0) for n in words], *opened[3:]]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_answers_alike_alone_and_in_a_batch(models: Models, family: str) -> None:
+    """A reply does not depend on who else is in the batch: texts agree, probabilities to 1e-4."""
+    backend = open_spec(f"hf:{models(family)}")
+    together = backend.complete(mixed())
+    for request, reply in zip(mixed(), together, strict=True):
+        (alone,) = backend.complete([request])
+        assert (alone.text, alone.usage) == (reply.text, reply.usage)
+        if reply.answers:
+            assert reply.answers == pytest.approx(alone.answers, abs=1e-4)
+
+
+def test_greedy_is_the_librarys_greedy(llama: Hf) -> None:
+    request = question("What do you think?", temperature=0.0)
+    ids = torch.tensor([encode(request, llama.loaded.tokenizer, "auto")])
+    out = llama.loaded.model.generate(ids, do_sample=False, max_new_tokens=12)[0, ids.shape[1] :]
+    assert llama.complete([request])[0].text == llama.loaded.tokenizer.decode(out, skip_special_tokens=True)
+
+
+def test_draws_follow_the_models_probabilities(llama: Hf) -> None:
+    """At temperature 1 the first token is drawn as often as the model says, within 4 standard errors."""
+    request = question("And then?")
+    ids = torch.tensor([encode(request, llama.loaded.tokenizer, "auto")])
+    shares = llama.loaded.model(ids).logits[0, -1].softmax(-1).detach()
+    seen = Counter(
+        reply.text for reply in llama.complete([question("And then?", seed, max_tokens=1) for seed in range(1500)])
+    )
+    for token in shares.topk(5).indices.tolist():
+        share = float(shares[token])
+        text = llama.loaded.tokenizer.decode([token], skip_special_tokens=True)
+        assert abs(seen[text] / 1500 - share) < 4 * (share * (1 - share) / 1500) ** 0.5 + 0.002
+
+
+def test_top_p_leaves_only_the_likeliest(llama: Hf) -> None:
+    asked = [question("And then?", seed, max_tokens=1, top_p=1e-6) for seed in range(50)]
+    greedy = question("And then?", max_tokens=1, temperature=0.0)
+    assert {reply.text for reply in llama.complete(asked)} == {llama.complete([greedy])[0].text}
+
+
+def test_another_seed_another_text_the_same_seed_the_same(llama: Hf) -> None:
+    first, again, other = (llama.complete([question("Well?", seed)])[0].text for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_length_and_stop_strings_are_a_rows_own(llama: Hf) -> None:
+    """In one batch each row ends at its own number of tokens and before its own stop string."""
+    whole = llama.complete([question("Go on.", 5, max_tokens=20)])[0]
+    assert whole.text is not None
+    stop = whole.text[len(whole.text) // 2 :][:3]
+    asked = [
+        question("Go on.", 5, max_tokens=20, stop=(stop,)),
+        question("Go on.", 5, max_tokens=3),
+        question("Go on.", 5, max_tokens=20),
+    ]
+    cut, short, full = llama.complete(asked)
+    assert cut.text == whole.text[: whole.text.index(stop)]
+    assert short.usage.completion_tokens <= 3
+    assert whole.text.startswith(short.text or "?")
+    assert full == whole
+
+
+def test_closed_answers_have_their_exact_probabilities(llama: Hf) -> None:
+    """Against one plain forward pass per answer: its tokens and the end after it, scaled over the allowed answers."""
+    answers = (*SCALE, "a very big problem", "no")
+    request = question("How big a problem?", answers=answers, temperature=0.0)
+    prompt = encode(request, llama.loaded.tokenizer, "auto")
+    tokens = llama.loaded.tokenizer
+    ends = [1, *[tokens(mark)["input_ids"][0] for mark in ".\n"]]
+    expected = []
+    for text in answers:
+        ids = tokens(text)["input_ids"]
+        logs = llama.loaded.model(torch.tensor([prompt + ids])).logits[0].log_softmax(-1)
+        said = sum(logs[len(prompt) - 1 + place, token] for place, token in enumerate(ids))
+        expected.append(said + logs[-1, ends].logsumexp(-1))
+    shares = torch.stack(expected).softmax(-1).tolist()
+    (reply,) = llama.complete([request])
+    assert reply.answers == pytest.approx(dict(zip(answers, shares, strict=True)), abs=1e-5)
+    assert reply.text == answers[shares.index(max(shares))]
+
+
+def test_closed_answers_are_drawn_at_a_temperature(llama: Hf) -> None:
+    drawn = {
+        reply.text
+        for reply in llama.complete([question("Rate it.", seed, SCALE, temperature=1.0) for seed in range(60)])
+    }
+    assert len(drawn) > 3
+    assert drawn <= set(SCALE)
+
+
+def test_a_prompt_too_long_is_a_named_failure(models: Models) -> None:
+    """Nothing is cut off in silence."""
+    backend = open_spec(f"hf:{models(context=64)}")
+    long, short = backend.complete([question("word " * 80), question("Hi.")])
+    assert long.failure is not None
+    assert long.failure.name == "context_overflow"
+    assert short.text is not None
+
+
+def test_a_batch_that_does_not_fit_is_halved() -> None:
+    def run(batch: list[int]) -> list[int]:
+        if len(batch) > 3:
+            raise RuntimeError("CPU: can't allocate memory")
+        return [-number for number in batch]
+
+    assert batches.halving(list(range(10)), run) == [-number for number in range(10)]
+    with pytest.raises(RuntimeError, match="something else"):
+        batches.halving([1, 2], lambda batch: (_ for _ in ()).throw(RuntimeError("something else")))
+
+
+def test_batches_are_alike_in_length_and_small_enough() -> None:
+    made = list(batches.by_length([5, 100, 6, 7, 90, 500], int, 200))
+    assert made == [[5, 6, 7], [90, 100], [500]]
+
+
+def test_a_template_without_a_system_role_still_gets_the_persona(models: Models) -> None:
+    backend = open_spec(f"hf:{models(template=NO_SYSTEM)}")
+    assert isinstance(backend, Hf)
+    told = backend.loaded.tokenizer.decode(encode(question("Hello?"), backend.loaded.tokenizer, "auto"))
+    assert told == "<|user|>You are Ann.\n\nHello?<|end|><|assistant|>"
+    assert folded([Message("user", "a")]) == [Message("user", "a")]
+
+
+def test_a_tokenizer_without_a_template_gets_one_plain_text(models: Models) -> None:
+    backend = open_spec(f"hf:{models(template=None)}")
+    opened, closed = backend.complete([question("Hello?"), question("Rate.", answers=SCALE, temperature=0.0)])
+    assert opened.text is not None
+    assert closed.text in SCALE
+    said = (Message("system", "S"), Message("user", "U"), Message("assistant", "A"), Message("user", "V"))
+    assert plain(said, closed=False) == "S\n\nU\n\nMe: A\n\nV\n\nMe:"
+
+
+@pytest.mark.parametrize("load", ["8bit", "4bit"])
+def test_quantised_models_answer(models: Models, load: str) -> None:
+    pytest.importorskip("bitsandbytes", reason="the [local] extra is not installed")
+    backend = open_spec(f"hf:{models()},load={load},dtype=float32")
+    replies = backend.complete(mixed())
+    assert all(reply.text is not None for reply in replies)
+    assert backend.identity["load"] == load
+
+
+def test_four_bit_gradients_are_right_after_generating(models: Models) -> None:
+    """The trap of bitsandbytes on processors with AVX512-BF16: generate, then train, and the gradients are silently wrong."""
+    pytest.importorskip("bitsandbytes", reason="the [local] extra is not installed")
+
+    def gradient(generated: bool) -> torch.Tensor:
+        backend = open_spec(f"hf:{models()},load=4bit,dtype=float32")
+        assert isinstance(backend, Hf)
+        if generated:
+            backend.complete([question("Hello?")])
+        model = backend.loaded.model
+        embedded = model.get_input_embeddings()(torch.tensor([[5, 6, 7, 8]])).detach().requires_grad_()
+        model(inputs_embeds=embedded).logits.float().pow(2).sum().backward()
+        assert embedded.grad is not None
+        return embedded.grad.flatten()
+
+    fresh, after = gradient(False), gradient(True)
+    assert torch.nn.functional.cosine_similarity(fresh, after, dim=0) > 0.999
+    assert float(after.norm() / fresh.norm()) == pytest.approx(1, abs=0.01)
+
+
+def test_a_debate_runs_on_a_real_transformer(models: Models, small: Callable) -> None:
+    """From the first survey to the last: every reply is text of the model, every rating has its distribution."""
+    recorder = InMemory()
+    DebateModel(small(max_tokens=16), backend=open_spec(f"hf:{models()}"), recorder=recorder).run()
+    assert all(event.text for event in recorder.events if isinstance(event, Utterance))
+    ratings = [event for event in recorder.events if isinstance(event, Rated)]
+    assert ratings
+    assert all(event.rating is not None and event.probabilities is not None for event in ratings)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("hf", "hf needs a model"),
+        ("hf:/nowhere/at/all", "cannot load the model /nowhere/at/all"),
+        ("hf:x,dtype=int3", "option dtype of hf must be one of auto, float32"),
+        ("hf:x,load=2bit", "option load of hf must be one of full, 8bit, 4bit"),
+        ("hf:x,dtpe=float32", "did you mean dtype"),
+    ],
+)
+def test_what_cannot_be_loaded_is_one_line(spec: str, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        open_spec(spec)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_identity_knows_the_weights_and_not_the_place(models: Models, tmp_path: Path) -> None:
+    """Other weights under the same name are another model; the folder they lie in is nobody's business."""
+    one, two = open_spec(f"hf:{models()}"), open_spec(f"hf:{save(tmp_path / 'llama', 'llama', context=128)}")
+    assert one.identity["model"] == two.identity["model"] == "llama"
+    assert one.identity["weights"] != two.identity["weights"]
+    assert str(tmp_path) not in str(two.identity)
