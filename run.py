@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ EPILOG = """examples:
   python run.py --scenario three_way --topic climate_change,racism --repetitions 10
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --out runs/echo
   python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (a speaker without influence and pull)
-  python run.py --scenario three_way --llm recorded:runs/echo       (replay, asks nothing)
+  python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
   python run.py personas --party republican --out my_personas       (write personas anew, with any model)"""
 
 
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print(
-            "\nrun.py: interrupted; what was answered is kept, run the same command with the same --out to go on",
+            "\nrun.py: interrupted; what was answered is kept: the same command with --out and the folder above goes on",
             file=sys.stderr,
         )
         return 130
@@ -89,7 +90,7 @@ def debate_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--max-tokens", metavar="N", type=natural, help="stop cleanly after about N tokens in this run folder"
     )
-    parser.add_argument("--max-cost", metavar="X", type=float, help="stop cleanly at about this cost (needs --price)")
+    parser.add_argument("--max-cost", metavar="X", type=amount, help="stop cleanly at about this cost (needs --price)")
     parser.add_argument("--price", metavar="IN,OUT", type=price, help="money per million tokens in and out")
     return parser
 
@@ -112,6 +113,7 @@ def debate(arguments: Sequence[str]) -> int:
 
 def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
     """The scenario as asked for, and the names of the fields that were given."""
+    from llm.backends import check_spec
     from model.scenario import load_preset, parse_settings
 
     named = {
@@ -122,7 +124,9 @@ def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
         "llm": options.llm,
     }
     settings = parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
-    return load_preset(options.scenario).with_settings(settings), tuple(settings)
+    scenario = load_preset(options.scenario).with_settings(settings)
+    check_spec(scenario.llm)
+    return scenario, tuple(settings)
 
 
 def natural(text: str) -> int:
@@ -132,13 +136,23 @@ def natural(text: str) -> int:
     return int(text)
 
 
+def amount(text: str) -> float:
+    """Money: a finite number of 0 or more."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+    return found
+
+
 def price(text: str) -> tuple[float, float]:
     """`0.5,1.5`: money per million tokens in and out."""
-    try:
-        prompt, completion = (float(part) for part in text.split(","))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not IN,OUT, two numbers") from error
-    return prompt, completion
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not IN,OUT, two numbers")
+    return amount(parts[0]), amount(parts[1])
 
 
 def budget(options: argparse.Namespace) -> Budget:
@@ -156,6 +170,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
 
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     task = Ask(scenario, folder, given, budget(options), options.retry_failures)
+    print(f"folder   {folder}", flush=True)
     with Progress(scenario) as bar:
         outcome = sit(task, bar.calls, bar.step)
     say(scenario, folder, outcome)

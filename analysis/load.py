@@ -1,4 +1,4 @@
-"""A record as four tidy tables."""
+"""A record as tidy tables."""
 
 from __future__ import annotations
 
@@ -26,16 +26,20 @@ class Tables:
     """One run. Every table has its columns and their types even when it is empty.
 
     agents:     one row a seat: room, agent, topic, group, repetition, seat, party, persona, name
-    utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none)
+    utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
+                raw (the reply as it came, where cleaning changed it)
+    summaries:  one row a summary of memory: the keys, round, iteration (before that turn), text, reason
     attitudes:  one row a rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
-                reason (why there is no rating), raw (the reply), how (the reader), asked (times)
+                reason (why there is no rating), raw (the reply), how (the reader), asked (times),
+                earlier (JSON: replies to the same question that could not be read)
     calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, unread
     """
 
     header: events.Header
     agents: pd.DataFrame
     utterances: pd.DataFrame
+    summaries: pd.DataFrame
     attitudes: pd.DataFrame
     calls: pd.DataFrame
     finished: bool
@@ -68,13 +72,16 @@ def load(run: Path) -> Tables:
     calls = _frame(kinds[events.Called], events.Called)
     calls["unread"] = pd.Series([notes.get("unread", 0) for notes in calls.pop("notes")], dtype="int64")
     attitudes = _frame(kinds[events.Rated], events.Rated)
-    shares = [None if found is None else json.dumps(list(found)) for found in attitudes["probabilities"]]
-    attitudes["probabilities"] = pd.Series(shares, dtype="object")
+    for name in ("probabilities", "earlier"):
+        attitudes[name] = pd.Series(
+            [json.dumps(list(found)) if found else None for found in attitudes[name]], dtype="object"
+        )
     utterances = _frame(kinds[events.Utterance], events.Utterance)
     return Tables(
         kinds[events.Header][-1],
         agents,
         _named(utterances, agents),
+        _named(_frame(kinds[events.Summarised], events.Summarised), agents),
         _named(attitudes, agents),
         calls,
         bool(kinds[events.Ended]),

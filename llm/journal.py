@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from llm.errors import BudgetSpent, UserError
 from llm.request import Backend, Reply, Request, Usage, Wrapper, checked, identity_text
@@ -54,6 +55,16 @@ def open_database(path: Path) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def read_database(path: Path) -> sqlite3.Connection:
+    """Open a journal to read it, and only that: another program's database, or an archive, is left as it is."""
+    if not path.is_file():
+        raise UserError(f"no journal at {path}")
+    log = path.with_name(f"{path.name}-wal")
+    how = "mode=ro" if log.exists() else "immutable=1"  # without a log nobody writes, and the folder may be read-only
+    with journal_errors(path):
+        return sqlite3.connect(f"file:{quote(str(path.resolve()))}?{how}", uri=True)
 
 
 class Journal(Wrapper):
@@ -174,9 +185,7 @@ def _name(reply: Reply) -> str | None:
 
 def read_identity(path: Path) -> dict[str, Any]:
     """The identity of the model whose replies a journal holds. Errors: UserError when there is no such journal."""
-    if not path.is_file():
-        raise UserError(f"no journal at {path}")
-    with journal_errors(path), closing(open_database(path)) as connection:
+    with journal_errors(path), closing(read_database(path)) as connection:
         row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
     if row is None:
         raise UserError(f"the journal {path} holds no replies")

@@ -37,7 +37,7 @@ class Limits(Wrapper):
     """Counts calls and tokens and stops at the budget.
 
     Tokens are known only after the reply, so a batch may overshoot the limits on tokens and cost by itself; the limit on
-    calls is never overshot.
+    calls is never overshot, where a call that had to be repeated (llm/retry.py) counts once, with its last outcome.
     """
 
     def __init__(self, inner: Backend, budget: Budget = NO_LIMIT):

@@ -11,7 +11,7 @@ from environments.base import Turn
 from llm.driver import Conversation, ask, ask_all
 from llm.randomness import derive
 from llm.request import Reply, Request
-from model.events import Called, Event, Rated, Utterance
+from model.events import Called, Event, Rated, Summarised, Utterance
 
 
 @dataclass(slots=True)
@@ -53,7 +53,8 @@ def hold_round(room: RoomState, turns: Iterator[Turn], round_: int, desk: Desk) 
         if speech.text is not None:
             for hearer in turn.hearers:
                 room.members[hearer].hear(speaker.name, speech.text)
-        events.append(Utterance(room.id, round_, room.iteration, turn.speaker, speech.text, speech.reason))
+        raw = reply.text if reply.text != speech.text else None
+        events.append(Utterance(room.id, round_, room.iteration, turn.speaker, speech.text, speech.reason, raw))
         _note(events, room, round_, turn.speaker, request, reply, desk)
     return events
 
@@ -62,6 +63,7 @@ def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Des
     """Ask every member of the room at once; an answer that cannot be read is asked again, up to `asks` times in all."""
     calls: list[Event] = []
     rated: dict[int, Rated] = {}
+    unread: dict[int, tuple[str | None, ...]] = dict.fromkeys(room.members, ())
     waiting = list(room.members)
     for attempt in range(asks):
         requests = [
@@ -70,7 +72,8 @@ def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Des
         ]
         replies = yield from ask_all(requests)
         for agent, request, reply in zip(waiting, requests, replies, strict=True):
-            rated[agent] = _rated(room, round_, agent, probe, reply, attempt + 1)
+            rated[agent] = _rated(room, round_, agent, probe, reply, unread[agent])
+            unread[agent] += (reply.text,)
             _note(calls, room, round_, agent, request, reply, desk)
         waiting = [
             agent
@@ -82,7 +85,9 @@ def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Des
     return [*rated.values(), *calls]
 
 
-def _rated(room: RoomState, round_: int, agent: int, probe: Probe, reply: Reply, asked: int) -> Rated:
+def _rated(
+    room: RoomState, round_: int, agent: int, probe: Probe, reply: Reply, earlier: tuple[str | None, ...]
+) -> Rated:
     rating = room.members[agent].absorb_survey(reply, probe)
     values = (
         rating.value,
@@ -93,7 +98,7 @@ def _rated(room: RoomState, round_: int, agent: int, probe: Probe, reply: Reply,
         rating.raw,
         rating.how,
     )
-    return Rated(room.id, round_, room.iteration, agent, probe.name, *values, asked)
+    return Rated(room.id, round_, room.iteration, agent, probe.name, *values, len(earlier) + 1, earlier)
 
 
 def _summarise(
@@ -102,6 +107,8 @@ def _summarise(
     request = speaker.compose_summary(room.seed(desk, agent, "summary"))
     reply = yield from ask(request)
     speaker.absorb_summary(reply)
+    reason = reply.failure.name if reply.failure else None
+    events.append(Summarised(room.id, round_, room.iteration, agent, reply.text, reason))
     _note(events, room, round_, agent, request, reply, desk)
 
 

@@ -14,7 +14,6 @@ it is kept in `error`, no further round is held, and `run()` raises it.
 from __future__ import annotations
 
 import itertools
-import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -57,7 +56,7 @@ class Seat(Debater):
 
     def __init__(self, model: DebateModel, table: Table, number: int):
         place = table.places[number]
-        others = [other.persona.name for other in table.places if other is not place]
+        others = [name for name in table.present if name != place.persona.name]
         super().__init__(model, place.persona, place.persona.name, load_topic(table.topic), others, model.manner)
         self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
 
@@ -143,6 +142,8 @@ class DebateModel(mesa.Model):
 
     def _round(self) -> None:
         self.round += 1
+        for agent in self.agents:  # nobody keeps an older rating: an attitude that was not asked for is None
+            agent.ratings.clear()
         debating = [room for room in self.rooms if room.group != REFERENCE]
         self._hold([hold_round(room, self._turns(room), self.round, self.desk) for room in debating])
         self._survey(debating)
@@ -152,9 +153,7 @@ class DebateModel(mesa.Model):
         return self.environment.turns(view, self.round)
 
     def _survey(self, rooms: Sequence[RoomState]) -> None:
-        """Ask, if a survey is due. Nobody keeps an older rating: an attitude that was not asked for is None."""
-        for agent in self.agents:
-            agent.ratings.clear()
+        """Ask, if a survey is due."""
         if self.setup.surveys_after(self.round):
             self._hold([hold_survey(room, self.round, self._probe(room), self.setup.asks, self.desk) for room in rooms])
 
@@ -211,10 +210,17 @@ class DebateModel(mesa.Model):
         ]
 
     def _reporters(self) -> dict[str, Any]:
-        parties = sorted({agent.party for agent in self.agents})
-        means = {f"mean_{party}": partial(_mean, party=party) for party in parties}
-        spreads = {f"sd_{party}": partial(_spread, party=party) for party in parties}
-        return {"round": _round_of, **means, **spreads, "missing": _missing, "stopped": _stopped}
+        """Mean and spread by party, and by party and topic when there are several (their axes may run opposite ways)."""
+        parties = sorted({agent.party for agent in self.agents if agent.group != REFERENCE})
+        cells: list[tuple[str, str | None]] = [(party, None) for party in parties]
+        if len(self.setup.topics) > 1:
+            cells += [(party, topic) for party in parties for topic in self.setup.topics]
+        found: dict[str, Any] = {"round": _round_of}
+        for name, reporter in (("mean", _mean), ("sd", _spread)):
+            found |= {
+                "_".join(filter(None, (name, *cell))): partial(reporter, party=cell[0], topic=cell[1]) for cell in cells
+            }
+        return found | {"missing": _missing, "stopped": _stopped}
 
     def _key(self, request: Request) -> bytes:
         return request.key(self._identity)
@@ -264,24 +270,23 @@ def _round_of(model: DebateModel) -> int:
     return model.round
 
 
-def _attitudes(model: DebateModel, party: str) -> list[float]:
+def _attitudes(model: DebateModel, party: str, topic: str | None) -> list[float]:
+    """The readable attitudes of a party's debating agents, on one topic or (None) on all."""
     members = model.agents.select(lambda agent: agent.party == party and agent.group != REFERENCE)
-    return [agent.attitude for agent in members if agent.attitude is not None]
+    known = [agent.attitude for agent in members if topic in (None, agent.topic.slug)]
+    return [attitude for attitude in known if attitude is not None]
 
 
-def _mean(model: DebateModel, party: str) -> float | None:
-    """Mean attitude over the agents of a party, all topics together; None when nobody could be read."""
-    known = _attitudes(model, party)
+def _mean(model: DebateModel, party: str, topic: str | None) -> float | None:
+    """Mean attitude over the agents of a party; None when nobody could be read."""
+    known = _attitudes(model, party, topic)
     return statistics.fmean(known) if known else None
 
 
-def _spread(model: DebateModel, party: str) -> float | None:
+def _spread(model: DebateModel, party: str, topic: str | None) -> float | None:
     """Sample standard deviation over the agents of a party; None below two readable ones."""
-    known = _attitudes(model, party)
-    if len(known) < 2:
-        return None
-    mean = math.fsum(known) / len(known)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in known) / (len(known) - 1))
+    known = _attitudes(model, party, topic)
+    return statistics.stdev(known) if len(known) > 1 else None
 
 
 def _stopped(model: DebateModel) -> str | None:

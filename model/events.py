@@ -1,7 +1,7 @@
 """The record: a header that suffices to run it again, then small frozen events, one JSON object a line.
 
-The record is the only bridge to analysis. It holds no clock time and no path, so that the same seed gives the same bytes
-(times are in the journal's table `sittings`).
+The record is the only bridge to analysis. It holds no clock time, and no path but one that the user names as the model, so
+that the same command gives the same bytes (times are in the journal's table `sittings`).
 """
 
 from __future__ import annotations
@@ -50,9 +50,26 @@ class Seated:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One turn. `iteration` counts the turns of the room from 1; `text` None has a `reason`."""
+    """One turn. `iteration` counts the turns of the room from 1; `text` None has a `reason`.
+
+    `raw` is the reply as it came, where cleaning changed it (None: it did not).
+    """
 
     kind: ClassVar[str] = "utterance"
+    room: str
+    round: int
+    iteration: int
+    agent: int
+    text: str | None
+    reason: str | None
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summarised:
+    """What an agent keeps of the lines that it forgets before the turn `iteration`; `text` None has a `reason`."""
+
+    kind: ClassVar[str] = "summarised"
     room: str
     round: int
     iteration: int
@@ -63,7 +80,10 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """One survey answer after `iteration` turns (0: before the debate). See agents.debater.Rating for the fields."""
+    """One survey answer after `iteration` turns (0: before the debate). See agents.debater.Rating for the fields.
+
+    `asked` is how often the question was put; `earlier` are the replies before the last one, which could not be read.
+    """
 
     kind: ClassVar[str] = "rated"
     room: str
@@ -79,6 +99,7 @@ class Rated:
     raw: str | None
     how: str
     asked: int
+    earlier: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +127,10 @@ class Ended:
     events: int
 
 
-Event = Header | Seated | Utterance | Rated | Called | Ended
-KINDS: dict[str, type] = {cls.kind: cls for cls in (Header, Seated, Utterance, Rated, Called, Ended)}
+Event = Header | Seated | Utterance | Summarised | Rated | Called | Ended
+KINDS: dict[str, type] = {cls.kind: cls for cls in (Header, Seated, Utterance, Summarised, Rated, Called, Ended)}
 _NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}
-_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 def to_line(event: Event) -> str:
@@ -121,6 +142,8 @@ def to_line(event: Event) -> str:
 def from_line(line: str) -> Event:
     """The event of a line. Errors: ValueError for a torn line, an unknown kind or field, another schema."""
     values = json.loads(line)
+    if isinstance(values, dict):
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     if not isinstance(values, dict) or values.get("kind") not in KINDS:
         raise ValueError("no event")
     if values.get("schema", SCHEMA) != SCHEMA:

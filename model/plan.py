@@ -38,9 +38,9 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     sizes = [len(group.seats) for group in environment.groups()]
     turns = [_turns(scenario, size) for size in sizes]
     surveys = sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
-    rooms = topics * (len(sizes) * scenario.repetitions + (1 if scenario.reference else 0))
+    rooms = topics * (len(sizes) + len(scenario.reference)) * scenario.repetitions
     seated = topics * sum(sizes) * scenario.repetitions
-    outside = topics * len(scenario.reference)
+    outside = topics * len(scenario.reference) * scenario.repetitions
     return (
         seated + outside,
         rooms,
@@ -78,11 +78,17 @@ def lines(scenario: Scenario) -> Iterator[str]:
     made = plan(scenario)
     yield f"{scenario.name}: {scenario.title}"
     yield (
-        f"  {made.rooms:,} rooms, {made.agents:,} agents, {len(scenario.topics)} topics, "
-        f"{scenario.repetitions} repetitions, {scenario.rounds} rounds"
+        f"  {made.rooms:,} rooms, {made.agents:,} agents; topics {len(scenario.topics)}, "
+        f"repetitions {scenario.repetitions}, rounds {scenario.rounds}"
     )
     yield (
         f"  {made.calls:,} calls to {scenario.llm}: {made.replies:,} replies and {made.ratings:,} ratings "
         "(more if a rating has to be asked again)"
     )
-    yield (f"  about {made.prompt_tokens:,} tokens in and up to about {made.reply_tokens:,} out (estimated from words)")
+    tokens = f"about {_rounded(made.prompt_tokens)} tokens in and up to about {_rounded(made.reply_tokens)} out"
+    yield f"  {tokens} (estimated from words)"
+
+
+def _rounded(tokens: int) -> str:
+    """Two digits: 4,630,453 is 4,600,000."""
+    return f"{float(f'{tokens:.2g}'):,.0f}"

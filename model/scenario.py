@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from agents.datafiles import read_toml
+from agents.datafiles import read_toml, section
 from agents.debater import Manner
 from agents.memory import make_memory
 from agents.persona import load_personas
@@ -29,6 +30,7 @@ _LEAST = {
     "max_tokens": 1,
     "temperature": 0,
     "survey_temperature": 0,
+    "seed": 0,
 }
 PRESETS = Path(__file__).parent / "scenarios"
 
@@ -65,13 +67,17 @@ class Scenario:
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
-            if not getattr(self, name) >= least:  # so that nan is refused too
-                raise UserError(f"{name} must be at least {least}, not {getattr(self, name)}")
+            if not least <= getattr(self, name) < math.inf:  # nan is refused too
+                raise UserError(f"{name} must be at least {least} and finite, not {getattr(self, name)}")
+        if not 0 < self.top_p <= 1:
+            raise UserError(f"top_p must be above 0 and at most 1, not {self.top_p}")
+        if not self.frame.strip():
+            raise UserError("frame must be a word, such as debate or conversation")
         if not self.topics or len(set(self.topics)) < len(self.topics):
             raise UserError("topics must name at least one topic, each once")
         for topic in self.topics:
             load_topic(topic).probe(self.probe)
-        for party in {*self.reference, *(seat for group in self.build_environment().groups() for seat in group.seats)}:
+        for party in self.parties():
             load_personas(party)
         make_memory(self.memory, "", "")
 
@@ -86,6 +92,10 @@ class Scenario:
     def surveys_after(self, round_: int) -> bool:
         """Is a survey due after this round (0: before the debate)?"""
         return self.survey == "rounds" or (self.survey == "ends" and round_ in (0, self.rounds))
+
+    def parties(self) -> list[str]:
+        """Every party seated or asked outside, sorted."""
+        return sorted({*self.reference, *(seat for group in self.build_environment().groups() for seat in group.seats)})
 
     def manner(self) -> Manner:
         """How the agents debate."""
@@ -138,7 +148,8 @@ def load_preset(name: str, folder: Path = PRESETS) -> Scenario:
     missing = [key for key, value in head.items() if not isinstance(value, str)]
     if missing:
         raise UserError(f"{path} needs a line each for {', '.join(missing)}")
-    options = values.pop("options", {})
+    options = section(values, "options", path.name)
+    values.pop("options", None)
     theirs = {field.name for field in fields(_environment_class(head["environment"]))}
     for key in options:
         if key not in theirs:

@@ -7,36 +7,28 @@ come from the journal, the rest is asked, and the record is written anew, so tha
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-import platform
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import IO
 
-from agents.datafiles import HERE as AGENTS
-from agents.topic import PROMPTS
 from llm.backends import open_spec
 from llm.driver import Progress
 from llm.errors import BudgetSpent, UserError
 from llm.journal import Journal
 from llm.limits import NO_LIMIT, Budget, Limits
-from llm.randomness import digest
 from llm.request import Backend
 from llm.retry import Retry
-from llm.template import digests
 from model.debate import DebateModel
-from model.events import SCHEMA, Ended, Header
+from model.events import Ended, from_line
+from model.experiment import LOCK, check_folder, claim_folder, header
 from model.recorder import ToFile
 from model.scenario import Scenario
 
 JOURNAL, RECORD, PARTIAL = "journal.sqlite", "record.jsonl", "record.partial.jsonl"
-PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
 
 
 @dataclass(frozen=True)
@@ -76,17 +68,31 @@ def sit(
 
     A spent budget is no error here: the outcome says `stopped`, and the record holds what there is.
     """
+    check_folder(task.folder, task.scenario)
+    record, partial = task.folder / RECORD, task.folder / PARTIAL
+    if whole(record) and not task.retry_failures:
+        return Outcome(record, 0, 0, 0.0, already=True)
+    backend = backend or open_spec(task.scenario.llm)  # before the folder is made: a model may be misspelt or missing
     with _locked(task.folder):
-        record = task.folder / RECORD
-        if record.exists() and not task.retry_failures:
-            _check(task, None)
-            return Outcome(record, 0, 0, 0.0, already=True)
-        return _run(task, progress, on_step, backend or open_spec(task.scenario.llm))
+        claim_folder(task.folder, task.scenario, backend)
+        if record.exists():  # failures are asked again, or it was damaged: until it is whole again it is a partial one
+            os.replace(record, partial)
+        return _run(task, progress, on_step, backend)
+
+
+def whole(record: Path) -> bool:
+    """Is this the record of a finished run? (Its last line says so, and how many events came before.)"""
+    try:
+        with record.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - 200))
+            last = from_line(file.read().splitlines()[-1].decode())
+    except (OSError, ValueError, IndexError):
+        return False
+    return isinstance(last, Ended)
 
 
 def _run(task: Ask, progress: Progress | None, on_step: Step | None, backend: Backend) -> Outcome:
     started = time.monotonic()
-    _check(task, backend)
     limits = Limits(Retry(backend), task.budget)
     with (
         closing(Journal(task.folder / JOURNAL, limits, task.retry_failures)) as journal,
@@ -117,102 +123,12 @@ def _debate(
     return None
 
 
-def header(scenario: Scenario, given: tuple[str, ...], backend: Backend) -> Header:
-    """All that is needed to run it again."""
-    versions = {name: metadata.version(name) for name in PACKAGES if _installed(name)} | {
-        "python": platform.python_version()
-    }
-    return Header(
-        SCHEMA,
-        scenario.to_dict(),
-        tuple(sorted(given)),
-        dict(backend.identity),
-        digests(PROMPTS),
-        _data_digest(),
-        _revision(),
-        versions,
-    )
-
-
-def _installed(name: str) -> bool:
-    return bool(list(metadata.distributions(name=name)))
-
-
-def _data_digest() -> str:
-    """Digest of personas, topics and scales."""
-    files = sorted(AGENTS.rglob("*.toml"))
-    return digest(*[part for path in files for part in (path.name, path.read_text(encoding="utf-8"))]).hex()
-
-
-def _revision() -> str:
-    """The commit of the checkout this code stands in, with a + when it was changed since; `release` outside a checkout."""
-    here = Path(__file__).parent.parent
-    if not (here / ".git").exists():
-        return "release"
-    try:
-        found = subprocess.run(
-            ["git", "-C", str(here), "describe", "--always", "--dirty=+"], capture_output=True, text=True, check=False
-        )
-    except OSError:
-        return "unknown"
-    return found.stdout.strip() or "unknown"
-
-
-def _check(task: Ask, backend: Backend | None) -> None:
-    """The folder belongs to this very experiment, or to nobody yet."""
-    label = task.folder / "experiment.json"
-    mine = {"scenario": task.scenario.to_dict(), "prompts": digests(PROMPTS), "data": _data_digest()}
-    if label.exists():
-        theirs = _read_label(label)
-        for key, what in (
-            ("scenario", "another scenario, seed or setting"),
-            ("prompts", "other prompts"),
-            ("data", "other personas or topics"),
-        ):
-            if theirs.get(key) != mine[key]:
-                raise UserError(f"{task.folder} holds a run with {what}{_difference(theirs, mine)}; give another --out")
-        if backend and theirs["model"] != json.loads(json.dumps(dict(backend.identity))):
-            raise UserError(f"{task.folder} holds a run on another model or version of it; give another --out")
-        return
-    if any(path.name != ".lock" for path in task.folder.iterdir()):
-        raise UserError(f"{task.folder} is not empty and holds no run; give another --out")
-    if backend:
-        _write(label, json.dumps({**mine, "model": dict(backend.identity)}, indent=1))
-
-
-def _read_label(label: Path) -> dict:
-    try:
-        return dict(json.loads(label.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {label}: {error}") from error
-
-
-def _difference(theirs: dict, mine: dict) -> str:
-    changed = [
-        f"{key} {theirs['scenario'].get(key)!r}, not {value!r}"
-        for key, value in mine["scenario"].items()
-        if theirs.get("scenario", {}).get(key) != value
-    ]
-    return f" ({changed[0]})" if changed else ""
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a small file whole or not at all."""
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
-
-
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Make the folder and hold its lock. Errors: UserError when it cannot be made or another sitting holds it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle: IO[str] = open(folder / ".lock", "w", encoding="utf-8")  # noqa: SIM115  # closed below
+        handle: IO[str] = open(folder / LOCK, "a", encoding="utf-8")  # noqa: SIM115  # closed below
     except OSError as error:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
     with handle:

@@ -139,6 +139,11 @@ def test_dry_run_touches_nothing(
         (["--scenario", "missing.toml"], "cannot read missing.toml"),
         (["--scenario", "two_way", "--out", "/dev/null/run"], "cannot use the folder"),
         (["--scenario", "two_way", "--max-calls", "-3"], "--max-calls"),
+        (["--scenario", "two_way", "--max-cost", "nan", "--price", "1,1"], "'nan' is not a number of 0 or more"),
+        (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs --price"),
+        (["--scenario", "two_way", "--price", "1"], "'1' is not IN,OUT"),
+        (["--scenario", "two_way", "--llm", "nosuch", "--dry-run"], "unknown model 'nosuch'"),
+        (["--scenario", "two_way", "--seed", "-1"], "seed must be at least 0"),
         (["person"], "unknown command 'person': did you mean personas"),
         (["personas", "--party", "green", "--out", "x"], "invalid choice"),
     ],
@@ -210,7 +215,7 @@ def test_the_progress_bar_is_for_terminals_only(tmp_path: Path) -> None:
             pass
         assert loud.wait(timeout=120) == 0
     text = shown.decode()
-    assert "3 rooms" in text
+    assert "4 rooms" in text
     assert "call/s" in text or "s/call" in text
 
 
@@ -231,7 +236,7 @@ def test_an_interrupt_keeps_what_was_answered(
 
     monkeypatch.setattr(Oracle, "complete", interrupted)
     assert run.main([*SMALL, "--out", str(tmp_path / "run")]) == 130
-    assert "run the same command" in capsys.readouterr().err
+    assert "the same command with --out and the folder above goes on" in capsys.readouterr().err
     assert run.main([*SMALL, "--out", str(tmp_path / "run")]) == 0
     assert "from the journal" in capsys.readouterr().out
 

@@ -36,13 +36,19 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
 
 def open_spec(spec: str) -> Backend:
     """Open the backend that a spec names. Errors: UserError on an unknown name, option or value."""
+    name, model, options = check_spec(spec)
+    backend: Backend = importlib.import_module(f"llm.backends.{name}").open_backend(model, **options)
+    return backend
+
+
+def check_spec(spec: str) -> tuple[str, str, dict[str, object]]:
+    """Backend, model and typed options of a spec; nothing is opened. Errors: as open_spec."""
     name, model, options = split_spec(spec)
     if name not in names():
         raise unknown("model", name, names())
     opener = importlib.import_module(f"llm.backends.{name}").open_backend
     known = {key: parameter for key, parameter in inspect.signature(opener).parameters.items() if key != "model"}
-    backend: Backend = opener(model, **{key: _typed(name, key, value, known) for key, value in options.items()})
-    return backend
+    return name, model, {key: _typed(name, key, value, known) for key, value in options.items()}
 
 
 def _typed(name: str, key: str, value: str, known: dict[str, inspect.Parameter]) -> object:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from llm.errors import MissingRecording, UserError
-from llm.journal import journal_errors, open_database, read_identity
+from llm.journal import journal_errors, read_database, read_identity
 from llm.request import Backend, Reply, Request
 
 
@@ -19,7 +19,7 @@ class Recorded:
     def __init__(self, path: Path):
         self._identity = read_identity(path)
         self._text = json.dumps(self._identity, sort_keys=True)
-        with journal_errors(path), closing(open_database(path)) as database:
+        with journal_errors(path), closing(read_database(path)) as database:
             self._replies = dict(database.execute("SELECT key, reply FROM outcomes ORDER BY key, attempt"))
         self._path = path
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
@@ -141,5 +143,17 @@ def test_recorded_needs_replies(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no journal at"):
         open_spec(f"recorded:{tmp_path}")
     (tmp_path / "journal.sqlite").touch()
-    with pytest.raises(UserError, match="holds no replies"):
+    with pytest.raises(UserError, match="cannot use the journal"):
         open_spec(f"recorded:{tmp_path}")
+
+
+def test_a_replay_writes_nothing_into_what_it_reads(tmp_path: Path) -> None:
+    """Another program's database is refused and left as it was, to the byte; so is the folder around it."""
+    path = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE theirs (x)")
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="cannot use the journal"):
+        open_spec(f"recorded:{path}")
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

@@ -194,3 +194,17 @@ def test_ask_helpers() -> None:
     ((one, many),) = drive([both()], Fake(echo))
     assert one.text == echo(question())
     assert [reply.text for reply in many] == [echo(request) for request in questions(3)]
+
+
+def test_a_large_wave_is_asked_and_kept_in_batches() -> None:
+    """A batch is the unit of the journal's commit: a killed run loses at most one, so 600 questions are two."""
+    sizes: list[int] = []
+
+    class Sized(Fake):
+        def complete(self, requests: Sequence[Request]) -> list[Reply]:
+            sizes.append(len(requests))
+            return super().complete(requests)
+
+    one = question()
+    drive([ask(one) for _ in range(600)], Sized(lambda request: "."))
+    assert sizes == [driver.MAX_BATCH, 600 - driver.MAX_BATCH]

@@ -16,7 +16,7 @@ from llm.errors import BudgetSpent
 from llm.limits import Budget, Limits
 from llm.request import Reply, Request
 from model.debate import DebateModel
-from model.events import Called, Rated, Utterance
+from model.events import Called, Rated, Summarised, Utterance
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset
 
@@ -215,7 +215,7 @@ def test_agents_are_mesa_agents_of_one_population(small: Small) -> None:
     model, _ = held(small("echo_chamber"))
     assert isinstance(model, mesa.Model)
     assert all(isinstance(agent, mesa.Agent) for agent in model.agents)
-    assert len(model.agents.select(lambda agent: agent.party == "default")) == 5
+    assert len(model.agents.select(lambda agent: agent.party == "default")) == 6
     assert sorted(agent.unique_id for agent in model.agents) == list(range(1, len(model.agents) + 1))
 
 
@@ -250,4 +250,68 @@ def test_a_scenario_given_whole_keeps_its_own_repetitions() -> None:
         load_preset("two_way").with_settings({"repetitions": 3, "topics": "racism", "rounds": 0}),
         backend=Fake(opinionated),
     )
-    assert len(model.rooms) == 4
+    assert len(model.rooms) == 6
+
+
+def test_after_an_error_nobody_keeps_the_last_rounds_attitude(small: Small) -> None:
+    """A round that broke off before its survey has no attitudes, in the model and in the collector."""
+
+    def breaks(request: Request) -> str:
+        if not request.answers and len(request.messages) > 3:
+            raise RuntimeError("gone")
+        return opinionated(request)
+
+    model = DebateModel(small(), backend=Fake(breaks))
+    while not model.over:
+        model.step()
+    last = model.datacollector.get_agent_vars_dataframe()["attitude"].unstack().iloc[-1]
+    assert model.round == 2
+    assert last.isna().all()
+
+
+def test_reshuffled_orders_differ_by_round_and_repeat_with_the_seed(small: Small) -> None:
+    def orders() -> list[list[int]]:
+        _, recorder = held(small(order="reshuffled", rounds=6, repetitions=1))
+        turns = [event for event in recorder.events if isinstance(event, Utterance)]
+        return [[turn.agent for turn in turns if turn.round == round_] for round_ in range(1, 7)]
+
+    assert len({tuple(order) for order in orders()}) > 2
+    assert orders() == orders()
+
+
+def test_every_ask_has_a_seed_of_its_own(small: Small) -> None:
+    """A question put again is a new draw: three unreadable answers in a row come from three seeds."""
+    seeds: list[int] = []
+
+    def unreadable(request: Request) -> str:
+        seeds.append(request.seed)
+        return "Well."
+
+    held(small(asks=3, rounds=0), Fake(unreadable))
+    assert len(seeds) == len(set(seeds)) == 3 * 6
+
+
+def test_what_could_not_be_read_is_in_the_record(small: Small) -> None:
+    """Unreadable first answers, replies before cleaning and summaries of memory steer what follows: nothing is lost."""
+
+    def messy(request: Request) -> str:
+        if request.purpose == "summary":
+            return "Ann: thinks so."
+        if request.answers:
+            return "7" if "could not be read" in request.messages[-1].content else "Hm."
+        return '  "I see your point."  '
+
+    _, recorder = held(small(memory="summary:2", rounds=3), Fake(messy))
+    kinds = {
+        kind: [event for event in recorder.events if isinstance(event, kind)] for kind in (Rated, Utterance, Summarised)
+    }
+    assert {event.earlier for event in kinds[Rated]} == {("Hm.",)}
+    assert {(event.text, event.raw) for event in kinds[Utterance]} == {("I see your point.", '  "I see your point."  ')}
+    assert {event.text for event in kinds[Summarised]} == {"Ann: thinks so."}
+
+
+def test_means_leave_out_those_asked_outside_and_tell_topics_apart(small: Small) -> None:
+    model, _ = held(small("two_way", topics="racism,abortion"))
+    names = set(model.datacollector.get_model_vars_dataframe().columns)
+    assert {"mean_democrat", "mean_democrat_racism", "sd_republican_abortion"} <= names
+    assert not any("default" in name for name in names)

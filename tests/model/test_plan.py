@@ -39,4 +39,4 @@ def test_tokens_grow_with_the_length_of_replies(small: Callable[..., Scenario]) 
 
 def test_a_person_can_read_it() -> None:
     text = "\n".join(lines(load_preset("echo_chamber").with_settings({"topics": "racism", "repetitions": 1})))
-    assert "5 rooms, 11 agents, 1 topics, 1 repetitions, 5 rounds" in text
+    assert "5 rooms, 11 agents; topics 1, repetitions 1, rounds 5" in text

@@ -45,6 +45,10 @@ def test_every_preset_runs(name: str, fake: object) -> None:
         ({"seats": "republican,libertarian"}, "unknown party 'libertarian'"),
         ({"survey": "sometimes"}, "unknown value of survey"),
         ({"environment": "round_tabel"}, "unknown environment 'round_tabel': did you mean round_table?"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"temperature": "inf"}, "temperature must be at least 0 and finite"),
+        ({"top_p": "-3"}, "top_p must be above 0 and at most 1"),
+        ({"frame": " "}, "frame must be a word"),
         ({"name": "x"}, "unknown field 'name'"),
     ],
 )
@@ -66,6 +70,7 @@ def test_a_wrong_setting_is_named_in_one_line(settings: dict, words: str) -> Non
         (GOOD + "[options]\nsize = 3", "unknown option of round_table"),
         (GOOD.replace("round_table", "sofa"), "unknown environment 'sofa'"),
         ('title = "t"\n', "needs a line each for source, environment"),
+        (GOOD + "options = 3", "options in mine.toml must be a table"),
         (GOOD + "[options]\nseats = []", "at least one party"),
     ],
 )

@@ -50,16 +50,28 @@ def test_a_room_can_be_had_alone(small: Callable[..., Scenario]) -> None:
     assert some.items() <= more.items()
 
 
-def test_reference_agents_sit_apart(small: Callable[..., Scenario]) -> None:
+def test_those_asked_outside_are_told_of_the_people_of_a_room(small: Callable[..., Scenario]) -> None:
+    """Each stands for the Default that would have sat there: one a repetition, alone in its room, told who is there."""
     rooms = list(tables(small("two_way")))
-    assert [(table.group, len(table.places)) for table in rooms] == [
-        ("reference", 1),
-        ("republican+democrat", 2),
-        ("republican+democrat", 2),
-    ]
+    assert [(table.group, len(table.places)) for table in rooms] == [("reference", 1)] * 2 + [
+        ("republican+democrat", 2)
+    ] * 2
+    for outside, inside in zip(rooms[:2], rooms[2:], strict=True):
+        assert outside.present == inside.present == tuple(place.persona.name for place in inside.places)
+
+
+def test_beyond_the_personas_the_same_people_meet_in_other_company() -> None:
+    """Rooms of a second lap are not copies of the first: 120 repetitions give 120 different pairs."""
+    for preset, settings in (("two_way", {}), ("echo_chamber", {"default_agent": "without", "parties": "democrat"})):
+        scenario = load_preset(preset).with_settings(
+            {"topics": "racism", "repetitions": 120, "reference": "", **settings}
+        )
+        pairs = {tuple(place.persona.id for place in table.places) for table in tables(scenario)}
+        assert len(pairs) == 120
+        assert all(len(set(pair)) == 2 for pair in pairs)
 
 
 def test_more_seats_than_personas_is_told() -> None:
     scenario = load_preset("echo_chamber").with_settings({"size": 41})
-    with pytest.raises(UserError, match="seats 41 republican agents, but there are 40 personas"):
+    with pytest.raises(UserError, match="too few personas"):
         list(tables(scenario))

@@ -180,7 +180,7 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, small: S
     (tmp_path / "thesis.tex").write_text("dear")
     with pytest.raises(UserError, match="not empty and holds no run"):
         sit(Ask(small(), tmp_path), backend=fake)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "thesis.tex"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["thesis.tex"]
 
 
 def test_two_sittings_at_one_folder_do_not_mix(tmp_path: Path, small: Small, fake: Fake) -> None:
@@ -207,3 +207,67 @@ def test_a_replay_needs_no_model_and_gives_the_same_record(tmp_path: Path, small
     assert replay.record.read_bytes() == (tmp_path / "run" / RECORD).read_bytes()
     with pytest.raises(MissingRecording, match="lacks a"):
         sit(Ask(small(seed=4), tmp_path / "other"), backend=recorded)
+
+
+def test_a_stopped_retry_leaves_an_unfinished_run_not_a_mixed_one(tmp_path: Path, small: Small, fake: Fake) -> None:
+    """Once failures are asked again the old record is no longer the finished one; the plain command completes it."""
+
+    def flaky(request: Request) -> str | Reply:
+        return Reply.failed("overloaded") if request.seed % 3 == 0 else opinionated(request)
+
+    task = Ask(small(), tmp_path / "run")
+    sit(task, backend=Fake(flaky))
+    spent = sit(Ask(small(), task.folder, budget=Budget(calls=33), retry_failures=True), backend=fake)
+    assert spent.stopped is not None
+    assert not (task.folder / RECORD).exists()
+    done = sit(task, backend=fake)
+    assert not done.already
+    assert (task.folder / RECORD).exists()
+
+
+def test_a_damaged_record_is_written_again_from_the_journal(tmp_path: Path, small: Small, fake: Fake) -> None:
+    """Finished means that the last line says so, not that there is a file."""
+    task = Ask(small(), tmp_path / "run")
+    sit(task, backend=fake)
+    record = task.folder / RECORD
+    whole = record.read_bytes()
+    record.write_bytes(whole[:100])
+    again = sit(task, backend=Fake(lambda request: pytest.fail("asked again")))
+    assert (again.already, again.replayed) == (False, 30)
+    assert record.read_bytes() == whole
+
+
+def test_other_personas_are_another_experiment_and_unused_files_are_not(
+    tmp_path: Path, small: Small, fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A changed file that the run uses locks its folder; a new topic beside it does not."""
+    import shutil
+
+    import agents.persona
+    import agents.topic
+    import model.experiment
+
+    folder = tmp_path / "run"
+    sit(Ask(small(), folder), backend=fake)
+    for name, home in (("TOPICS", agents.topic.TOPICS), ("PERSONAS", agents.persona.PERSONAS)):
+        copy = shutil.copytree(home, tmp_path / name)
+        monkeypatch.setattr(model.experiment, name, copy)
+    (tmp_path / "TOPICS" / "new.toml").write_text("title = 'x'")
+    assert sit(Ask(small(), folder), backend=fake).already
+    (tmp_path / "PERSONAS" / "default.toml").write_text("changed")
+    with pytest.raises(UserError, match="other personas or topics"):
+        sit(Ask(small(), folder), backend=fake)
+
+
+def test_a_folder_that_is_not_ours_keeps_even_its_lock_file(tmp_path: Path, small: Small, fake: Fake) -> None:
+    for name in (".lock", "notes.txt"):
+        (tmp_path / name).write_text("precious")
+    with pytest.raises(UserError, match="holds no run"):
+        sit(Ask(small(), tmp_path), backend=fake)
+    assert (tmp_path / ".lock").read_text() == "precious"
+
+
+def test_a_model_that_cannot_be_opened_leaves_no_folder(tmp_path: Path, small: Small) -> None:
+    with pytest.raises(UserError, match="unknown model"):
+        sit(Ask(small(llm="nosuch"), tmp_path / "run"))
+    assert not (tmp_path / "run").exists()

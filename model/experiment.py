@@ -1,0 +1,112 @@
+"""Which experiment a run folder holds: the record's header, and the label that keeps two experiments out of one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from agents.datafiles import HERE as AGENTS
+from agents.persona import PERSONAS
+from agents.topic import PROMPTS, TOPICS
+from llm.errors import UserError
+from llm.randomness import digest
+from llm.request import Backend
+from llm.template import digests
+from model.events import SCHEMA, Header
+from model.scenario import Scenario
+
+PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
+LABEL, LOCK = "experiment.json", ".lock"
+_SAID = ("name", "title", "source")  # words about a scenario that change nothing in it
+
+
+def header(scenario: Scenario, given: tuple[str, ...], backend: Backend) -> Header:
+    """All that is needed to run it again."""
+    versions = {name: metadata.version(name) for name in PACKAGES if _installed(name)}
+    versions["python"] = platform.python_version()
+    prompts, data = digests(PROMPTS), _data_digest(scenario)
+    return Header(
+        SCHEMA, scenario.to_dict(), tuple(sorted(given)), dict(backend.identity), prompts, data, _revision(), versions
+    )
+
+
+def check_folder(folder: Path, scenario: Scenario) -> None:
+    """The folder belongs to this very experiment, or to nobody yet. Errors: UserError, and nothing was touched."""
+    label = folder / LABEL
+    if not label.exists():
+        if folder.exists() and any(path.name != LOCK for path in folder.iterdir()):
+            raise UserError(f"{folder} is not empty and holds no run; give another --out")
+        return
+    theirs, mine = _read(label), _contents(scenario)
+    changed = [key for key, value in mine["scenario"].items() if theirs["scenario"].get(key) != value]
+    if changed:
+        was, now = theirs["scenario"].get(changed[0]), mine["scenario"][changed[0]]
+        what = f"another scenario, seed or setting ({changed[0]} {was!r}, not {now!r})"
+        raise UserError(f"{folder} holds a run with {what}; give another --out")
+    if any(mine["prompts"].get(name) != text for name, text in theirs["prompts"].items()):
+        raise UserError(f"{folder} holds a run with other prompts; give another --out")
+    if theirs["data"] != mine["data"]:
+        raise UserError(f"{folder} holds a run with other personas or topics; give another --out")
+
+
+def claim_folder(folder: Path, scenario: Scenario, backend: Backend) -> None:
+    """Label a new folder; in an old one the model must be the same. Errors: UserError."""
+    label, model = folder / LABEL, json.loads(json.dumps(dict(backend.identity)))
+    if not label.exists():
+        _write(label, json.dumps({**_contents(scenario), "model": model}, indent=1))
+    elif _read(label)["model"] != model:
+        raise UserError(f"{folder} holds a run on another model or version of it; give another --out")
+
+
+def _contents(scenario: Scenario) -> dict[str, Any]:
+    fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
+    return {"scenario": fields, "prompts": digests(PROMPTS), "data": _data_digest(scenario)}
+
+
+def _data_digest(scenario: Scenario) -> str:
+    """Digest of the data files that this scenario uses: its topics, its parties' personas, the scales."""
+    topics = [TOPICS / f"{topic}.toml" for topic in scenario.topics]
+    personas = [PERSONAS / f"{party}.toml" for party in scenario.parties()]
+    files = [AGENTS / "scales.toml", *sorted(topics), *personas]
+    return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()
+
+
+def _read(label: Path) -> dict[str, Any]:
+    try:
+        found = dict(json.loads(label.read_text(encoding="utf-8")))
+        return {key: found[key] for key in ("scenario", "prompts", "data", "model")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"cannot read {label}: {error}") from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a small file whole or not at all."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _installed(name: str) -> bool:
+    return bool(list(metadata.distributions(name=name)))
+
+
+def _revision() -> str:
+    """The commit of the checkout this code stands in, with a + when it was changed since; `release` outside a checkout."""
+    here = Path(__file__).parent.parent
+    if not (here / ".git").exists():
+        return "release"
+    command = ["git", "-C", str(here), "describe", "--always", "--dirty=+"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return found.stdout.strip() or "unknown"
