@@ -74,6 +74,13 @@ class Scale:
         """A label that stands by itself: "fair" is in neither "unfair" nor "fairly" nor "fair-minded"."""
         return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, self.by_label))})(?![\w-])")
 
+    @cached_property
+    def range_pattern(self) -> re.Pattern[str]:
+        """An echo of the range: "on a scale of 0 to 10,", "(0-10)", "between 0 and 10"."""
+        lead = r"\(?(?:(?:on|using) )?(?:(?:an?|the|this|that|your) )?(?:scale (?:of |from )?)?\(?"
+        link = rf"(?:between {self.low} and|(?:from )?{self.low} ?(?:to|-|–|through))"
+        return re.compile(rf" ?(?<![\w.]){lead}(?<![\w.]){link} ?{self.high}(?![\w.]*\d)(?: scale)?\)*,? ?")
+
     def attitude(self, rating: float, polarity: int = 1) -> float:
         """The rating on the topic's axis: 0 to 10, high meaning high. A 2 on a 1-7 scale is 1.67; reversed, 8.33."""
         share = (rating - self.low) / (self.high - self.low)
@@ -95,19 +102,47 @@ _NUMBER = re.compile(
     r"(?<![\w.^#$€£])(?<!\d,)(?<![a-z][-–])([-–]?\d+(?:\.\d+)?)(?![\w^+$€£]|[.,]\d|[-–][a-z]| ?%)"
     r"|\d+"  # other digits ("H1N1", "80%", "7,5", "1e1", "#1", "7+") have an empty group: no number to be read
 )
-_ASIDE = re.compile(  # a number that is denied, a bound or a count of something: "not a 7", "at least 7", "2 sides"
-    r"(?:\b(?:not|never)|n't)(?: \w+)?(?: an?)? \d"
-    r"|\b(?:(?:less|more|fewer|higher|lower|greater|other|rather) than|at (?:least|most)|instead of|up to"
-    r"|over|under|above|below|minus|negative|top)(?: an?| the)? \d|[<≤≥] ?\d|(?<![a-z\"'/])>\d"
-    r"|\d (?:or|and) (?:more|higher|above|up|less|fewer|lower|below)\b|\d \+ \d"
-    r"|\b(?:number|no\.) \d+ (?:problem|issue|concern|priority|threat|cause)\b"
-    r"|\d (?:years?|months?|weeks?|days?|hours?|minutes?|times|people|americans|voters|children|kids|sides?|issues|things"
-    r"|reasons?|ways|states|cases|percent|hundred|thousand|million|billion|dollars|of (?:the|my|our|these|those))\b"
+_DENIED_NUMBER = re.compile(  # "I don't think it's a 7", "at least 7", "<3"
+    r"(?:\b(?:not|never|hardly|neither|nor)\b|n't\b)(?! sure\b)[^.,;:!?\n]*\d"
+    r"|\b(?:least|most|over|under|above|below|beyond|than|minus|negative|almost|nearly|barely|top|up to)(?: an?)? \d"
+    r"|[<≤≥] ?\d"
+)
+# Where an answer stands. A list number ("1. It", "1) It", "Reasons: 1. It") and a count ("I have 3 sons") stand elsewhere.
+_HEDGE = (
+    r"(?:(?:an?|about|around|roughly|approximately|probably|maybe|perhaps|definitely|easily|honestly|still|now|just|like|so"
+    r"|well|ok|okay|hm+|um+|solid|strong|firm|full|clear|high|low),? )*"
+)
+_POINT = r"(?:[\"'“‘«(\[{`#+]|<\w+>|[-–•>] )* ?[-–]?\d+(?:\.\d+)?(?!\d|\.\d)[\ufe0f\u20e3]*"
+_NO_LIST = r"(?! ?[.)?]+ ?[\"'“(\[]*\w)"
+_CLOSE = r"(?:[\"'”’»)\]}`]|</\w+>| (?=[.,;:!?\"')\]}]))*"
+_BECAUSE = r",? (?:because|since|as|given|but|overall|today|right now|for me|in my (?:opinion|view)|on \w+ scale)\b"
+_BREAK = rf"(?:[.,;:!?\n]|$| ?[-–—]| \(|{_BECAUSE})"
+_I = (
+    r"\bi(?:'d|'ll|'m)?(?: (?:would|will|do|am|be|have to|had to|want to|going to|must|can|could|might|should|still|just"
+    r"|probably|honestly|personally|definitely|also))*"
+)
+_CUE = (
+    rf"(?:{_I} (?:say|go(?: with| for)?|pick|choose|select|answer|guess|think|believe|feel|settle on|at"
+    r"|(?:give|call) (?:it|this|that))(?: the number)?"
+    rf"|{_I} (?:rate|score|rank|put|place|give|consider|set|assign)(?: [\w'-]+){{0,12}}? (?:at|as|an?)"
+    rf"|{_I} (?:rate|score|rank)(?: [\w'-]+){{1,2}}"
+    r"|\b(?:rating|score|answer|response|number|level|severity|choice|opinion|view)"
+    r"(?:(?: [\w'-]+){0,12}? (?:is|would be|remains|stands at|stays at)| of|[\"']? ?[:=])"
+    r"|\b(?:it|this|that|mine|problem)(?:'s| is| would be)|(?:\bis|'s) an?|\bdirais|\bsage|是)"
+)
+_ANSWER = re.compile(
+    rf"^{_HEDGE}{_POINT}{_NO_LIST}{_CLOSE}{_BREAK}"
+    r"|(?:(?<!\bno)(?<!\bsec)(?<!\bart)(?<!\bvol)(?<!\bch)\.|[,;:!?=\n(]| [-–—]|\b(?:rating|score|answer) )"
+    rf" ?{_HEDGE}{_POINT}{_NO_LIST}{_CLOSE}(?:[.!?]*(?:\n|$)| \(|{_BECAUSE})"
+    rf"|\({_POINT}\)[.,;!]"
+    rf"|{_CUE}\s?{_HEDGE}{_POINT}{_CLOSE}(?:{_BREAK}| in (?:the united|america|this country))"
 )
 _OUT_OF = re.compile(r"(?<=\d)(?: ?/ ?| out of (?:an? (?:possible|maximum of) )?)(\d+|ten)(?!\w|\.\d)")
 _REFUSAL = re.compile(
     r"\b(?:as an ai|language model"
     r"|i(?: am|'m| must| have to)? (?:cannot|can't|unable|not able|won't|will not|refuse|decline)"
+    r"(?! (?:overstate|overemphasi[sz]e|exaggerate|stress|emphasi[sz]e|believe|imagine|ignore|deny|lie|pretend|help but"
+    r"|say enough|tell you how|express how)\b)"
     r"|i(?: would|'d)? (?:rather|prefer) not|(?:unable|not able) to (?:rate|answer|give|provide|assign|choose|express)"
     r"|i (?:have no|(?:do not|don't) (?:have|hold)(?: an?| any)?) (?:personal )?"
     r"(?:opinions?|feelings?|beliefs?|views?|preferences?))\b"
@@ -133,10 +168,13 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
     `strict` (default): one number, or one label of a labelled scale, that lies on the scale. Told twice the same is once;
     "8/10" and "8 out of 10" name the scale's end and are 8 on a scale that ends at 10; an echo of the range is skipped.
     Decimals between the ends are kept. Anything else is None: empty, refusal, no_number, several_numbers, out_of_range,
-    unclear_number (glued, percent, decimal comma, spelt in a sentence, denied, a bound, a count of something), other_scale
-    (a denominator that is not the scale's end), no_label, several_labels, denied_label, label_and_number_disagree.
+    unclear_number (glued, percent, decimal comma, spelt in a sentence, denied, a bound, or not where an answer stands: alone,
+    first before a break, or at the end of a clause after a cue such as "I'd rate it"; so no list number and no count),
+    other_scale (a denominator that is not the scale's end), no_label, several_labels, denied_label, label_and_number_disagree.
     `paper`: the first number, clamped to the scale (Taubenfeld et al. leave it open; this is what their public code does).
     """
+    if text and text.isascii() and text.isdigit() and reader != "paper":  # nearly every reply
+        return _on_scale(float(text), scale)
     plain = _plain(text or "")
     if not plain:
         return Reading(None, "empty")
@@ -148,10 +186,11 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
 
 
 def _plain(text: str) -> str:
-    """In lower case, on one line, with plain digits, hyphens and apostrophes, and without emphasis and ellipses."""
+    """In lower case, with plain spaces, digits, hyphens and apostrophes, and without empty lines, emphasis and ellipses."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_SAME)
-    return " ".join(_MARKDOWN.sub(" ", text.lower()).split())
+    lines = [" ".join(line.split()) for line in _MARKDOWN.sub(" ", text.lower()).splitlines()]
+    return "\n".join(filter(None, lines))
 
 
 def _first_number(text: str, scale: Scale) -> Reading:
@@ -159,10 +198,11 @@ def _first_number(text: str, scale: Scale) -> Reading:
     return Reading(float(min(max(float(found[0]), scale.low), scale.high))) if found else Reading(None, "no_number")
 
 
-def _read_number(text: str, scale: Scale) -> Reading:
+def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
+    """The one number of a text, if it stands where an answer stands (or `anywhere`, beside a label that it must agree with)."""
     if word := _WORD_ANSWER.fullmatch(text):
         text = f"{_WORDS[word[1]]}{word[2] or ''}"
-    bare = _without_range(text, scale)
+    bare = scale.range_pattern.sub(" ", text).strip()
     if any(end != scale.high for end in map(_number, _OUT_OF.findall(bare))):
         return Reading(None, "other_scale")
     bare = _OUT_OF.sub("", bare)
@@ -171,15 +211,13 @@ def _read_number(text: str, scale: Scale) -> Reading:
     if len(found) != 1:
         return Reading(None, "several_numbers" if found else "no_number")
     value = found.pop()
-    if value is None or not digits or _ASIDE.search(bare):
+    if value is None or not digits or _DENIED_NUMBER.search(bare) or not (anywhere or _ANSWER.search(bare)):
         return Reading(None, "unclear_number")
+    return _on_scale(value, scale)
+
+
+def _on_scale(value: float, scale: Scale) -> Reading:
     return Reading(value + 0.0) if scale.low <= value <= scale.high else Reading(None, "out_of_range")
-
-
-def _without_range(text: str, scale: Scale) -> str:
-    """The text without echoes of the scale's range ("0 to 10", "0-10", "between 0 and 10")."""
-    link = rf"(?:between {scale.low} and|{scale.low} ?(?:to|-|–|through))"
-    return re.sub(rf"(?<![\w.]){link} ?{scale.high}(?![\w.]*\d)", " ", text)
 
 
 def _number(text: str) -> float:
@@ -189,7 +227,7 @@ def _number(text: str) -> float:
 def _read_labelled(text: str, scale: Scale) -> Reading:
     """One label, or one number, or both in agreement."""
     labels = list(scale.label_pattern.finditer(text))
-    number = _read_number(text, scale)
+    number = _read_number(text, scale, anywhere=bool(labels))
     if not labels:
         return Reading(None, "no_label") if number.reason == "no_number" else number
     found = {scale.by_label[label[0]] for label in labels}

@@ -83,12 +83,12 @@ class Debater(mesa.Agent):
         return Request((self._system, *self.memory.messages(self._instruction)), self.manner.sampling, seed)
 
     def absorb_speech(self, reply: Reply) -> Speech:
-        """Clean the reply and remember it. A failed or empty one leaves no trace in the memory."""
+        """Clean the reply and remember it. A failed or empty one, or one in another's name, leaves no trace."""
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
         text = clean_speech(reply.text, self.name, self._labels)
         if not text:
-            return Speech(None, "empty")
+            return Speech(None, "spoke_for_others" if clean_speech(reply.text, self.name, None) else "empty")
         self.memory.spoke(self._instruction, text)
         return Speech(text, None)
 
@@ -173,5 +173,5 @@ def _opening(name: str, topic: Topic, others: Sequence[str], manner: Manner) -> 
     slots = {"frame": manner.frame, "topic": topic.title, "name": name, "words": manner.words}
     if not others:
         return prompt(PROMPTS, "opening_alone").fill(**slots)
-    listed = " and ".join([", ".join(others[:-1]), others[-1]]) if len(others) > 1 else others[0]
+    listed = f"others are {', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else f"other is {others[0]}"
     return prompt(PROMPTS, "opening").fill(**slots, others=listed)

@@ -1,7 +1,8 @@
 """Figures in the paper's layout: attitude 0-10 by number of replies, one panel a topic, R red, D blue, Default neutral.
 
 Party is told by colour, marker and line style alike, so that the figure reads without colour. Bars are standard errors over
-rooms. The dashed line is the Default's level before the debates where no Default takes part (Figs 4 and 8). Sizes are those
+rooms. The dashed line is the Default's level before the debates where no Default takes part (Figs 4 and 8); the legend
+says of how many agents a panel. Sizes are those
 of print: 3.5 inches for one panel a row (a column of a page), 7 for more (its width).
 """
 
@@ -11,6 +12,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from analysis.load import Tables
-from analysis.metrics._cells import DEFAULT, default_level
-from analysis.wording import group_title, slug
+from analysis.metrics._cells import DEFAULT, Level, default_level
+from analysis.wording import group_title, slug, span
 
 STYLES: dict[str, dict[str, Any]] = {
     "republican": {"color": "#c1272d", "markers": "s^DP", "linestyle": "-"},
@@ -36,7 +38,7 @@ OTHERS: tuple[dict[str, Any], ...] = (
     {"color": "#00785a", "markers": "<H*>", "linestyle": (0, (8, 2, 1, 2, 1, 2))},
     {"color": "#a8508a", "markers": "H*><", "linestyle": (0, (3, 2))},
 )
-LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0, "label": "Default, before"}
+LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
 RC: Any = {
     "svg.hashsalt": "parley",
     "svg.fonttype": "none",
@@ -48,8 +50,9 @@ RC: Any = {
     "axes.spines.right": False,
     "savefig.dpi": 160,
 }
-LEFT, NAMED, RIGHT, GAP, ROW_GAP, BOTTOM = 0.45, 0.85, 0.1, 0.13, 0.45, 0.75
-"""Inches: left of the panels (labels; with group names), right of them, between columns, between rows, under the panels."""
+LEFT, NAMED, RIGHT, GAP, ROW_GAP, BOTTOM, ENTRY = 0.45, 0.85, 0.1, 0.13, 0.45, 0.59, 0.16
+"""Inches: left of the panels (labels; with group names), right of them, between columns, between rows, under the panels
+without the legend, for a row of the legend."""
 
 
 def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: str) -> Path:
@@ -81,10 +84,17 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
     """Rows are groups, columns topics; one group alone has up to three topics a row, and four two by two."""
     panels = [(group, topic) for group in groups for topic in tables.topics]
     rows, columns = _grid(len(groups), len(tables.topics))
+    shown = [points[(points["group"] == group) & (points["topic"] == topic)] for group, topic in panels]
+    levels = [_level(tables, topic, group, lines) for (group, topic), lines in zip(panels, shown, strict=True)]
+    dashed = f"Default, before (n={span(level.n for level in levels if level)})"
+    seats = points.loc[points["group"].isin(list(groups)), "seat"].unique()
+    labels = [*(str(seat).title() for seat in seats), *([dashed] if any(levels) else [])]
     with _style():
-        figure, axes = _canvas(rows, columns, NAMED if len(groups) > 1 else LEFT, caption)
-        for axis, (group, topic) in zip(axes, panels, strict=False):
-            _panel(axis, tables, points[(points["group"] == group) & (points["topic"] == topic)], topic, group)
+        figure, axes = _canvas(rows, columns, NAMED if len(groups) > 1 else LEFT, caption, labels)
+        for axis, lines, level in zip(axes, shown, levels, strict=False):
+            _panel(axis, lines)
+            if level:
+                axis.axhline(level.value, label=dashed, **LEVEL)
         _label(axes, tables, groups, columns)
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
@@ -108,22 +118,35 @@ def _grid(groups: int, topics: int) -> tuple[int, int]:
     return math.ceil(topics / max(columns, 1)), columns
 
 
-def _canvas(rows: int, columns: int, left: float, caption: str) -> tuple[Figure, list[Axes]]:
-    """A figure with margins of fixed size for caption, labels and legend, and its panels row by row."""
+def _level(tables: Tables, topic: str, group: str, lines: pd.DataFrame) -> Level | None:
+    """The level of the dashed line; None where a Default takes part."""
+    return None if DEFAULT in set(lines["party"]) else default_level(tables, topic, group)
+
+
+def _canvas(rows: int, columns: int, left: float, caption: str, labels: Sequence[str]) -> tuple[Figure, list[Axes]]:
+    """A figure with room for caption, labels and a legend with these labels, and its panels row by row."""
     width = {1: 3.5, 2: 5.2}.get(columns, 7.0 if columns < 5 else 1.75 * columns)
-    title = textwrap.fill(caption, int(width * 17))
+    title = textwrap.fill(caption, int(width * 16))
     top = 0.36 + 0.13 * (title.count("\n") + 1)
     across = (width - left - RIGHT - GAP * (columns - 1)) / columns
     tall = min(max(across, 1.35), 2.2)
-    height = top + BOTTOM + rows * tall + (rows - 1) * ROW_GAP
+    bottom = BOTTOM + ENTRY * math.ceil(len(labels) / _across(width, labels))
+    height = top + bottom + rows * tall + (rows - 1) * ROW_GAP
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
-    edges = {"left": left / width, "right": 1 - RIGHT / width, "top": 1 - top / height, "bottom": BOTTOM / height}
+    edges = {"left": left / width, "right": 1 - RIGHT / width, "top": 1 - top / height, "bottom": bottom / height}
     spaces = {"wspace": GAP / across, "hspace": ROW_GAP / tall}
     grid = figure.subplots(rows, columns, sharey=True, squeeze=False, gridspec_kw={**edges, **spaces})
     figure.text(0.5, 1 - 0.06 / height, title, ha="center", va="top")
-    figure.text((left + width - RIGHT) / 2 / width, 0.36 / height, "Number of replies", ha="center", va="bottom")
+    below = (bottom - 0.39) / height
+    figure.text((left + width - RIGHT) / 2 / width, below, "Number of replies", ha="center", va="bottom")
     return figure, list(grid.flat)
+
+
+def _across(width: float, labels: Sequence[str]) -> int:
+    """How many entries of the legend fit beside each other, the longest of them too (0.055 inches a letter of 7 points)."""
+    needed = accumulate(0.46 + 0.055 * length for length in sorted(map(len, labels), reverse=True))
+    return max(1, sum(end - 0.11 <= width for end in needed))
 
 
 def _label(axes: Sequence[Axes], tables: Tables, groups: Sequence[str], columns: int) -> None:
@@ -141,19 +164,18 @@ def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             known.setdefault(label, handle)
-    columns = max(1, min(len(known), int(figure.get_figwidth() / 1.15)))
     figure.legend(
         list(known.values()),
         list(known),
         loc="lower center",
-        ncols=columns,
+        ncols=_across(figure.get_figwidth(), list(known)),
         frameon=False,
         fontsize=7,
         borderaxespad=0.2,
     )
 
 
-def _panel(axis: Axes, tables: Tables, points: pd.DataFrame, topic: str, group: str) -> None:
+def _panel(axis: Axes, points: pd.DataFrame) -> None:
     others = [party for party in points["party"].unique() if party not in STYLES]
     for (seat, party), line in points.groupby(["seat", "party"], sort=False):
         style = STYLES.get(party) or OTHERS[others.index(party) % len(OTHERS)]
@@ -161,9 +183,6 @@ def _panel(axis: Axes, tables: Tables, points: pd.DataFrame, topic: str, group: 
             line["iteration"], line["mean"], yerr=line["se"].fillna(0), label=str(seat).title(),
             **_look(style, str(seat)), capsize=2, elinewidth=0.8, capthick=0.8, linewidth=1.0,
         )  # fmt: skip
-    level = default_level(tables, topic, group)
-    if DEFAULT not in set(points["party"]) and level is not None:
-        axis.axhline(level, **LEVEL)
     if not points["n"].sum():
         axis.text(0.5, 0.5, "no ratings", transform=axis.transAxes, ha="center", va="center")
     axis.set_ylim(-0.3, 10.3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -11,11 +11,24 @@ from typing import Any
 import pandas as pd
 
 from agents.topic import load_topic
+from analysis import asked
 from analysis.load import Tables
 from analysis.metrics import metrics
-from analysis.wording import REFERENCE, estimate, group_title, harmless, markdown_table, number, plain, span, tally
+from analysis.metrics._cells import DEFAULT, default_level
+from analysis.wording import (
+    REFERENCE,
+    counted,
+    estimate,
+    group_title,
+    harmless,
+    listed,
+    markdown_table,
+    number,
+    plain,
+    span,
+    tally,
+)
 from llm.errors import UserError
-from model.scenario import load_preset
 
 HONEST = {
     "oracle": "These debates were held by the **known-truth speaker**, a rule-based backend with a planted bias, "
@@ -24,7 +37,11 @@ HONEST = {
     "fake": "These debates were held by a **stand-in** that says a fixed line. They show nothing but that the pipeline "
     "runs.",
 }
-ASKED = {"rounds": "before the debate and after each round", "ends": "before and after the debate", "never": "never"}
+ASKED = {
+    "rounds": "Attitudes are asked before the debate and after each round and run from 0 to 10:",
+    "ends": "Attitudes are asked before and after the debate and run from 0 to 10:",
+    "never": "No attitude was asked; on its axis of 0 to 10 it would have been:",
+}
 FEW = " With so few rooms they are a rough guide at best."
 Results = Mapping[str, pd.DataFrame]
 
@@ -48,7 +65,7 @@ def caption(tables: Tables, points: pd.DataFrame) -> str:
 def _lines(tables: Tables, results: Results, figure: str) -> Iterator[str]:
     scenario = tables.header.scenario
     yield f"# {harmless(scenario['name'])}\n"
-    yield harmless(f"{scenario['title']} ({scenario['source']}).") + "\n"
+    yield harmless(f"{asked.title(tables.header)}.") + "\n"
     if not tables.finished:
         done = f"{_rounds_done(tables)} of {scenario['rounds']} rounds are here"
         yield f"**Unfinished**: {done}. Run the same command again to go on.\n"
@@ -76,7 +93,8 @@ def _in_short(tables: Tables, results: Results) -> Iterator[str]:
         if hasattr(metric, "headline") and len(results[name]):
             yield f"- {metric.headline(results[name])}"
     ratings, missing = len(tables.attitudes), int(tables.attitudes["rating"].isna().sum())
-    yield f"- {missing:,} of {ratings:,} ratings are missing{f' ({missing / ratings:.1%})' if missing else ''}.\n"
+    share = f" ({missing / ratings:.1%})" if missing else ""
+    yield f"- {missing:,} of {ratings:,} ratings are missing{share}.\n" if ratings else "- There are no ratings.\n"
 
 
 def _how_to_read(tables: Tables) -> Iterator[str]:
@@ -85,20 +103,57 @@ def _how_to_read(tables: Tables) -> Iterator[str]:
     yield (
         f"The unit of analysis is the room, one debate: n = {scenario['repetitions']} rooms per topic and group. Agents of "
         "a room are averaged first. Brackets hold 95% bootstrap intervals over rooms; nothing is corrected for the number "
-        f"of rows.{FEW if scenario['repetitions'] < 10 else ''} Attitudes are asked {ASKED[scenario['survey']]} and run from "
-        "0 to 10:\n"
+        f"of rows.{FEW if scenario['repetitions'] < 10 else ''}{_shared(tables)} {ASKED[scenario['survey']]}\n"
     )
     for topic in tables.topics:
         yield f"- {harmless(tables.title(topic))}: {_axis(topic, str(scenario['probe']))}"
     yield ""
+    yield from _level(tables)
+
+
+def _shared(tables: Tables) -> str:
+    """A warning when rooms have personas in common; the Default, who has no views of its own, is left aside."""
+    seats = tables.agents[(tables.agents["group"] != REFERENCE) & (tables.agents["party"] != DEFAULT)]
+    most = seats.groupby(["topic", "group", "persona"])["room"].nunique().max()
+    if not most > 1:
+        return ""
+    return (
+        f" A persona sits in up to {most} rooms of a topic and group, each time in other company: rooms then share "
+        "personas, and intervals are somewhat too narrow."
+    )
+
+
+def _level(tables: Tables) -> Iterator[str]:
+    """Where each group's level of the Default (the dashed line) comes from, and of how many agents a topic."""
+    known: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for group in tables.groups:
+        for topic in tables.topics:
+            level = default_level(tables, topic, group)
+            if level:
+                known[group, level.source].append(level.n)
+    if known:
+        told = [
+            f"{group_title(group)}: {_source(group, source)} (n = {span(ns)} a topic)"
+            for (group, source), ns in known.items()
+        ]
+        yield harmless(f"The Default's level is its mean before the debates. {'; '.join(told)}.") + "\n"
+
+
+def _source(group: str, source: str) -> str:
+    if source == REFERENCE:
+        return "of those asked outside"
+    return "of its own" if source == group else f"of those in {group_title(source)}"
 
 
 def _axis(topic: str, probe: str) -> str:
     try:
-        found = load_topic(topic)
-        return harmless(f"10 is highest {found.axis} ({found.probe(probe).question})")
+        found = load_topic(topic).probe(probe)
     except UserError:
-        return "not a topic of this version"
+        return "not a topic or probe of this version"
+    scale = found.scale
+    low, high = sorted((scale.low, scale.high), key=found.attitude)
+    ends = f"0 is {scale.labels[low]}, 10 is {scale.labels[high]}"
+    return harmless(f"{found.construct}, {ends} ({found.question})")
 
 
 def _missing(tables: Tables) -> Iterator[str]:
@@ -116,7 +171,10 @@ def _missing(tables: Tables) -> Iterator[str]:
     if told:
         yield markdown_table(["what", "count", "of", "reasons", "by party"], told) + "\n"
     else:
-        yield f"Nothing: {len(ratings):,} ratings, {len(spoken):,} replies and {len(calls):,} calls, all readable.\n"
+        there = [("rating", len(ratings)), ("reply", len(spoken)), ("call", len(calls))]
+        named = [counted(number_, noun) for noun, number_ in there if number_]
+        none = "" if len(ratings) else " There are no ratings."
+        yield f"Nothing: {listed(named)}, all readable.{none}\n" if named else "Nothing was asked yet.\n"
 
 
 def _run_on(tables: Tables) -> Iterator[str]:
@@ -176,7 +234,7 @@ def _cell(row: Mapping[Any, Any], name: str) -> str:
 
 def _again(tables: Tables) -> Iterator[str]:
     yield "## Run it again\n"
-    command = _command(tables)
+    command = asked.command(tables.header)
     if command:
         yield f"    {command}\n"
     else:
@@ -188,22 +246,3 @@ def _again(tables: Tables) -> Iterator[str]:
         "Tables are in `tables/`, every debate is in `transcript.md`, every event in `record.jsonl`, "
         "every reply in `journal.sqlite`."
     )
-
-
-def _command(tables: Tables) -> str | None:
-    """The command line of this very scenario, or None when this version's presets do not give it."""
-    scenario = tables.header.scenario
-    settings = {key: _value(scenario, key) for key in tables.header.given}
-    try:
-        again = load_preset(str(scenario["name"])).with_settings(settings).to_dict()
-    except UserError:
-        return None
-    parts = ["python run.py --scenario", shlex.quote(scenario["name"])]
-    parts += [f"--set {shlex.quote(f'{key}={value}')}" for key, value in settings.items()]
-    command = " ".join(parts)
-    return command if again == scenario and command.isprintable() else None
-
-
-def _value(scenario: Mapping[str, Any], key: str) -> str:
-    value = scenario.get(key, scenario["options"].get(key))
-    return ",".join(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else str(value)

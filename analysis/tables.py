@@ -11,11 +11,11 @@ from analysis.load import Tables
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
-    """Write agents, utterances, attitudes and calls into a folder; the paths written."""
+    """Write the five tables of a run into a folder; the paths written."""
     folder.mkdir(parents=True, exist_ok=True)
     return [
         path
-        for name in ("agents", "utterances", "attitudes", "calls")
+        for name in ("agents", "utterances", "summaries", "attitudes", "calls")
         for path in write_table(getattr(tables, name), folder / name)
     ]
 

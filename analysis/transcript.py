@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis import asked
 from analysis.load import Tables
 from analysis.wording import REFERENCE, group_title, harmless, number
 
@@ -18,7 +19,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass
 class _Room:
-    """One room: who sits there, and turns and ratings by round."""
+    """One room: who sits there, and turns (summaries of memory, each before its turn, among them) and ratings by round."""
 
     seated: Rows
     turns: dict[int, Rows] = field(default_factory=lambda: defaultdict(list))
@@ -34,7 +35,7 @@ def write_transcript(tables: Tables, path: Path) -> Path:
 def _lines(tables: Tables) -> Iterator[str]:
     scenario = tables.header.scenario
     yield f"# {harmless(scenario['name'])}: transcripts\n"
-    yield harmless(f"{scenario['title']}. Model: {scenario['llm']}. Seed {scenario['seed']}.")
+    yield harmless(f"{asked.title(tables.header)}. Model: {scenario['llm']}. Seed {scenario['seed']}.")
     yield "Ratings (0-10) are private: nobody in the room sees them.\n"
     sections = _sections(tables)
     if len(tables.agents) and sum(map(len, sections.values())) > 1:
@@ -56,11 +57,18 @@ def _sections(tables: Tables) -> dict[tuple[str, str], list[_Room]]:
             rooms[row["room"]] = _Room([])
             sections[row["topic"], row["group"]].append(rooms[row["room"]])
         rooms[row["room"]].seated.append(row)
-    for row in tables.utterances[["room", "round", "name", "text", "reason"]].to_dict("records"):
+    for row in _turns(tables).to_dict("records"):
         rooms[row["room"]].turns[row["round"]].append(row)
     for row in tables.attitudes[["room", "round", "name", "attitude", "reason"]].to_dict("records"):
         rooms[row["room"]].ratings[row["round"]].append(row)
     return sections
+
+
+def _turns(tables: Tables) -> pd.DataFrame:
+    """Utterances, each after the summary of memory that was made for it, in order."""
+    columns = ["room", "round", "iteration", "name", "text", "reason"]
+    memories, spoken = tables.summaries[columns].assign(spoken=False), tables.utterances[columns].assign(spoken=True)
+    return pd.concat([memories, spoken]).sort_values("iteration", kind="stable")
 
 
 def _contents(tables: Tables, sections: dict[tuple[str, str], list[_Room]]) -> Iterator[str]:
@@ -89,12 +97,18 @@ def _room(room: _Room, number_: int, group: str) -> Iterator[str]:
     for round_, turns in room.turns.items():
         yield f"#### Round {round_}\n"
         for row in turns:
-            yield f"**{harmless(row['name'])}:** {_said(row)}\n"
+            yield f"**{harmless(row['name'])}:** {_said(row)}\n" if row["spoken"] else f"*{_remembered(row)}*\n"
         yield from _ratings(room, round_)
 
 
 def _said(row: dict[str, Any]) -> str:
     return harmless(row["text"]) if isinstance(row["text"], str) else f"*(silent: {harmless(str(row['reason']))})*"
+
+
+def _remembered(row: dict[str, Any]) -> str:
+    """What stands between two asterisks of emphasis: no space at its end."""
+    told = row["text"] if isinstance(row["text"], str) else f"– (no summary: {row['reason']})"
+    return harmless(f"{row['name']}'s memory: {told}").strip()
 
 
 def _ratings(room: _Room, round_: int) -> Iterator[str]:

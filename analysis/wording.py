@@ -23,8 +23,19 @@ def group_title(group: str) -> str:
         f"{_article(party)} {party.title()}" if number == 1 else f"{NUMBERS.get(number, str(number))} {party.title()}s"
         for party, number in counts.items()
     ]
-    text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    text = listed(parts)
     return text[0].upper() + text[1:]
+
+
+def listed(parts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 reply`, `1,200 replies`, `3 lines`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def _article(word: str) -> str:

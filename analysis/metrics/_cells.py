@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,9 +25,8 @@ SMALLEST_GAP = 0.05
 class Cell:
     """`attitudes` has a row a (room, agent) and a column a survey, named by its round (0 first); NaN: no rating could be read.
 
-    `default` is the Default's mean attitude before the debates: that of the group's own Default agents, else of the
-    reference agents asked outside; None when nobody was asked. `line` is the Default's attitude by room and round where
-    one is seated, else None.
+    `default` is the Default's mean attitude before the debates (see `default_level`); None when nobody was asked. `line` is
+    the Default's attitude by room and round where one is seated, else None.
     """
 
     topic: str
@@ -67,22 +66,40 @@ def cells(tables: Tables) -> Iterator[Cell]:
 
 
 def _parties(tables: Tables, topic: str, group: str, here: pd.DataFrame) -> Iterator[Cell]:
-    rated, default = set(here.index.unique("party")), default_level(tables, topic, group)
+    rated, level = set(here.index.unique("party")), default_level(tables, topic, group)
+    default = level.value if level else None
     line = here.loc[DEFAULT].groupby(level="room", sort=False).mean() if DEFAULT in rated else None
     for party in tables.agents.loc[tables.agents["group"] == group, "party"].unique():
         if party in rated:
             yield Cell(topic, group, party, here.loc[party], default, line)
 
 
-def default_level(tables: Tables, topic: str, group: str) -> float | None:
-    """Mean attitude of the Default before the debates: of the group, else of the reference (dashed line, Figs 4 and 8)."""
+class Level(NamedTuple):
+    """The Default's mean attitude before the debates (0-10), over `n` agents of the group `source`."""
+
+    value: float
+    n: int
+    source: str
+
+
+def default_level(tables: Tables, topic: str, group: str) -> Level | None:
+    """The Default's level before the debates (dashed line, Figs 4 and 8); None when nobody was asked or could be read.
+
+    That of the Defaults of the group itself; else of those in a debating group with the same partisans
+    (republican+republican takes it from republican+republican+default); else of the reference, asked outside.
+    """
     ratings = tables.attitudes
     before = ratings[(ratings["round"] == 0) & (ratings["party"] == DEFAULT) & (ratings["topic"] == topic)]
-    for name in (group, REFERENCE):
-        level = before.loc[before["group"] == name, "attitude"].mean()
-        if pd.notna(level):
-            return float(level)
+    alike = [other for other in tables.groups if _partisans(other) == _partisans(group)]
+    for name in (group, *alike, REFERENCE):
+        levels = before.loc[before["group"] == name, "attitude"].dropna()
+        if len(levels):
+            return Level(float(levels.mean()), len(levels), name)
     return None
+
+
+def _partisans(group: str) -> set[str]:
+    return set(group.split("+")) - {DEFAULT}
 
 
 def toward(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:

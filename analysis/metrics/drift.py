@@ -10,13 +10,15 @@ import pandas as pd
 from analysis.bootstrap import Floats, interval, mean_interval
 from analysis.load import Tables
 from analysis.metrics._cells import DEFAULT, Cell, cells, frame, spans, toward, with_interval
+from analysis.wording import counted
 
 ORDER = 2
 TITLE = "Drift toward the Default"
 NOTE = (
     "Drift is the change of the room's mean from the first to the last survey, in points, positive toward the level that the "
-    "Default had before the debates (taken as known: its own error is not in the intervals). Share of gap closed is drift over "
-    "the gap at the start. Per round is the least-squares slope."
+    "Default had before the debates (taken as known: its own error is not in the intervals). This level is the mean over "
+    "the Defaults of the same group; where none is seated, over those who sit with the same party in another group; else "
+    "over those asked outside. Share of gap closed is drift over the gap at the start. Per round is the least-squares slope."
 )
 LABELS = {
     "rooms": "rooms",
@@ -42,8 +44,8 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(drifts: pd.DataFrame) -> str:
     toward_it, away = int((drifts["drift_low"] > 0).sum()), int((drifts["drift_high"] < 0).sum())
     return (
-        f"Of {len(drifts)} partisan lines (one a topic, group and party), {toward_it} moved toward the Default's level, "
-        f"{away} away from it; for {len(drifts) - toward_it - away} it cannot be told."
+        f"Of {counted(len(drifts), 'partisan line')} (one a topic, group and party), {toward_it} moved toward the Default's "
+        f"level, {away} away from it; for {len(drifts) - toward_it - away} it cannot be told."
     )
 
 

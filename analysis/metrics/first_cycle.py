@@ -31,9 +31,8 @@ def headline(shares: pd.DataFrame) -> str:
     known = shares["share"].dropna()
     if known.empty:
         return "What part of the movement came in the first round cannot be told for any line."
-    return (
-        f"The first round brought {known.median():.0%} of the movement (median of the {len(known)} lines that moved)."
-    )
+    lines = "the one line" if len(known) == 1 else f"median of the {len(known)} lines"
+    return f"The first round brought {known.median():.0%} of the movement ({lines} that moved)."
 
 
 def _row(cell: Cell) -> dict[str, Any]:

@@ -65,6 +65,56 @@ REFUSED = {
     "other_scale": ["8/7", "5 out of 7", "4/5", "9/11", "24/7", "50/50, so 5", "8/10/2024", "80/100", "1/" + "9" * 5000],
 }  # fmt: skip
 
+PLACED = {
+    "I can't overstate how big it is. 10": 10, "I won't lie, 7": 7, "I can't believe this still happens. 9": 9,
+    "7, because it matters": 7, "7 because it matters": 7, "7 since crime is up": 7, "7 as far as I can see": 7,
+    "7 - it matters": 7, "7 – it matters": 7, "7—it matters": 7, "7: a real problem": 7,
+    "7\nRacism is still around.": 7, "7.\n\nRacism is still around.": 7, "I'd rate it 8.": 8,
+    "I would rate racism as an 8 out of 10.": 8, "I'd rate gun violence a 9.": 9, "I rate it 6, as a father.": 6,
+    "My rating is 7.": 7, "My answer: 7. It is a big problem.": 7, "Rating: 7. It is a big problem.": 7,
+    "Rating: **7**. It is a big problem.": 7, "Score: 7/10": 7, "I'd give it a 7. It matters.": 7,
+    "I'd give it a solid 8.": 8, "I would put it at 8.": 8, "I'd go with 7.": 7, "I'd say around 7, maybe.": 7,
+    "I'd say it's about a 7.": 7, "It's a 7.": 7, "It is 7 for me.": 7, "My honest number would be 4.": 4,
+    "On a scale of 0 to 10, I'd rate it 8.": 8, "I'd rate it 8 on a scale of 0 to 10.": 8,
+    "8 on a scale from 0 to 10": 8, "Rating (0-10): 7": 7,
+    "On a scale from 0 to 10, I would rate the severity of gun violence in the United States as a 9.": 9,
+    "I would rate it as an 8 in the United States.": 8, "It is a big problem.\n\n8": 8, "It is a big problem. 8.": 8,
+    "It is a big problem: 8": 8, "It is a big problem (8).": 8, "Racism is an 8.": 8, "I'm at 7.": 7,
+    "I have 2 sons. 2": 2, "I'd say 7, but it's getting worse.": 7, "If I had to pick a number, I'd pick 7.": 7,
+    "I'd have to say 7.": 7, "I'm not sure, but I'd say 7": 7, "I'm not sure but I'd say 7": 7, "I think 7.": 7,
+    "I believe it's a 9": 9, "Ann: 8": 8, "I'd call it a 3.": 3, '"7"': 7, "'7'": 7, "[7]": 7, "- 7": 7,
+    "My answer to the question is 7.": 7, "Final answer: 6": 6, "Honestly, maybe a 6.": 6, "Well, 7": 7, "So 7.": 7,
+    "I choose the number 7.": 7, 'I\'d rate this a "7".': 7, "Probably around 6, because it is not everywhere.": 6,
+    "7 out of 10, because I care.": 7, "An 8.": 8, "7 / 10 - it's real": 7, "7 in my opinion": 7,
+    "I'd rate climate change 9.": 9, "I'd rate illegal immigration at 6 overall.": 6, "7! It is bad.": 7,
+    "I would say that it is a 10.": 10, "The rating is **7**": 7, "I'd rate it **7**.": 7,
+    "I'd rate it **7** because it matters": 7, "<answer>7</answer>": 7, "Answer 7": 7, "It's definitely a 9.": 9,
+    "I'd give gun violence a 9 out of 10.": 9, "As a mother, I would rate it a 9.": 9,
+    "In my view, 8 because it hurts us": 8, "I feel it's a 3.": 3,
+    "I'd rate this issue an 8, since it affects everyone.": 8, "Oh, definitely 10!": 10,
+}  # fmt: skip
+
+ELSEWHERE = [
+    "Racism is no. 1", "No. 7", "Our no. 1.", "Under sec. 8",
+    "1. It is a big problem.", "1) Severe", "1.) Severe", "(1) Severe", "1.It is big", "**1.** It is big",
+    "Question 1: I don't know", "Question 1. It is big", "I have 3 sons.", "I have 3.",
+    "Section 8 housing is the problem.", "My 2 cents: it is big.", "World War 2 was worse.",
+    "It is the worst since World War 2.", "Step 1 is to admit it.", "Step 1: admit it.", "Step 1",
+    "Reasons: 1. It is a big problem", "Here is why:\n1. It is big", "Here is why:\n1) It is big",
+    "Let me explain. 1. It is big", "My son is 7.", "My daughter is 9, so it worries me.", "I'm a father of 3.",
+    "As a mother of 2, I worry.", "I am a mother of 2.", "I got married at 7.", "A family of 5.",
+    "It affects 3 in my family.", "3 in my family were hurt.", "2 on the left", "It used to be a 3.", "It was a 4.",
+    "If it were a 2, I would sleep.", "I don't think it's a 7.", "I wouldn't say 7.", "I would not rate it 7.",
+    "I'd rate it at least 7.", "I'd rate it over 7.", "I'd say at least 7", "less than a 7.", "almost a 10.",
+    "Some say 10.", "My neighbor would rate it 3.", "It's the number 1 issue.", "It is America's number 1.",
+    "Racism is issue number 1.", "Title 9 is enough.", "Chapter 7 of my life", "Route 9, north", "Ward 8.",
+    "District 9 has it worst.", "Phase 2, then.", "3 sons, all in school", "2 cents: big", "7 am", "I woke up at 7.",
+    "I have kids, 3 of them.", "There are about 3.", "I was 7 when it happened.", "I was shot when I was 7.",
+    "It's 5 o'clock", "Proposition 8 failed.", "Catch 2", "1 thing: it is big.", "I served 2 tours.",
+    "I've lived here for 7.", "The top 3.", "1. Because it matters", "1) because it matters", "**1**. It is big",
+    "There are 3: guns, drugs, and gangs.", "7? No idea", "Question number 1: what?", "Over the past 5, it got worse.",
+]  # fmt: skip
+
 
 @pytest.mark.parametrize(("text", "value"), PLAIN.items())
 def test_read_on_0_to_10(text: str, value: float) -> None:
@@ -76,6 +126,18 @@ def test_read_on_0_to_10(text: str, value: float) -> None:
 def test_refused_on_0_to_10(reason: str, text: str) -> None:
     """What cannot be read without guessing has no value, and the reason says why."""
     assert read_rating(text, ZERO_TEN) == (None, reason)
+
+
+@pytest.mark.parametrize(("text", "value"), PLACED.items())
+def test_a_number_where_an_answer_stands(text: str, value: float) -> None:
+    """Alone, first before a break, or at the end of a clause after a cue; what is said around it does not matter."""
+    assert read_rating(text, ZERO_TEN) == (value, None)
+
+
+@pytest.mark.parametrize("text", ELSEWHERE)
+def test_a_number_elsewhere(text: str) -> None:
+    """A list number, a count, an age, the name of a law or somebody else's rating is not this speaker's rating."""
+    assert read_rating(text, ZERO_TEN) == (None, "unclear_number")
 
 
 def test_nothing_came_back() -> None:
@@ -120,8 +182,11 @@ def test_other_numeric_scales(scale: Scale, text: str, expected: float | str) ->
         (SEVERITY, "not serious. It is serious", "denied_label"), (SEVERITY, "far from catastrophic", "denied_label"),
         (SEVERITY, "seriously", "no_label"), (SEVERITY, "unserious", "no_label"), (SEVERITY, "non-serious", "no_label"),
         (SEVERITY, "a big problem", "no_label"), (SEVERITY, "extremely", "no_label"), (SEVERITY, "severity", "no_label"),
-        (SEVERITY, "7-8", "several_numbers"), (SEVERITY, "11", "out_of_range"), (SEVERITY, "", "empty"),
+        (SEVERITY, "7-8", "several_numbers"), (SEVERITY, "", "empty"),
         (SEVERITY, "As an AI, I call it serious", "refusal"), (SEVERITY, "at least 8", "unclear_number"),
+        (SEVERITY, "I think racism is a serious problem (8).", 8), (SEVERITY, "I think racism is a serious problem (8). Yes.", 8),
+        (SEVERITY, "I think racism is a serious problem (8) in the US.", 8), (SEVERITY, "8 - serious", 8),
+        (SEVERITY, "11", "out_of_range"),        (SEVERITY, "1) Severe", "label_and_number_disagree"), (SEVERITY, "I have 3 sons.", "unclear_number"),
         (MERIT, "fair", 7), (MERIT, "a great idea (9)", 9), (MERIT, "Good.", 8), (MERIT, "unfair", "no_label"),
         (MERIT, "fairly", "no_label"), (MERIT, "fair-minded", "no_label"), (MERIT, "goodness", "no_label"),
         (MERIT, "Good question! A bad idea (2).", "several_labels"), (MERIT, "a bad idea (3)", "label_and_number_disagree"),
@@ -147,7 +212,7 @@ def test_paper_reader(text: str, expected: float | str) -> None:
     assert reading.value is None or type(reading.value) is float
 
 
-@pytest.mark.parametrize("text", [*PLAIN, *(text for texts in REFUSED.values() for text in texts)])
+@pytest.mark.parametrize("text", [*PLAIN, *PLACED, *ELSEWHERE, *(text for texts in REFUSED.values() for text in texts)])
 def test_emphasis_changes_nothing(text: str) -> None:
     """Bold marks and space around a reply are dress: value and reason are those of the bare reply."""
     assert read_rating(f"\n **{text}** ", ZERO_TEN) == read_rating(text, ZERO_TEN)

@@ -38,6 +38,15 @@ def test_second_speaker_hears_first(make: Make) -> None:
     assert sent(ann.compose_speech(1))[-1].endswith(f"{LIMIT}\n\nBob: Guns!\n\nComplete your next reply.")
 
 
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [("Bob", "other is Bob."), ("Bob Cid", "others are Bob and Cid."), ("Bob Cid Dot", "others are Bob, Cid and Dot.")],
+)
+def test_who_else_is_there(make: Make, others: str, told: str) -> None:
+    """One other is not "others"."""
+    assert f"You are Ann; the {told} {LIMIT}" in sent(make("Ann", *others.split()).compose_speech(1))[-1]
+
+
 def test_alone_there_are_no_others(make: Make) -> None:
     """A room of one is not told of others, and its lines are not cut for anybody."""
     ann = make("Ann")
@@ -64,8 +73,21 @@ def test_a_failed_reply_leaves_no_trace(make: Make, memory: str, text: str | Non
     say(ann, "Yes.")
     before = ann.compose_speech(3)
     speech = ann.absorb_speech(Reply(text) if text is not None else Reply.failed("timeout"))
-    assert speech == Speech(None, "timeout" if text is None else "empty")
+    reason = "timeout" if text is None else "spoke_for_others" if "Bob" in text else "empty"
+    assert speech == Speech(None, reason)
     assert ann.compose_speech(3).messages == before.messages
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    {
+        "Bob: No!": "spoke_for_others", '"Bob: No!"': "spoke_for_others", "**Bob:**": "spoke_for_others",
+        "Ann:\nBob: No!": "spoke_for_others", "Bob: No!\nAnn: Yes.": "spoke_for_others", "Ann:": "empty", "\n": "empty",
+    }.items(),
+)  # fmt: skip
+def test_why_nothing_was_said(make: Make, text: str, reason: str) -> None:
+    """A reply in another's name is a fault of the model, not a silence: a table of reasons must tell them apart."""
+    assert make("Ann", "Bob").absorb_speech(Reply(text)) == Speech(None, reason)
 
 
 @pytest.mark.parametrize("memory", ["whole", "last:3", "summary:2"])

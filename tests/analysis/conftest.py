@@ -68,18 +68,20 @@ def record(tmp_path: Path) -> Callable[[Iterable[Event | str]], Path]:
 
 @pytest.fixture
 def held(record: Callable[[Iterable[Event | str]], Path]) -> Callable[..., Tables]:
-    """Tables of rooms given as {seat: ratings by survey}; `reference` is the Default asked outside."""
+    """Tables of rooms given as {seat: ratings by survey}; `reference` are the Defaults asked outside (one, or several)."""
 
     def make(
         *rooms: Ratings,
         topic: str = "racism",
-        reference: float | None = None,
+        reference: float | Sequence[float | None] | None = None,
         turns: Sequence[int] = tuple(range(10)),
         more: Iterable[Event] = (),
     ) -> Tables:
         events: list[Event] = [make_header()]
-        if reference is not None:
-            events += make_room(f"{topic}/reference", topic, "reference", 0, {"default": [reference]}, [0])
+        asked = reference if isinstance(reference, Sequence) else [] if reference is None else [reference]
+        for number, level in enumerate(asked):
+            seats = {"default": [level]}
+            events += make_room(f"{topic}/reference {number}", topic, "reference", number, seats, [0])
         for number, seats in enumerate(rooms):
             group = "+".join(seat.split()[0] for seat in seats)
             events += make_room(f"{topic}/{group}/{number}", topic, group, number, seats, turns)

@@ -60,7 +60,7 @@ def test_a_missing_rating_is_nan_with_its_reason_never_zero(record: Callable, he
 def test_empty_tables_have_their_columns_and_types(record: Callable, header: Callable) -> None:
     """A run without surveys still joins, sums and saves like any other."""
     full, empty = load(record(events(header))), load(record([header()]))
-    for name in ("agents", "utterances", "attitudes", "calls"):
+    for name in ("agents", "utterances", "summaries", "attitudes", "calls"):
         assert getattr(empty, name).dtypes.to_dict() == getattr(full, name).dtypes.to_dict()
         assert len(getattr(empty, name)) == 0
 

@@ -10,6 +10,7 @@ import pytest
 
 from analysis.load import load
 from analysis.metrics import crossing, drift, first_cycle, metrics, trajectory
+from analysis.metrics._cells import default_level
 from analysis.metrics.drift import slope
 
 ALL = ("trajectory", "drift", "first_cycle", "crossing")
@@ -71,6 +72,27 @@ def test_the_groups_own_default_goes_before_the_reference(held: Callable) -> Non
     found = drift.compute(held(*rooms, reference=9))
     assert list(found["party"]) == ["republican"]
     assert found["default"].to_list() == [6]
+
+
+def test_a_default_among_the_same_party_goes_before_the_reference(held: Callable) -> None:
+    """Fig 8: the level of two Republicans by themselves is that of the Defaults seated with two Republicans (5 and 7)."""
+    alone = {"republican 1": [2, 3], "republican 2": [2, 3]}
+    tables = held(
+        alone, *[alone | {"default": [level, 9]} for level in (5, 7)], {"democrat": [9, 9], "default": [1, 1]}, reference=9
+    )  # fmt: skip
+    group = "republican+republican"
+    assert default_level(tables, "racism", group) == (6, 2, f"{group}+default")
+    assert drift.compute(tables).set_index("group")["default"][group] == 6
+    seated = (tables.attitudes["group"] == f"{group}+default") & (tables.attitudes["party"] == "default")
+    tables.attitudes.loc[seated, "attitude"] = np.nan
+    assert default_level(tables, "racism", group) == (9, 1, "reference")
+
+
+def test_the_reference_is_the_mean_over_all_who_were_asked(held: Callable) -> None:
+    """4, 5, unread and 9 make 6 over 3; nobody else who is asked outside counts."""
+    tables = held({"republican": [2, 3]}, reference=[4, 5, None, 9, 0])
+    tables.attitudes.loc[tables.attitudes["attitude"] == 0, "party"] = "republican"
+    assert default_level(tables, "racism", "republican") == (6, 3, "reference")
 
 
 def test_without_any_default_start_and_end_are_there_and_drift_is_not(held: Callable) -> None:
@@ -245,4 +267,8 @@ def test_headlines_count_what_the_tables_say(held: Callable) -> None:
     tables = held(*[{"republican": [2, 5, 7], "democrat": [9, 9, 9]}] * 3, reference=6)
     assert "1 moved toward" in drift.headline(drift.compute(tables))
     assert "1 of 2 partisan lines end beyond" in crossing.headline(crossing.compute(tables))
-    assert "brought 60% " in first_cycle.headline(first_cycle.compute(tables))
+    told = first_cycle.headline(first_cycle.compute(tables))
+    assert "brought 60% " in told
+    assert "(the one line that moved)" in told
+    both = first_cycle.compute(held(*[{"republican": [2, 5, 7], "democrat": [9, 7, 6]}] * 3))
+    assert "(median of the 2 lines that moved)" in first_cycle.headline(both)

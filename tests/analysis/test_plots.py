@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 from analysis.load import Tables, load
 from analysis.metrics.trajectory import compute
 from analysis.plots import OTHERS, STYLES, attitudes, save, write_figures
+from analysis.summary import caption
+from analysis.wording import group_title
 
 FOUR = "gun_violence,racism,climate_change,illegal_immigration"
 FIVE = f"{FOUR},abortion"
@@ -62,15 +64,38 @@ def texts(figure: Figure) -> list:
     return [artist.get_window_extent() for artist in shown]
 
 
-@pytest.mark.parametrize("preset", ["two_way", "three_way", "echo_chamber"])
-def test_nothing_lies_over_anything_else(preset: str, ran: Callable) -> None:
-    """Caption, titles, axis label, legend and panels keep apart, and within the paper."""
-    figure = drawn(load(ran(preset, topics=FOUR)))
+CROWDED = {"size": 5, "rounds": 1, "repetitions": 2}
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [
+        ("two_way", {}),
+        ("two_way", {"topics": "racism", "repetitions": 40, "rounds": 1}),
+        ("three_way", {}),
+        ("echo_chamber", {}),
+        ("echo_chamber", CROWDED),
+        ("echo_chamber", CROWDED | {"topics": "racism"}),
+        ("echo_chamber", CROWDED | {"topics": "racism", "parties": "republican", "default_agent": "without"}),
+    ],
+)
+def test_nothing_lies_over_anything_else(preset: str, settings: dict, ran: Callable) -> None:
+    """Caption, titles, axis label, a legend of any number of rows and panels keep apart, and within the paper."""
+    figure = drawn(load(ran(preset, **{"topics": FOUR} | settings)))
     boxes = texts(figure) + [axis.get_window_extent() for axis in panels(figure)]
     for number, box in enumerate(boxes):
         assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
         assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
         assert not any(box.overlaps(other) for other in boxes[number + 1 :])
+
+
+def test_the_caption_of_one_groups_figure_stays_on_the_paper(ran: Callable) -> None:
+    """The narrowest figure has the longest caption."""
+    tables = load(ran("echo_chamber"))
+    for group in tables.groups:
+        told = f"{group_title(group)}. {caption(tables, compute(tables))}"
+        figure = attitudes(tables, compute(tables), [group], told)
+        assert all(figure.bbox.x0 < box.x0 < box.x1 < figure.bbox.x1 for box in texts(figure))
 
 
 def test_lines_and_bars_are_the_metrics_means_and_errors(ran: Callable) -> None:
@@ -100,19 +125,36 @@ def levels(axis: Axes) -> dict[str, float]:
 
 
 def test_the_dashed_line_stands_at_the_level_of_a_default_that_is_not_seated(held: Callable, ran: Callable) -> None:
-    """Figs 4 and 8: the reference's rating before the debates; none where the Default debates or nobody was asked."""
+    """Figs 4 and 8: its rating before the debates, of how many; none where the Default debates or nobody was asked."""
     rooms = [{"republican": [2, 3]}, {"republican": [3, 3]}]
-    assert levels(panels(drawn(held(*rooms, reference=6.5)))[0]) == {"Default, before": 6.5}
+    assert levels(panels(drawn(held(*rooms, reference=6.5)))[0]) == {"Default, before (n=1)": 6.5}
     assert levels(panels(drawn(held(*rooms)))[0]) == {}
     assert levels(panels(drawn(held({"republican": [2, 3], "default": [6, 6]}, reference=7)))[0]) == {}
     echo = panels(drawn(load(ran("echo_chamber"))))
-    assert [bool(levels(axis)) for axis in echo] == [False, False, True, True]
+    assert [list(levels(axis)) for axis in echo] == [[], [], *[["Default, before (n=3)"]] * 2]
+
+
+def test_the_legend_has_one_dashed_line_though_panels_differ_in_n(held: Callable) -> None:
+    """An unreadable Default in one group: `n=1 to 2`, not two entries for the same line."""
+    tables = held(
+        {"republican": [2, 3]}, {"democrat": [8, 8]}, {"republican": [2, 3], "default": [6, 6]},
+        {"democrat": [8, 8], "default": [5, 6]}, {"democrat": [8, 8], "default": [6, 6]},
+    )  # fmt: skip
+    names = [text.get_text() for text in drawn(tables).legends[0].get_texts()]
+    assert [name for name in names if "before" in name] == ["Default, before (n=1 to 2)"]
 
 
 def test_each_line_stands_once_in_the_legend(ran: Callable) -> None:
     """Complete over all panels, without repeats."""
     names = [text.get_text() for text in drawn(load(ran("echo_chamber", topics=FOUR))).legends[0].get_texts()]
-    assert sorted(names) == ["Default", "Default, before", "Democrat 1", "Democrat 2", "Republican 1", "Republican 2"]
+    assert sorted(names) == [
+        "Default",
+        "Default, before (n=3)",
+        "Democrat 1",
+        "Democrat 2",
+        "Republican 1",
+        "Republican 2",
+    ]
 
 
 def test_parties_and_seats_are_told_apart_without_colour(held: Callable) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -147,7 +148,7 @@ def handmade(tables: Tables, kappa: float, mu: float, bias: float) -> Tables:
         said = (("4", 2), (str(second), 2), ("10", 1))  # the last is agent 1's own and moves nobody
         spoken += [key | {"agent": agent, "round": 1, "text": text} for text, agent in said]
     frames = [pd.DataFrame(rows) for rows in (agents, spoken, attitudes)]
-    return Tables(tables.header, *frames, tables.calls, True)
+    return replace(tables, agents=frames[0], utterances=frames[1], attitudes=frames[2])
 
 
 def test_two_lines_by_hand(recorded: Callable[..., Tables]) -> None:

@@ -12,15 +12,17 @@ from typing import Any
 import pytest
 
 import run
+from agents.topic import load_topic, slugs
 from analysis.load import Tables, load
 from analysis.metrics import metrics
-from analysis.summary import caption, write_summary
+from analysis.summary import _axis, caption, write_summary
 from llm.backends.fake import Fake
 from llm.limits import Budget
 from llm.request import Reply, Request
 from model.scenario import load_preset
 from model.session import Ask, sit
 
+THREE = "A Republican, a Democrat and a Default agent debate in one room"
 EVIL = "<script>x</script>\n# Fake heading\n| a | b |\x1b[31m `c` [d](http://evil.example)"
 
 
@@ -54,7 +56,7 @@ def test_findings_come_first_with_n_and_unit(ran: Callable, tmp_path: Path) -> N
     ]
     assert "unit of analysis is the room, one debate: n = 3 rooms" in text
     assert "n = 3 rooms a row" in section(text, "Drift toward the Default")
-    assert "10 is highest severity" in text
+    assert "- Racism: severity, 0 is not a problem at all, 10 is a very big problem (How big" in text
     assert "![Attitudes by number of replies](figures/attitudes.png)" in text
 
 
@@ -75,8 +77,8 @@ def test_rows_of_several_topics_and_groups_name_them(ran: Callable, tmp_path: Pa
 def test_nothing_missing_is_said_in_one_line(ran: Callable, tmp_path: Path) -> None:
     """A table of zeros hides that all is well."""
     text = summary(load(ran("two_way")), tmp_path)
-    assert section(text, "What is missing").strip() == "Nothing: 19 ratings, 12 replies and 31 calls, all readable."
-    assert "- 0 of 19 ratings are missing." in text
+    assert section(text, "What is missing").strip() == "Nothing: 21 ratings, 12 replies and 33 calls, all readable."
+    assert "- 0 of 21 ratings are missing." in text
 
 
 def test_what_is_missing_is_counted_by_reason_and_party(tmp_path: Path) -> None:
@@ -96,12 +98,12 @@ def test_what_is_missing_is_counted_by_reason_and_party(tmp_path: Path) -> None:
     sit(Ask(load_preset("two_way").with_settings(fields), tmp_path / "run"), backend=Fake(answer))
     tables = load(tmp_path / "run")
     found = {row[0]: row[1:] for row in rows(section(summary(tables, tmp_path), "What is missing"))}
-    assert found["ratings"][:2] == ["9", "9"]
-    assert found["ratings"][2].endswith("timeout 1")
-    assert found["ratings"][3] == "democrat 4, republican 4, default 1"
+    assert found["ratings"][:2] == ["10", "10"]
+    assert found["ratings"][2].endswith("timeout 2")
+    assert found["ratings"][3] == "democrat 4, republican 4, default 2"
     assert found["replies"] == ["2", "4", "refused 2", "democrat 2"]
-    assert found["calls that failed"] == ["3", str(len(tables.calls)), "refused 2, timeout 1", ""]
-    assert found["ratings asked more than once"][:3] == ["8", "9", "2 8"]
+    assert found["calls that failed"] == ["4", str(len(tables.calls)), "refused 2, timeout 2", ""]
+    assert found["ratings asked more than once"][:3] == ["8", "10", "2 8"]
     assert found["calls with lines that the model could not read"][:3] == ["2", str(len(tables.calls)), "speech 2"]
 
 
@@ -191,3 +193,96 @@ def test_odd_runs_have_a_summary(settings: dict, ran: Callable, tmp_path: Path) 
     text = summary(load(ran("two_way", **settings)), tmp_path)
     assert ("Nothing to report" in text) == (settings in ({"survey": "never"}, {"rounds": 0}))
     assert "nan" not in text.lower().split()
+
+
+def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -> None:
+    """Not `0 of 0`, not `asked never`, not `all readable` of nothing."""
+    text = summary(load(ran("two_way", survey="never")), tmp_path)
+    assert section(text, "In short").strip() == "- There are no ratings."
+    assert "No attitude was asked" in section(text, "How to read the numbers")
+    told = section(text, "What is missing").strip()
+    assert told == "Nothing: 12 replies and 12 calls, all readable. There are no ratings."
+
+
+@pytest.mark.parametrize(
+    ("preset", "given", "told"),
+    [
+        ("three_way", {}, f"{THREE} (Taubenfeld et al. 2024, Fig 3 (Fig 7 with other models))."),
+        (
+            "three_way",
+            {"repetitions": 2, "seed": 7, "llm": "oracle,mu=0", "topics": "racism"},
+            f"{THREE} (Taubenfeld et al. 2024, Fig",
+        ),
+        ("three_way", {"rounds": 5}, f"{THREE} (Taubenfeld et al. 2024, Fig"),
+        ("three_way", {"topics": "racism,abortion"}, f"{THREE} (after Taubenfeld et al. 2024, on other topics)."),
+        (
+            "three_way",
+            {"environment": "groups"},
+            f"Based on a{THREE[1:]} (after Taubenfeld et al. 2024, changed); changed: environment=groups.",
+        ),
+        (
+            "echo_chamber",
+            {"size": 5, "seed": 2, "default_agent": "with"},
+            "changed); changed: size=5, default_agent=with.",
+        ),
+    ],
+)
+def test_the_title_is_that_of_what_was_run(
+    preset: str, given: dict, told: str, header: Callable, held: Callable, tmp_path: Path
+) -> None:
+    """A paper's figure is claimed for the preset's own design and topics only; a setting that says the same changes nothing."""
+    scenario = load_preset(preset).with_settings(given)
+    head = replace(header(), scenario=scenario.to_dict(), given=tuple(given))
+    line = summary(replace(held({"republican": [2, 3]}), header=head), tmp_path).splitlines()[2]
+    assert told in line
+    assert ("Fig" in line) == ("Fig" in told)
+
+
+def test_a_record_of_an_unknown_preset_has_its_own_title(header: Callable, held: Callable, tmp_path: Path) -> None:
+    """A preset of the user's own is what it says it is, unless it was given settings."""
+    tables = held({"republican": [2, 3]})
+    for given, told in {(): "Fig 4).", ("topics",): "on other topics).", ("size",): "changed: size="}.items():
+        head = replace(header(name="my_own"), given=given)
+        assert told in summary(replace(tables, header=head), tmp_path).splitlines()[2]
+
+
+PROBES = [(slug, name) for slug in slugs() for name in load_topic(slug).probes]
+
+
+@pytest.mark.parametrize(("topic", "probe"), PROBES)
+def test_the_axis_is_told_in_words_of_the_probe(
+    topic: str, probe: str, header: Callable, held: Callable, tmp_path: Path
+) -> None:
+    """What 0 and 10 mean, for every shipped probe and each polarity: the answer whose attitude is 10 stands at 10."""
+    asked = load_topic(topic).probe(probe)
+    tables = held({"republican": [2, 3]}, topic=topic)
+    text = summary(replace(tables, header=header(probe=probe)), tmp_path)
+    (low,), (high,) = (
+        [asked.scale.labels[point] for point in asked.scale.points if asked.attitude(point) == end] for end in (0, 10)
+    )
+    assert f": {asked.construct}, 0 is {low}, 10 is {high} ({asked.question})" in text
+
+
+def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
+    """Polarity -1: whoever agrees strongly is low on the axis, and the words say so."""
+    topic = load_topic("racism")
+    turned = replace(topic, probes={"turned": replace(topic.probe("agreement"), polarity=-1)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("analysis.summary.load_topic", lambda slug: turned)
+        assert _axis("racism", "turned").startswith("agreement, 0 is strongly agree, 10 is strongly disagree (How")
+
+
+def test_rooms_that_share_personas_are_owned_up_to(ran: Callable, tmp_path: Path) -> None:
+    """41 rooms of 40 personas a party, or two seats a party: the rooms are not quite independent. Three of 40 are."""
+    many = {"repetitions": 41, "rounds": 0}
+    for preset, settings, told in (("two_way", {}, False), ("two_way", many, True), ("echo_chamber", {}, True)):
+        text = summary(load(ran(preset, **settings)), tmp_path)
+        assert ("A persona sits in up to 2 rooms of a topic and group" in text) == told
+
+
+def test_the_summary_says_where_the_dashed_line_comes_from(ran: Callable, tmp_path: Path) -> None:
+    """Of whom, and of how many."""
+    text = summary(load(ran("echo_chamber")), tmp_path)
+    assert "Two Republicans and a Default: of its own (n = 3 a topic)" in text
+    assert "Two Republicans: of those in Two Republicans and a Default (n = 3 a topic)" in text
+    assert "A Republican and a Democrat: of those asked outside (n = 3" in summary(load(ran("two_way")), tmp_path)

@@ -13,6 +13,7 @@ from analysis.load import load
 from analysis.transcript import write_transcript
 from llm.backends.fake import Fake
 from llm.request import Reply, Request
+from model.events import Summarised, Utterance
 from model.scenario import load_preset
 from model.session import Ask, sit
 
@@ -51,7 +52,7 @@ def test_the_contents_link_to_every_room(ran: Callable, tmp_path: Path) -> None:
     text = written(ran("echo_chamber"), tmp_path)
     links, places = re.findall(r"\(#(room-\d+)\)", text), re.findall(r'<a id="(room-\d+)"></a>', text)
     assert links == places
-    assert len(set(links)) == 4 * 3 + 1
+    assert len(set(links)) == 4 * 3 + 3
 
 
 def test_one_room_needs_no_contents(held: Callable, tmp_path: Path) -> None:
@@ -71,6 +72,33 @@ def test_what_is_missing_says_why(tmp_path: Path) -> None:
     text = written(tmp_path / "run", tmp_path)
     assert text.count(r"*(silent: time\*out)*") == 2
     assert re.search(r"> Before the debate: \w+ – \(no rating: \w+\), \w+ – \(no rating: \w+\)", text)
+
+
+def test_a_summary_of_memory_stands_before_the_turn_it_was_made_for(held: Callable, tmp_path: Path) -> None:
+    """A reader sees what an agent still knew; a failed one says why; the text is as foreign as a reply."""
+    seated = held({"republican": [2, 3]}).agents.iloc[0]
+    room, agent = seated["room"], int(seated["agent"])
+    more = [
+        Utterance(room, 1, 1, agent, "First.", None),
+        Summarised(room, 1, 2, agent, "**We** met.\n# Heading", None),
+        Utterance(room, 1, 2, agent, "Second.", None),
+        Summarised(room, 1, 3, agent, None, "timeout"),
+        Utterance(room, 1, 3, agent, "Third.", None),
+    ]
+    text = write_transcript(held({"republican": [2, 3]}, more=more), tmp_path / "t.md").read_text()
+    said = [line for line in text.splitlines() if line.startswith("*")]
+    assert said[-5:] == [
+        "**Rae:** First.",
+        r"*Rae's memory: \*\*We\*\* met. \# Heading*",
+        "**Rae:** Second.",
+        "*Rae's memory: – (no summary: timeout)*",
+        "**Rae:** Third.",
+    ]
+
+
+def test_a_changed_experiment_does_not_go_by_the_presets_title(ran: Callable, tmp_path: Path) -> None:
+    """The transcript is headed as the summary is."""
+    assert "changed: rounds=2. Model: oracle" in written(ran("three_way"), tmp_path)
 
 
 SMALL = {"repetitions": 1, "topics": "racism", "rounds": 1}

@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.wording import estimate, group_title, harmless, markdown_table, number, plain, slug, span, tally
+from analysis.wording import (
+    counted,
+    estimate,
+    group_title,
+    harmless,
+    listed,
+    markdown_table,
+    number,
+    plain,
+    slug,
+    span,
+    tally,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +60,13 @@ def test_estimates() -> None:
     assert estimate(1.5, 1.25, 2.0) == "1.50 (1.25 to 2.00)"
     assert estimate(1.5, float("nan"), float("nan")) == "1.50"
     assert estimate(None, None, None) == "–"
+
+
+def test_counts_and_lists() -> None:
+    """One line is no lines."""
+    assert [counted(n, "line") for n in (0, 1, 1200)] == ["0 lines", "1 line", "1,200 lines"]
+    assert counted(2, "reply") == "2 replies"
+    assert [listed(list(parts)) for parts in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
 
 
 def test_spans_and_tallies() -> None:

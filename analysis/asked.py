@@ -1,0 +1,64 @@
+"""What was asked for: the title of the experiment that was really run, and the command line that gives it back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from llm.errors import UserError
+from model.events import Header
+from model.scenario import load_preset
+
+SAME = {"repetitions", "seed", "llm", "topics"}
+"""Settings that leave a preset's design as it is."""
+FIGURES = re.compile(r",? *\(?\bFigs?\b.*", re.DOTALL)
+
+
+def title(header: Header) -> str:
+    """The preset's title and source; where its design was changed, by what, and then without the claim to a paper's figures.
+
+    On topics that the preset does not have no figure is claimed either.
+    """
+    scenario, preset = header.scenario, _preset(header)
+    paper = FIGURES.sub("", scenario["source"])
+    changed = {key: value(scenario, key) for key in header.given if key not in SAME}
+    if preset:
+        changed = {key: told for key, told in changed.items() if told != value(preset, key)}
+    if changed:
+        named = scenario["title"][:1].lower() + scenario["title"][1:]
+        told = ", ".join(f"{key}={told}" for key, told in changed.items())
+        return f"Based on {named} (after {paper}, changed); changed: {told}"
+    own = preset["topics"] if preset else [] if "topics" in header.given else scenario["topics"]
+    if set(scenario["topics"]) <= set(own):
+        return f"{scenario['title']} ({scenario['source']})"
+    return f"{scenario['title']} (after {paper}, on other topics)"
+
+
+def command(header: Header) -> str | None:
+    """The command line of this very scenario, or None when this version's presets do not give it."""
+    scenario = header.scenario
+    settings = {key: value(scenario, key) for key in header.given}
+    try:
+        again = load_preset(str(scenario["name"])).with_settings(settings).to_dict()
+    except UserError:
+        return None
+    parts = ["python run.py --scenario", shlex.quote(scenario["name"])]
+    parts += [f"--set {shlex.quote(f'{key}={told}')}" for key, told in settings.items()]
+    line = " ".join(parts)
+    return line if again == scenario and line.isprintable() else None
+
+
+def value(scenario: Mapping[str, Any], key: str) -> str:
+    """A field of the scenario, or of its environment, as it is written on a command line."""
+    found = scenario.get(key, scenario["options"].get(key))
+    return ",".join(found) if isinstance(found, list) else str(found).lower() if isinstance(found, bool) else str(found)
+
+
+def _preset(header: Header) -> dict[str, Any] | None:
+    """The preset that the experiment started from; None when this version has none of its name."""
+    try:
+        return load_preset(str(header.scenario["name"])).to_dict()
+    except UserError:
+        return None
