@@ -39,6 +39,8 @@ def fingerprint() -> dict[str, object]:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.exit("golden.py takes no arguments: it rewrites golden.json")
     sys.path.insert(0, str(Path(__file__).parents[1]))
     GOLDEN.write_text(json.dumps(fingerprint(), indent=1) + "\n")
     print(GOLDEN.read_text())  # noqa: T201
