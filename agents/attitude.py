@@ -107,7 +107,7 @@ _DENIED_NUMBER = re.compile(  # "I don't think it's a 7", "at least 7", "<3"
     r"|\b(?:least|most|over|under|above|below|beyond|than|minus|negative|almost|nearly|barely|top|up to)(?: an?)? \d"
     r"|[<≤≥] ?\d"
 )
-# Where an answer stands. A list number ("1. It", "1) It", "Reasons: 1. It") and a count ("I have 3 sons") stand elsewhere.
+# Where an answer stands. A list number ("1. It", "8) It", "Reasons: 1. It") and a count ("I have 3 sons") stand elsewhere.
 _HEDGE = (
     r"(?:(?:an?|about|around|roughly|approximately|probably|maybe|perhaps|definitely|easily|honestly|still|now|just|like|so"
     r"|well|ok|okay|hm+|um+|solid|strong|firm|full|clear|high|low),? )*"
@@ -132,6 +132,7 @@ _CUE = (
 )
 _ANSWER = re.compile(
     rf"^{_HEDGE}{_POINT}{_NO_LIST}{_CLOSE}{_BREAK}"
+    r"|^(?!1\b)\d+\. \w"  # "8. It is a big problem": a list would begin with 1
     r"|(?:(?<!\bno)(?<!\bsec)(?<!\bart)(?<!\bvol)(?<!\bch)\.|[,;:!?=\n(]| [-–—]|\b(?:rating|score|answer) )"
     rf" ?{_HEDGE}{_POINT}{_NO_LIST}{_CLOSE}(?:[.!?]*(?:\n|$)| \(|{_BECAUSE})"
     rf"|\({_POINT}\)[.,;!]"

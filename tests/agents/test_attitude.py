@@ -66,6 +66,7 @@ REFUSED = {
 }  # fmt: skip
 
 PLACED = {
+    "8. It is a big problem.": 8, "0. I see no problem.": 0, "10. Nothing matters more.": 10,  # a list would begin with 1
     "I can't overstate how big it is. 10": 10, "I won't lie, 7": 7, "I can't believe this still happens. 9": 9,
     "7, because it matters": 7, "7 because it matters": 7, "7 since crime is up": 7, "7 as far as I can see": 7,
     "7 - it matters": 7, "7 – it matters": 7, "7—it matters": 7, "7: a real problem": 7,
