@@ -15,7 +15,6 @@ from typing import NamedTuple
 from llm.errors import UserError
 
 NUMERIC, LABELLED = "numeric", "labelled"
-READERS = ("strict", "paper")
 
 
 @dataclass(frozen=True)

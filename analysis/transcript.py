@@ -49,13 +49,15 @@ def _lines(tables: Tables) -> Iterator[str]:
 
 
 def _sections(tables: Tables) -> dict[tuple[str, str], list[_Room]]:
-    """The rooms by topic and group, in seating order; those who were asked outside come as a group of their own."""
+    """The rooms by topic and group, in seating order; those who were asked outside a topic's debates are shown as one."""
     rooms: dict[str, _Room] = {}
     sections: dict[tuple[str, str], list[_Room]] = defaultdict(list)
     for row in tables.agents.to_dict("records"):
+        section = sections[row["topic"], row["group"]]
         if row["room"] not in rooms:
-            rooms[row["room"]] = _Room([])
-            sections[row["topic"], row["group"]].append(rooms[row["room"]])
+            if row["group"] != REFERENCE or not section:
+                section.append(_Room([]))
+            rooms[row["room"]] = section[-1]
         rooms[row["room"]].seated.append(row)
     for row in _turns(tables).to_dict("records"):
         rooms[row["room"]].turns[row["round"]].append(row)
@@ -89,10 +91,10 @@ def _heading(tables: Tables, topic: str, group: str) -> str:
 
 
 def _room(room: _Room, number_: int, group: str) -> Iterator[str]:
-    seated = ", ".join(f"**{harmless(row['name'])}** ({harmless(row['seat'])})" for row in room.seated)
     yield f'<a id="room-{number_}"></a>\n'
-    yield f"### Room {room.seated[0]['repetition'] + 1}\n" if group != REFERENCE else ""
-    yield f"{seated}\n"
+    if group != REFERENCE:
+        seated = ", ".join(f"**{harmless(row['name'])}** ({harmless(row['seat'])})" for row in room.seated)
+        yield f"### Room {room.seated[0]['repetition'] + 1}\n\n{seated}\n"
     yield from _ratings(room, 0)
     for round_, turns in room.turns.items():
         yield f"#### Round {round_}\n"

@@ -37,12 +37,12 @@ def header(scenario: Scenario, given: tuple[str, ...], backend: Backend) -> Head
 
 def check_folder(folder: Path, scenario: Scenario) -> None:
     """The folder belongs to this very experiment, or to nobody yet. Errors: UserError, and nothing was touched."""
-    label = folder / LABEL
-    if not label.exists():
-        if folder.exists() and any(path.name != LOCK for path in folder.iterdir()):
+    held = _names(folder)
+    if LABEL not in held:
+        if held - {LOCK}:
             raise UserError(f"{folder} is not empty and holds no run; give another --out")
         return
-    theirs, mine = _read(label), _contents(scenario)
+    theirs, mine = _read(folder / LABEL), _contents(scenario)
     changed = [key for key, value in mine["scenario"].items() if theirs["scenario"].get(key) != value]
     if changed:
         was, now = theirs["scenario"].get(changed[0]), mine["scenario"][changed[0]]
@@ -52,6 +52,16 @@ def check_folder(folder: Path, scenario: Scenario) -> None:
         raise UserError(f"{folder} holds a run with other prompts; give another --out")
     if theirs["data"] != mine["data"]:
         raise UserError(f"{folder} holds a run with other personas or topics; give another --out")
+
+
+def _names(folder: Path) -> set[str]:
+    """What lies in a folder; nothing when it is not there yet."""
+    try:
+        return {path.name for path in folder.iterdir()}
+    except FileNotFoundError:
+        return set()
+    except OSError as error:
+        raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
 
 
 def claim_folder(folder: Path, scenario: Scenario, backend: Backend) -> None:

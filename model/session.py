@@ -81,7 +81,7 @@ def sit(
 
 
 def whole(record: Path) -> bool:
-    """Is this the record of a finished run? (Its last line says so, and how many events came before.)"""
+    """Is this the record of a finished run? Its last line says so."""
     try:
         with record.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - 200))

@@ -191,9 +191,11 @@ def test_two_sittings_at_one_folder_do_not_mix(tmp_path: Path, small: Small, fak
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, small: Small, fake: Fake) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot use the folder"):
-        sit(Ask(small(), tmp_path / "file" / "run"), backend=fake)
+    (tmp_path / "file").write_text("precious")
+    for place in (tmp_path / "file", tmp_path / "file" / "run"):
+        with pytest.raises(UserError, match="cannot use the folder"):
+            sit(Ask(small(), place), backend=fake)
+    assert (tmp_path / "file").read_text() == "precious"
 
 
 def test_a_replay_needs_no_model_and_gives_the_same_record(tmp_path: Path, small: Small, fake: Fake) -> None:
