@@ -58,9 +58,18 @@ class Rating(NamedTuple):
 class Debater(mesa.Agent):
     """Knows its persona, its topic, what it remembers and its last rating; not the tick, the room or anybody's persona."""
 
-    def __init__(self, model: Any, persona: Persona, name: str, topic: Topic, others: Sequence[str], manner: Manner):
+    def __init__(
+        self,
+        model: Any,
+        persona: Persona,
+        name: str,
+        topic: Topic,
+        others: Sequence[str],
+        manner: Manner,
+        adapter: str = "",
+    ):
         super().__init__(model)
-        self.persona, self.name, self.topic, self.manner = persona, name, topic, manner
+        self.persona, self.name, self.topic, self.manner, self.adapter = persona, name, topic, manner, adapter
         self.memory = make_memory(
             manner.memory, _opening(name, topic, others, manner), prompt(PROMPTS, "summary_header").text
         )
@@ -80,7 +89,8 @@ class Debater(mesa.Agent):
             if self.memory.empty
             else prompt(PROMPTS, "turn").text
         )
-        return Request((self._system, *self.memory.messages(self._instruction)), self.manner.sampling, seed)
+        messages = (self._system, *self.memory.messages(self._instruction))
+        return Request(messages, self.manner.sampling, seed, adapter=self.adapter)
 
     def absorb_speech(self, reply: Reply) -> Speech:
         """Clean the reply and remember it. A failed or empty one, or one in another's name, leaves no trace."""
@@ -98,7 +108,8 @@ class Debater(mesa.Agent):
         if again:
             question = prompt(PROMPTS, "reask").fill(survey=question)
         sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)
-        return Request((self._system, *self.memory.messages(question)), sampling, seed, probe.scale.answers, "survey")
+        messages = (self._system, *self.memory.messages(question))
+        return Request(messages, sampling, seed, probe.scale.answers, "survey", probe.prefix, self.adapter)
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
         """Read the rating and keep it as this agent's attitude (None when there is none: the last one is not carried on)."""
@@ -119,13 +130,8 @@ class Debater(mesa.Agent):
         old = self.memory.overflow()
         ask = prompt(PROMPTS, "summary").fill(frame=self.manner.frame, words=SUMMARY_TOKENS // 2)
         last = Message("user", f"{old[-1].content}\n\n{ask}".strip())
-        return Request(
-            (self._system, *old[:-1], last),
-            Sampling(self.manner.survey_temperature, SUMMARY_TOKENS),
-            seed,
-            (),
-            "summary",
-        )
+        sampling = Sampling(self.manner.survey_temperature, SUMMARY_TOKENS)
+        return Request((self._system, *old[:-1], last), sampling, seed, (), "summary", adapter=self.adapter)
 
     def absorb_summary(self, reply: Reply) -> None:
         """Put the summary in the place of the old lines; without one they stay."""

@@ -46,6 +46,11 @@ class Probe:
             return prompt(PROMPTS, "survey_labelled").fill(**slots, sentence=form)
         return prompt(PROMPTS, "survey_numeric").fill(**slots)
 
+    @property
+    def prefix(self) -> str:
+        """How the answer begins before its label: "I think racism is a " (nothing on a numeric scale)."""
+        return self.sentence.partition("{label}")[0] if self.scale.kind == LABELLED else ""
+
     def read(self, text: str | None, reader: str = "strict") -> Reading:
         return read_rating(text, self.scale, reader)
 

@@ -31,7 +31,9 @@ class Request:
     """One question to a model, treated as immutable once made (not `frozen`: a frozen one costs four times as much to build).
 
     `answers` is the closed set of allowed answers, if the question has one: a backend that can, returns the probability
-    of each. `purpose` (speech, survey, ...) is a label for the record and the meters; it is no part of what is asked.
+    of each. `answer_prefix` is how the reply begins before the answer, where the question fixes that ("I think it is a ").
+    `adapter` names the adapter of a local model that is to answer (empty: the model as it is). `purpose` (speech, survey,
+    ...) is a label for the record and the meters; it is no part of what is asked.
     """
 
     messages: tuple[Message, ...]
@@ -39,16 +41,19 @@ class Request:
     seed: int
     answers: tuple[str, ...] = ()
     purpose: str = "speech"
+    answer_prefix: str = ""
+    adapter: str = ""
     _key: tuple[str, bytes] | None = field(default=None, init=False, repr=False)
 
     def key(self, identity: str) -> bytes:
         """16-byte digest of this question to the model called `identity`.
 
-        The thesis of sameness: same model identity, same messages, same sampling, same allowed answers and same seed
-        is the same question. Repetition, room and round are in the seed; purpose, ids and time-outs stay out.
+        The thesis of sameness: same model identity and adapter, same messages, same sampling, same allowed answers and same
+        seed is the same question. Repetition, room and round are in the seed; purpose, ids and time-outs stay out.
         """
         if self._key is None or self._key[0] != identity:
-            self._key = (identity, digest(identity, self.messages, self.sampling, self.seed, self.answers))
+            special = (self.answer_prefix, self.adapter) if self.answer_prefix or self.adapter else ()
+            self._key = (identity, digest(identity, self.messages, self.sampling, self.seed, self.answers, *special))
         return self._key[1]
 
 

@@ -27,6 +27,7 @@ from agents.topic import Probe, load_topic
 from environments.base import Room, Turn
 from llm.backends import open_spec
 from llm.driver import Conversation, Progress, drive
+from llm.errors import unknown
 from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
 from model.conversation import Desk, RoomState, hold_round, hold_survey
@@ -57,7 +58,9 @@ class Seat(Debater):
     def __init__(self, model: DebateModel, table: Table, number: int):
         place = table.places[number]
         others = [name for name in table.present if name != place.persona.name]
-        super().__init__(model, place.persona, place.persona.name, load_topic(table.topic), others, model.manner)
+        persona, topic = place.persona, load_topic(table.topic)
+        adapter = model.adapters.get(persona.party, "")
+        super().__init__(model, persona, persona.name, topic, others, model.manner, adapter)
         self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
 
     @property
@@ -95,6 +98,7 @@ class DebateModel(mesa.Model):
         self.manner = self.setup.manner()
         self.environment = self.setup.build_environment()
         self.backend = backend if backend is not None else open_spec(self.setup.llm)
+        self.adapters = _adapters(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else Nowhere()
         self.progress = progress
         self.round = 0
@@ -248,6 +252,15 @@ def _scenario(
     return scenario.with_settings(
         {**parse_settings(settings.split()), **{key: value for key, value in given.items() if value is not None}}
     )
+
+
+def _adapters(scenario: Scenario, backend: Backend) -> dict[str, str]:
+    """The adapter of each party that has one. Errors: UserError when the model does not have it."""
+    wanted, loaded = scenario.adapter_by_party(), dict(backend.identity).get("adapters", {})
+    for adapter in wanted.values():
+        if adapter not in loaded:
+            raise unknown("adapter", adapter, loaded)
+    return wanted
 
 
 def _ids(agents: Any) -> tuple[int, ...]:

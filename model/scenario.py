@@ -62,6 +62,7 @@ class Scenario:
     top_p: float = 1.0
     survey_temperature: float = 0.0
     memory: str = "whole"  # whole, last:K, summary:K
+    adapters: tuple[str, ...] = ()  # PARTY:ADAPTER for each party that speaks through an adapter of the model
     llm: str = "oracle"
     seed: int = 0
 
@@ -80,6 +81,7 @@ class Scenario:
         for party in self.parties():
             load_personas(party)
         make_memory(self.memory, "", "")
+        self.adapter_by_party()
 
     def build_environment(self) -> Environment:
         """The environment with its options. Errors: UserError when they do not fit."""
@@ -92,6 +94,18 @@ class Scenario:
     def surveys_after(self, round_: int) -> bool:
         """Is a survey due after this round (0: before the debate)?"""
         return self.survey == "rounds" or (self.survey == "ends" and round_ in (0, self.rounds))
+
+    def adapter_by_party(self) -> dict[str, str]:
+        """Which adapter a party speaks through, for those that do. Errors: UserError on a field that cannot be read."""
+        found, known = {}, self.parties()
+        for entry in self.adapters:
+            party, _, adapter = entry.partition(":")
+            if party not in known:
+                raise unknown("party of adapters", party, known)
+            if not adapter or party in found:
+                raise UserError(f"adapters: write PARTY:ADAPTER, each party once, not {entry!r}")
+            found[party] = adapter
+        return found
 
     def parties(self) -> list[str]:
         """Every party seated or asked outside, sorted."""

@@ -21,6 +21,8 @@ def small() -> Callable[..., Scenario]:
     """A preset cut down to two rooms a cell on one topic; more settings by name."""
 
     def make(name: str = "three_way", **settings: object) -> Scenario:
-        return load_preset(name).with_settings({"topics": "racism", "repetitions": 2, "rounds": 2} | settings)
+        return load_preset(name).with_settings(
+            {"topics": "racism", "repetitions": 2, "rounds": 2, "llm": "oracle"} | settings
+        )
 
     return make

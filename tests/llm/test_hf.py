@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
-pytest.importorskip("transformers", reason="the [local] extra is not installed")
+transformers = pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
 from hf_models import FAMILIES, NO_SYSTEM, save  # noqa: E402
 
 from llm.backends import open_spec  # noqa: E402
 from llm.backends.hf import batches  # noqa: E402
 from llm.backends.hf.backend import Hf  # noqa: E402
+from llm.backends.hf.cache import Prefixes, can_keep  # noqa: E402
 from llm.backends.hf.prompts import encode, folded, plain  # noqa: E402
 from llm.errors import UserError  # noqa: E402
-from llm.request import Message, Request, Sampling  # noqa: E402
+from llm.request import Message, Reply, Request, Sampling  # noqa: E402
 from model.debate import DebateModel  # noqa: E402
 from model.events import Rated, Utterance  # noqa: E402
 from model.recorder import InMemory  # noqa: E402
@@ -154,6 +157,169 @@ def test_closed_answers_are_drawn_at_a_temperature(llama: Hf) -> None:
     assert drawn <= set(SCALE)
 
 
+def test_an_answer_behind_its_beginning_is_read_there(llama: Hf) -> None:
+    """A labelled scale: the label's probability after "I think it is a", in one pass where labels are one token each."""
+    labels = ("minor", "big")
+    request = replace(question("How severe?", answers=labels, temperature=0.0), answer_prefix="I think it is a ")
+    prompt = encode(request, llama.loaded.tokenizer, "auto")
+    logs = []
+    for label in labels:
+        ids = llama.loaded.tokenizer(f"I think it is a {label}")["input_ids"]
+        logits = llama.loaded.model(torch.tensor([prompt + ids])).logits[0].log_softmax(-1)
+        logs.append(sum(logits[len(prompt) - 1 + place, token] for place, token in enumerate(ids)))
+    (reply,) = llama.complete([request])
+    assert list((reply.answers or {}).values()) == pytest.approx(torch.stack(logs).softmax(-1).tolist(), abs=1e-5)
+
+
+def turns(count: int, asks: tuple[str, ...] = SCALE) -> Iterator[list[Request]]:
+    """A conversation as an agent has it: it grows by what was heard and said; at each turn a survey, then a speech."""
+    said = [Message("system", "You are Ann, and you care about this."), Message("user", "Bob: No. " * 12)]
+    for turn in range(count):
+        survey = Request(
+            (*said[:-1], Message("user", f"{said[-1].content} Rate it.")), Sampling(0.0), turn, asks, "survey"
+        )
+        speech = Request((*said[:-1], Message("user", f"{said[-1].content} Speak.")), Sampling(1.0, 20), turn)
+        yield [survey, speech]
+        said = [*speech.messages, Message("assistant", f"Well {turn}."), Message("user", f"Bob: Yes {turn}. " * 9)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_was_read_before_changes_nothing_but_the_work(models: Models, family: str) -> None:
+    """With keys and values kept, texts are the same, probabilities to 1e-4, and only what is new goes through the model."""
+    kept, anew = open_spec(f"hf:{models(family)}"), open_spec(f"hf:{models(family)},keep=0")
+    assert isinstance(kept, Hf)
+    read: list[int] = []
+    kept.loaded.model.register_forward_pre_hook(
+        lambda _, __, given: read.append(given["input_ids"].shape[1]), with_kwargs=True
+    )
+    for asked in turns(5):
+        for request in asked:
+            read.clear()
+            (one,), (other,) = kept.complete([request]), anew.complete([request])
+            assert one.text == other.text
+            if one.answers:
+                assert one.answers == pytest.approx(other.answers, abs=1e-4)
+    assert read[0] < 40 < len(encode(request, kept.loaded.tokenizer, "auto"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_kept_row_beside_a_fresh_one_answers_as_it_does_alone(models: Models, family: str) -> None:
+    """Padding then stands inside the kept row, between what was read before and what is new."""
+    backend, anew = open_spec(f"hf:{models(family)}"), open_spec(f"hf:{models(family)},keep=0")
+    begun, *_ = turns(1)
+    backend.complete(begun)
+    survey = begun[0]
+    longer = replace(survey, messages=(survey.messages[0], Message("user", f"{survey.messages[1].content} And yet?")))
+    fresh = question(
+        "A question that nobody has put before, with some more words to it than the other has. " * 2, 5, SCALE
+    )
+    asked = [longer, replace(fresh, sampling=Sampling(0.0))]
+    for one, other in zip(backend.complete(asked), anew.complete(asked), strict=True):
+        assert one.answers == pytest.approx(other.answers, abs=1e-4)
+
+
+def test_models_that_count_in_columns_keep_nothing() -> None:
+    """GPT-Neo's windows and MPT's distances are taken over columns of the cache: padding inside a row would change them."""
+    shape = {
+        "num_layers": 2,
+        "attention_types": [[["global", "local"], 1]],
+        "hidden_size": 32,
+        "num_heads": 4,
+        "vocab_size": 64,
+    }
+    assert not can_keep(transformers.AutoModelForCausalLM.from_config(transformers.GPTNeoConfig(**shape)))
+    llama = {
+        "hidden_size": 32,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "vocab_size": 64,
+    }
+    assert can_keep(transformers.AutoModelForCausalLM.from_config(transformers.LlamaConfig(**llama)))
+
+
+def test_what_is_kept_stays_within_its_bytes(llama: Hf) -> None:
+    """Beyond the limit something is dropped; a prompt too large for it is not kept at all; what is left can be found."""
+    layers = [(torch.zeros(2, 64, 4), torch.zeros(2, 64, 4))]
+    prefixes = Prefixes(3 * 2 * 2 * 64 * 4 * 4)
+    for number in range(10):
+        prefixes.keep([number] * 64, layers, "", None, 0)
+        assert prefixes.used <= prefixes.most
+    assert sum(prefixes.find([number] * 64, "")[1] == 63 for number in range(10)) == 3
+    assert prefixes.find([9] * 64, "another adapter") == (None, 0)
+    before = prefixes.used
+    prefixes.keep([77] * 64, layers * 9, "", None, 0)
+    assert (prefixes.used, prefixes.find([77] * 64, "")) == (before, (None, 0))
+
+
+def test_a_prompt_that_goes_on_takes_the_place_of_what_it_goes_on_from() -> None:
+    prefixes = Prefixes(1 << 20)
+    layers = [(torch.zeros(1, 64, 4), torch.zeros(1, 64, 4))]
+    prefixes.keep(list(range(64)), layers, "", None, 0)
+    source, shared = prefixes.find(list(range(90)), "")
+    assert shared == 64
+    prefixes.keep(list(range(90)), layers, "", source, shared)
+    assert prefixes.used == layers[0][0].nbytes * 2
+    assert prefixes.find(list(range(100)), "")[1] == 90
+
+
+@pytest.fixture(scope="session")
+def adapters(models: Models, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two LoRA adapters of the tiny Llama that do not leave it as it is."""
+    peft = pytest.importorskip("peft", reason="the [local] extra is not installed")
+    folder, made = tmp_path_factory.mktemp("adapters"), {}
+    for seed, name in enumerate(("left", "right")):
+        torch.manual_seed(seed)
+        model = transformers.AutoModelForCausalLM.from_pretrained(models())
+        config = peft.LoraConfig(r=4, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+        peft.get_peft_model(model, config).save_pretrained(folder / name)
+        made[name] = folder / name
+    return made
+
+
+def test_adapters_share_a_batch_and_do_not_mix(models: Models, adapters: dict[str, Path]) -> None:
+    """Three seats, three speakers, one batch: each answers as it does alone, and unlike the others."""
+    backend = open_spec(f"hf:{models()},adapters={'+'.join(map(str, adapters.values()))}")
+    base = open_spec(f"hf:{models()}")
+    asked = [replace(question("Rate it.", 3, SCALE, temperature=0.0), adapter=name) for name in ("", "left", "right")]
+    asked += [replace(question("Speak.", 3), adapter=name) for name in ("", "left", "right")]
+    together = backend.complete(asked)
+    for request, reply in zip(asked, together, strict=True):
+        (alone,) = backend.complete([request])
+        assert alone.text == reply.text
+    assert len({str(reply.answers) for reply in together[:3]}) == 3
+    assert together[0].answers == pytest.approx(base.complete(asked[:1])[0].answers, abs=1e-4)
+    (lost,) = backend.complete([replace(asked[0], adapter="middle")])
+    assert lost.failure is not None
+    assert lost.failure.name == "unknown_adapter"
+    assert set(backend.identity["adapters"]) == {"left", "right"}
+
+
+def test_parties_speak_through_their_adapters(models: Models, adapters: dict[str, Path], small: Callable) -> None:
+    """A preset's field gives a party its adapter; one that the model does not have is one line."""
+    backend = open_spec(f"hf:{models()},adapters={adapters['left']}")
+    asked: list[Request] = []
+
+    class Heard:
+        in_flight, identity = 0, backend.identity
+
+        def complete(self, requests: list[Request]) -> list[Reply]:
+            asked.extend(requests)
+            return backend.complete(requests)
+
+    scenario = small(max_tokens=4).with_settings({"adapters": "republican:left"})
+    DebateModel(scenario, backend=Heard()).run()
+    assert {request.adapter for request in asked} == {"", "left"}
+    assert {request.adapter == "left" for request in asked if "Republican" in request.messages[0].content} == {True}
+    with pytest.raises(UserError, match="unknown adapter 'lift': did you mean left"):
+        DebateModel(scenario.with_settings({"adapters": "republican:lift"}), backend=backend)
+
+
+def test_a_folder_without_an_adapter_is_one_line(models: Models, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no adapter"):
+        open_spec(f"hf:{models()},adapters={tmp_path}")
+
+
 def test_a_prompt_too_long_is_a_named_failure(models: Models) -> None:
     """Nothing is cut off in silence."""
     backend = open_spec(f"hf:{models(context=64)}")
@@ -175,8 +341,11 @@ def test_a_batch_that_does_not_fit_is_halved() -> None:
 
 
 def test_batches_are_alike_in_length_and_small_enough() -> None:
-    made = list(batches.by_length([5, 100, 6, 7, 90, 500], int, 200))
+    """Of what is to be read and in all; one row that nothing is known of does not pad those of which most was read before."""
+    made = list(batches.by_length([5, 100, 6, 7, 90, 500], lambda row: (row, 0), 200))
     assert made == [[5, 6, 7], [90, 100], [500]]
+    known = [(40, 1960)] * 3 + [(2000, 0)]
+    assert list(batches.by_length(known, lambda row: row, 16000)) == [[(40, 1960)] * 3, [(2000, 0)]]
 
 
 def test_a_template_without_a_system_role_still_gets_the_persona(models: Models) -> None:
@@ -250,6 +419,35 @@ def test_what_cannot_be_loaded_is_one_line(spec: str, words: str) -> None:
         open_spec(spec)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_two_adapters_of_one_name_are_one_line(models: Models, adapters: dict[str, Path]) -> None:
+    with pytest.raises(UserError, match="two adapters are called left"):
+        open_spec(f"hf:{models()},adapters={adapters['left']}+{adapters['left']}")
+
+
+def test_a_change_anywhere_in_the_weights_is_another_model(models: Models, tmp_path: Path) -> None:
+    """Same size, same first megabyte: a merged adapter changes the layers and not the embeddings."""
+    shutil.copytree(models(), tmp_path / "llama")
+    weights = tmp_path / "llama" / "model.safetensors"
+    held = bytearray(weights.read_bytes())
+    held[-3] ^= 1
+    weights.write_bytes(held)
+    one, two = open_spec(f"hf:{models()}"), open_spec(f"hf:{tmp_path / 'llama'}")
+    assert one.identity["weights"] != two.identity["weights"]
+
+
+@pytest.mark.parametrize("broken", ["model.safetensors", "device"])
+def test_a_broken_file_or_device_is_one_line(models: Models, tmp_path: Path, broken: str) -> None:
+    shutil.copytree(models(), tmp_path / "llama")
+    (tmp_path / "llama" / "model.safetensors").write_bytes(b"\x00" * 20)
+    with pytest.raises(UserError, match="device 'gpu' is none of" if broken == "device" else "cannot load the model"):
+        open_spec(f"hf:{tmp_path / 'llama'}{',device=gpu' if broken == 'device' else ''}")
+
+
+def test_a_temperature_close_to_zero_still_draws(llama: Hf) -> None:
+    (reply,) = llama.complete([question("Rate it.", 1, SCALE, temperature=0.0005)])
+    assert reply.text in SCALE
 
 
 def test_the_identity_knows_the_weights_and_not_the_place(models: Models, tmp_path: Path) -> None:

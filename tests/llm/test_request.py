@@ -30,6 +30,8 @@ OTHERS = {
     "another seed": replace(ASKED, seed=8),
     "no closed answers": replace(ASKED, answers=()),
     "answers in another order": replace(ASKED, answers=("no", "yes")),
+    "answers that begin otherwise": replace(ASKED, answer_prefix="I say "),
+    "another adapter": replace(ASKED, adapter="left"),
 }
 
 
@@ -53,7 +55,8 @@ def test_key_leaves_the_purpose_out() -> None:
 @given(requests(), requests())
 def test_key_is_unambiguous(one: Request, other: Request) -> None:
     def same(request: Request) -> str:
-        return json.dumps((request.messages, request.sampling, request.seed, request.answers))
+        special = (request.answer_prefix, request.adapter)
+        return json.dumps((request.messages, request.sampling, request.seed, request.answers, special))
 
     assert (one.key("model") == other.key("model")) == (same(one) == same(other))
     assert one.key("model") == replace(one).key("model")

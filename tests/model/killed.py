@@ -22,7 +22,7 @@ from llm.request import Request
 from model.scenario import load_preset
 from model.session import Ask, sit
 
-SETTINGS = {"topics": "racism", "repetitions": 6, "rounds": 3}
+SETTINGS = {"topics": "racism", "repetitions": 6, "rounds": 3, "llm": "oracle"}
 
 
 def die() -> None:

@@ -19,6 +19,7 @@ PARAMETERS = {
 
 def sweep(parameters: dict, seeds: list[int], **options: object) -> list[dict]:
     """Seeds go by parameter on Mesa 3.3 and by argument on 3.5."""
+    parameters = {"llm": "oracle"} | parameters
     seeded = {"parameters": parameters | {"rng": seeds}} if OLD else {"parameters": parameters, "rng": seeds}
     return mesa.batch_run(DebateModel, **seeded, max_steps=20, display_progress=False, **options)  # type: ignore[arg-type]
 
@@ -35,7 +36,7 @@ def test_a_sweep_has_every_cell_and_ends_by_itself() -> None:
 def test_a_row_is_the_run_it_says_it_is() -> None:
     """Model and agent values in one row are of one and the same round, and equal to a run made by hand."""
     rows = sweep({"preset": "three_way", "topics": "racism", "repetitions": 2, "rounds": 2}, [5])
-    model = DebateModel("three_way", topics="racism", repetitions=2, rounds=2, rng=5)
+    model = DebateModel("three_way", topics="racism", repetitions=2, rounds=2, llm="oracle", rng=5)
     model.run()
     by_hand = {agent.unique_id: agent.attitude for agent in model.agents}
     assert {row["AgentID"]: row["attitude"] for row in rows} == by_hand

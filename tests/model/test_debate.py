@@ -36,7 +36,7 @@ def said(recorder: InMemory) -> list[tuple]:
 
 def test_it_builds_with_no_arguments_and_steps_past_its_end() -> None:
     """Mesa's own example tests do just this with every model."""
-    model = DebateModel()
+    model = DebateModel(llm="oracle")
     for _ in range(10):
         model.step()
     assert model.round == 5

@@ -6,16 +6,24 @@
     style    auto (chat when the tokenizer has a chat template), chat, plain (one text, as for a completion model)
     closed   exact (a closed question is answered with the probability of every allowed answer), text (generated, then read)
     batch    most tokens in one batch, padding and reply included; a batch that does not fit into memory is halved
+    keep     MiB for keys and values of what was read before, so that a debate is not read again at every turn; 0: none
+    adapters folders of LoRA adapters, joined by +; each is known by its folder's name (a request says which one is to answer,
+             several may share a batch)
 
-    loading.py   model, tokenizer, identity
+    loading.py   model, tokenizer, adapters, identity
     prompts.py   messages as token ids
     batches.py   which requests go through the model together
+    cache.py     what was read before
+    prefill.py   a batch of prompts on its way through the model
     generate.py  open questions: sampling with a generator for each request
     closed.py    closed questions: exact probabilities of the allowed answers
 
 Every request draws from a generator seeded by itself, so a reply does not depend on which others share its batch, but for the
-rounding of floating-point sums: texts agree unless two tokens are as good as tied, probabilities agree to about 1e-4. Needs the
-`[local]` extra. Code that a model repository brings along is never run.
+rounding of floating-point sums. In float32 texts agree unless two tokens are as good as tied, and probabilities to about 1e-4. In
+bfloat16 and float16 (what `auto` means for most large models) sums are rounded to three digits: probabilities differ by some
+thousandths and texts at temperature 1 part now and then; 8bit looks for outliers over the whole batch. There the same requests in
+the same batches give the same replies, a run that was killed and resumed may not. Needs the `[local]` extra. Code that a model
+repository brings along is never run.
 """
 
 from __future__ import annotations
@@ -38,7 +46,9 @@ def open_backend(
     device: str = "auto",
     style: str = "auto",
     closed: str = "exact",
-    batch: int = 16384,
+    batch: int = 65536,
+    keep: int = 512,
+    adapters: str = "",
 ) -> Backend:
     """Load a model. Errors: UserError when it cannot be found or loaded, or when the `[local]` extra is not installed."""
     if not model:
@@ -56,4 +66,5 @@ def open_backend(
     from llm.backends.hf.backend import Hf
     from llm.backends.hf.loading import load_model
 
-    return Hf(load_model(model, dtype, load, device), style, closed == "exact", batch)
+    loaded = load_model(model, dtype, load, device, tuple(filter(None, adapters.split("+"))))
+    return Hf(loaded, style, closed == "exact", batch, keep << 20)

@@ -2,61 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from llm.backends.hf.batches import by_length, halving
-from llm.backends.hf.closed import answer
-from llm.backends.hf.generate import Row, generate
+from llm.backends.hf.cache import Prefixes, can_keep
+from llm.backends.hf.closed import Allowed, answer, begun
+from llm.backends.hf.generate import generate
 from llm.backends.hf.loading import Loaded
+from llm.backends.hf.prefill import Row
 from llm.backends.hf.prompts import encode
 from llm.request import Reply, Request
 
 ANSWER_TOKENS = 16
 """Tokens kept for an allowed answer when the length of a closed question is reckoned."""
+Ask = tuple[tuple[str, ...], str]
+"""Allowed answers and how they begin; ((), "") for an open question."""
+Parts = Callable[[Row], tuple[int, int]]
 
 
 class Hf:
-    """A loaded model as a batch backend. `most` is the number of tokens in a batch, padding and reply included."""
+    """A loaded model as a batch backend.
+
+    `most` is the number of tokens in a batch, padding and reply included; `keep` the bytes for what was read before.
+    """
 
     in_flight = 0
 
-    def __init__(self, loaded: Loaded, style: str, exact: bool, most: int):
+    def __init__(self, loaded: Loaded, style: str, exact: bool, most: int, keep: int):
         self.loaded, self.style, self.exact, self.most = loaded, style, exact, most
+        self.prefixes = Prefixes(keep) if keep and can_keep(loaded.model) else None
 
     @property
     def identity(self) -> Mapping[str, Any]:
         return self.loaded.identity | {"style": self.style, "closed": "exact" if self.exact else "text"}
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        rows = [
-            Row(place, request, encode(request, self.loaded.tokenizer, self.style))
-            for place, request in enumerate(requests)
-        ]
-        replies: dict[int, Reply] = {row.place: self._too_long(row) for row in rows if row.length > self.loaded.context}
-        fitting = [row for row in rows if row.place not in replies]
-        for answers, group in groupby(sorted(fitting, key=self._answers), key=self._answers):
-            replies |= self._run(list(group), len(answers))
+        replies: dict[int, Reply] = {}
+        asked: dict[Ask, list[Row]] = defaultdict(list)
+        for place, request in enumerate(requests):
+            row = Row(place, request, encode(request, self.loaded.tokenizer, self.style))
+            problem = self._problem(row)
+            if problem:
+                replies[place] = problem
+            else:
+                asked[self._ask(request)].append(row)
+        for (answers, _), rows in sorted(asked.items()):
+            replies |= self._closed(rows, len(answers)) if answers else self._open(rows)
         return [replies[place] for place in range(len(requests))]
 
-    def _answers(self, row: Row) -> tuple[str, ...]:
-        return row.request.answers if self.exact else ()
+    def _ask(self, request: Request) -> Ask:
+        return (request.answers, request.answer_prefix) if self.exact else ((), "")
 
-    def _run(self, rows: list[Row], answers: int) -> dict[int, Reply]:
-        """Replies by place. `answers` is the number of allowed answers; each of them takes a row of the batch."""
-        ask = partial(answer, self.loaded, style=self.style) if answers else partial(generate, self.loaded)
+    def _open(self, rows: list[Row]) -> dict[int, Reply]:
+        return self._run(rows, _said, partial(generate, self.loaded, prefixes=self.prefixes))
+
+    def _closed(self, rows: list[Row], answers: int) -> dict[int, Reply]:
+        """Replies by place to questions with the same answers; unless these are single tokens, each takes a row of the batch."""
+        allowed = Allowed(rows[0].request, self.loaded.tokenizer, self.style)
+        times = 1 if allowed.single else answers
+
+        def parts(row: Row) -> tuple[int, int]:
+            return times * row.unread, times * (row.shared + ANSWER_TOKENS)
+
+        ask = partial(answer, self.loaded, prefixes=self.prefixes, allowed=allowed)
+        return self._run([begun(row, allowed) for row in rows], parts, ask)
+
+    def _run(self, rows: list[Row], parts: Parts, ask: Callable[[Sequence[Row]], list[Reply]]) -> dict[int, Reply]:
         replies: dict[int, Reply] = {}
-        for batch in by_length(rows, partial(_tokens, answers=answers), self.most):
+        for batch in by_length([self._found(row) for row in rows], parts, self.most):
             replies |= {row.place: reply for row, reply in zip(batch, halving(batch, ask), strict=True)}
         return replies
 
-    def _too_long(self, row: Row) -> Reply:
+    def _found(self, row: Row) -> Row:
+        if self.prefixes is None:
+            return row
+        kept, shared = self.prefixes.find(row.ids, row.request.adapter)
+        return row._replace(kept=kept, shared=shared)
+
+    def _problem(self, row: Row) -> Reply | None:
+        if row.request.adapter and row.request.adapter not in self.loaded.adapters:
+            return Reply.failed(
+                "unknown_adapter", f"{row.request.adapter} is none of {', '.join(self.loaded.adapters) or 'none'}"
+            )
+        if row.length <= self.loaded.context:
+            return None
         asked = f"{len(row.ids)} tokens and a reply of {row.request.sampling.max_tokens}"
-        said = f"{asked} exceed the context of {self.loaded.context}"
-        return Reply.failed("context_overflow", said)
+        return Reply.failed(
+            "context_overflow", f"{asked} exceed the context of {self.loaded.context} (--set memory=last:12 fits)"
+        )
 
 
-def _tokens(row: Row, answers: int) -> int:
-    return answers * (len(row.ids) + ANSWER_TOKENS) if answers else row.length
+def _said(row: Row) -> tuple[int, int]:
+    """Tokens of an open question that have to be read, and all others."""
+    return row.unread, row.length - row.unread

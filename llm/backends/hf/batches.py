@@ -7,18 +7,28 @@ from typing import TypeVar
 
 import torch
 
+ALIKE = 32
+"""Tokens by which rows may differ and still count as alike."""
 Row = TypeVar("Row")
 Out = TypeVar("Out")
 
 
-def by_length(rows: Sequence[Row], length: Callable[[Row], int], most: int) -> Iterator[list[Row]]:
-    """Batches of rows in order of length, each of at most `most` tokens with padding (a single row may be longer)."""
+def by_length(rows: Sequence[Row], parts: Callable[[Row], tuple[int, int]], most: int) -> Iterator[list[Row]]:
+    """Batches of alike rows, each of at most `most` tokens with padding (a single row may be longer).
+
+    parts: tokens of a row that have to be read, and all others (read before, or to be said); both are padded to the longest. A
+    batch ends as well where padding would be more than half of what is read.
+    """
     batch: list[Row] = []
-    for row in sorted(rows, key=length):
-        if batch and length(row) * (len(batch) + 1) > most:
+    widest, unread = (0, 0), 0
+    for row in sorted(rows, key=lambda row: (parts(row)[0] // ALIKE, parts(row)[1])):
+        wider = (max(widest[0], parts(row)[0]), max(widest[1], parts(row)[1]))
+        padded = wider[0] * (len(batch) + 1) > 2 * (unread + parts(row)[0]) + ALIKE * (len(batch) + 1)
+        if batch and (sum(wider) * (len(batch) + 1) > most or padded):
             yield batch
-            batch = []
+            batch, wider, unread = [], parts(row), 0
         batch.append(row)
+        widest, unread = wider, unread + parts(row)[0]
     if batch:
         yield batch
 
@@ -41,11 +51,3 @@ def _out_of_memory(error: BaseException) -> bool:
     return (
         isinstance(error, torch.OutOfMemoryError | MemoryError) or "out of memory" in said or "can't allocate" in said
     )
-
-
-def left_padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> dict[str, torch.Tensor]:
-    """Token ids (rows, longest) padded on the left, with their mask."""
-    width = max(len(row) for row in rows)
-    ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in rows])
-    mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows])
-    return {"input_ids": ids.to(device), "attention_mask": mask.to(device)}

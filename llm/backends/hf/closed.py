@@ -2,8 +2,11 @@
 
 An answer's probability is that of its tokens *and of the reply ending there* (an end token, a full stop or a line break), so
 that "1" does not take what belongs to "10" and a long answer is not compared with the mere beginning of a reply; the
-probabilities are then scaled to sum to 1 over the allowed answers. The prompt goes through the model once; its cache is repeated
-for the answers.
+probabilities are then scaled to sum to 1 over the allowed answers. Where a question says how the answer begins
+(`Request.answer_prefix`), the answers are read behind that beginning, and need not end the reply.
+
+The prompt, and what all answers begin with, goes through the model once. Where the answers are one token each, and all
+different, that is all: none can be taken for the beginning of another.
 """
 
 from __future__ import annotations
@@ -14,57 +17,84 @@ from typing import Any
 
 import torch
 
-from llm.backends.hf.batches import left_padded
-from llm.backends.hf.generate import Row
+from llm.backends.hf.cache import Prefixes
 from llm.backends.hf.loading import Loaded
+from llm.backends.hf.prefill import Batch, Row
 from llm.backends.hf.prompts import is_plain
 from llm.randomness import derive
-from llm.request import Reply, Usage
+from llm.request import Reply, Request, Usage
 
 
-def answer(loaded: Loaded, rows: Sequence[Row], style: str) -> list[Reply]:
-    """Replies to a batch of closed questions with the same allowed answers, in its order."""
-    space = " " if is_plain(loaded.tokenizer, style) else ""  # a plain prompt ends in a cue, `Answer:`
-    answers = [_answer_ids(loaded.tokenizer, space + text) for text in rows[0].request.answers]
+class Allowed:
+    """The answers as tokens: `common` is what all of them begin with, `rest` what tells them apart."""
+
+    def __init__(self, request: Request, tokenizer: Any, style: str):
+        space = " " if is_plain(tokenizer, style) else ""  # a plain prompt ends in a cue, `Answer:`
+        self.begun = bool(request.answer_prefix)
+        whole = [_ids(tokenizer, space + request.answer_prefix + answer) for answer in request.answers]
+        shared = 0
+        while self.begun and all(len(ids) > shared + 1 for ids in whole) and len({ids[shared] for ids in whole}) == 1:
+            shared += 1
+        self.common, self.rest = whole[0][:shared], [ids[shared:] for ids in whole]
+
+    @property
+    def single(self) -> bool:
+        """Is every answer told by one token of its own?"""
+        first = [ids[0] for ids in self.rest]
+        return max(map(len, self.rest)) == 1 and len(set(first)) == len(first)
+
+
+def answer(loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None, allowed: Allowed) -> list[Reply]:
+    """Replies to a batch of closed questions with the same allowed answers, in its order. The rows' ids hold `common`."""
     with torch.inference_mode():
-        shares = _scores(loaded, [row.ids for row in rows], answers).softmax(dim=-1)
+        batch = Batch(loaded, rows, prefixes)
+        for number in range(len(rows)):
+            batch.keep(number, [])
+        first = [ids[0] for ids in allowed.rest]
+        scores = batch.logits[:, first].float() if allowed.single else _scores(loaded, batch, allowed)
+        shares = scores.softmax(dim=-1)
     return [_reply(row, share) for row, share in zip(rows, shares.double().tolist(), strict=True)]
 
 
-def _answer_ids(tokenizer: Any, text: str) -> list[int]:
+def begun(row: Row, allowed: Allowed) -> Row:
+    """The row with the common beginning of the answers behind its prompt."""
+    return row._replace(ids=row.ids + allowed.common)
+
+
+def _ids(tokenizer: Any, text: str) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def _scores(loaded: Loaded, prompts: Sequence[Sequence[int]], answers: Sequence[list[int]]) -> torch.Tensor:
-    """Log-probability of each answer and the end after it, shape (prompts, answers)."""
-    device, pad = loaded.model.device, loaded.tokenizer.pad_token_id
-    inputs = left_padded(prompts, pad, device)
-    first = loaded.model(**inputs, position_ids=_places(inputs["attention_mask"]), use_cache=True, logits_to_keep=1)
-    cache = first.past_key_values
-    cache.batch_repeat_interleave(len(answers))
+def _scores(loaded: Loaded, batch: Batch, allowed: Allowed) -> torch.Tensor:
+    """Log-probability of each answer (and the end after it), shape (prompts, answers)."""
+    count, answers, device = len(batch.rows), allowed.rest, loaded.model.device
+    first = batch.logits[:, None].repeat_interleave(len(answers), 0)
+    batch.cache.batch_repeat_interleave(len(answers))
     width = max(map(len, answers))
+    pad = loaded.tokenizer.pad_token_id
     padded = torch.tensor([ids + [pad] * (width - len(ids)) for ids in answers], device=device)
     there = torch.tensor([[1] * len(ids) + [0] * (width - len(ids)) for ids in answers], device=device)
-    mask = torch.cat([inputs["attention_mask"].repeat_interleave(len(answers), 0), there.repeat(len(prompts), 1)], 1)
-    ids = padded.repeat(len(prompts), 1)
-    places = _places(mask)[:, -width:]
-    logits = loaded.model(input_ids=ids, attention_mask=mask, position_ids=places, past_key_values=cache).logits
-    before = torch.cat([first.logits.repeat_interleave(len(answers), 0), logits[:, :-1]], 1).float().log_softmax(-1)
-    tokens = before.gather(-1, ids[..., None])[..., 0].masked_fill(mask[:, -width:] == 0, 0.0).sum(1)
-    last = logits[torch.arange(len(ids)), there.sum(1).repeat(len(prompts)) - 1].float().log_softmax(-1)
-    ends = last[:, _end_tokens(loaded)].logsumexp(-1)
-    return (tokens + ends).view(len(prompts), len(answers))
-
-
-def _places(mask: torch.Tensor) -> torch.Tensor:
-    """Positions 0, 1, ... of the tokens that count, whatever padding stands before them."""
-    return (mask.cumsum(1) - 1).clamp(min=0)
+    batch.rows = [row for row in batch.rows for _ in answers]
+    batch.mask = torch.cat([batch.mask.repeat_interleave(len(answers), 0), there.repeat(count, 1)], 1)
+    ids = padded.repeat(count, 1)
+    places = batch.place.repeat_interleave(len(answers), 0)[:, None] + torch.arange(width, device=device)
+    logits = batch.all_logits(ids, places)
+    before = torch.cat([first, logits[:, :-1]], 1).float().log_softmax(-1)
+    missing = there.repeat(count, 1) == 0
+    tokens = before.gather(-1, ids[..., None])[..., 0].masked_fill(missing, 0.0).sum(1)
+    if allowed.begun:
+        return tokens.view(count, len(answers))
+    last = logits[torch.arange(len(ids)), there.sum(1).repeat(count) - 1].float().log_softmax(-1)
+    return (tokens + last[:, _end_tokens(loaded)].logsumexp(-1)).view(count, len(answers))
 
 
 def _end_tokens(loaded: Loaded) -> list[int]:
     """Tokens after which an answer is over: the model's end tokens, a full stop, a line break."""
-    marks = [_answer_ids(loaded.tokenizer, mark) for mark in (".", "\n")]
-    return sorted({*loaded.ends, *[ids[0] for ids in marks if len(ids) == 1]})
+    before = _ids(loaded.tokenizer, "5")
+    marks = [
+        _ids(loaded.tokenizer, f"5{mark}") for mark in (".", "\n")
+    ]  # behind an answer: alone, many put a space in front
+    return sorted({*loaded.ends, *[ids[-1] for ids in marks if ids[:-1] == before]})
 
 
 def _reply(row: Row, shares: list[float]) -> Reply:
@@ -73,7 +103,7 @@ def _reply(row: Row, shares: list[float]) -> Reply:
     if temperature == 0:
         text = max(zip(shares, answers, strict=True))[1]
     else:
-        weights = [share ** (1 / temperature) for share in shares]
+        weights = [(share / max(shares)) ** (1 / temperature) for share in shares]
         text = random.Random(derive(row.request.seed, "answer")).choices(answers, weights)[0]
     total = sum(shares)
     known = {answer: share / total for answer, share in zip(answers, shares, strict=True)}

@@ -1,101 +1,103 @@
-"""Open questions: a batch is generated together, and every row draws from a generator of its own."""
+"""Open questions: a batch is generated together, every row draws from a generator of its own, finished rows leave the batch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import torch
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
-from llm.backends.hf.batches import left_padded
+from llm.backends.hf.cache import Prefixes
 from llm.backends.hf.loading import Loaded
+from llm.backends.hf.prefill import Batch, Row
 from llm.request import Reply, Request, Usage
 
-
-class Row(NamedTuple):
-    """One request and its prompt's token ids; `place` is its position in the list asked."""
-
-    place: int
-    request: Request
-    ids: list[int]
-
-    @property
-    def length(self) -> int:
-        return len(self.ids) + self.request.sampling.max_tokens
+LEAVE = 0.8
+"""The batch is made smaller when no more than this share of its rows is still speaking."""
 
 
-class RowSampler(LogitsProcessor):
-    """Turns scores (rows, vocabulary) into scores whose argmax is the token drawn: temperature, top-p, Gumbel noise by row."""
+class Draw:
+    """Draws the next token of every row: temperature, top-p, and one uniform number for each token of each row."""
 
     def __init__(self, requests: Sequence[Request], device: torch.device):
-        self.generators = [torch.Generator().manual_seed(request.seed) for request in requests]
-        self.temperatures = torch.tensor([request.sampling.temperature for request in requests], device=device)[:, None]
-        self.top_p = torch.tensor([request.sampling.top_p for request in requests], device=device)[:, None]
+        most = max(request.sampling.max_tokens for request in requests)
+        generators = [torch.Generator().manual_seed(request.seed) for request in requests]
+        self.uniform = torch.stack([torch.rand(most, generator=one, dtype=torch.float64) for one in generators]).to(
+            device
+        )
+        self.temperature = torch.tensor([request.sampling.temperature for request in requests], device=device)
+        self.top_p = torch.tensor([request.sampling.top_p for request in requests], device=device)
 
-    def __call__(self, ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        if not (self.temperatures > 0).any():
-            return scores
-        warm = self._nucleus(scores.float() / self.temperatures.clamp(min=1e-6))
-        uniform = torch.stack([torch.rand(scores.shape[-1], generator=generator) for generator in self.generators])
-        noise = -torch.log(-torch.log(uniform.clamp_(1e-20, 1 - 1e-7)))
-        return torch.where(self.temperatures > 0, warm + noise.to(scores.device), scores.float())
+    def __call__(self, logits: torch.Tensor, step: int) -> torch.Tensor:
+        """Tokens (rows,) from logits (rows, vocabulary); the likeliest one at temperature 0."""
+        likeliest = logits.argmax(-1)
+        if not (self.temperature > 0).any():
+            return likeliest
+        shares = (logits.float() / self.temperature.clamp(min=1e-6)[:, None]).softmax(-1)
+        shares = self._nucleus(shares).double()
+        reached = shares.cumsum(-1)
+        drawn = (reached <= self.uniform[:, step, None] * reached[:, -1:]).sum(-1).clamp(max=shares.shape[-1] - 1)
+        return torch.where(self.temperature > 0, drawn, likeliest)
 
-    def _nucleus(self, scores: torch.Tensor) -> torch.Tensor:
+    def select(self, numbers: list[int]) -> None:
+        self.uniform, self.temperature, self.top_p = (
+            held[numbers] for held in (self.uniform, self.temperature, self.top_p)
+        )
+
+    def _nucleus(self, shares: torch.Tensor) -> torch.Tensor:
         """Keep the most probable tokens until they reach top_p together (always the first)."""
         if (self.top_p >= 1).all():
-            return scores
-        ordered, order = scores.sort(dim=-1, descending=True)
-        before = ordered.softmax(dim=-1).cumsum(dim=-1) - ordered.softmax(dim=-1)
-        dropped = torch.zeros_like(scores, dtype=torch.bool).scatter(-1, order, before >= self.top_p)
-        return scores.masked_fill(dropped, float("-inf"))
+            return shares
+        ordered, order = shares.sort(dim=-1, descending=True)
+        before = ordered.cumsum(dim=-1) - ordered
+        dropped = torch.zeros_like(shares, dtype=torch.bool).scatter(-1, order, before >= self.top_p[:, None])
+        return shares.masked_fill(dropped, 0.0)
 
 
-class RowStop(StoppingCriteria):
-    """Ends a row at its own stop string or its own number of tokens."""
-
-    def __init__(self, rows: Sequence[Row], width: int, tokenizer: Any):
-        self.samplings = [row.request.sampling for row in rows]
-        self.width, self.tokenizer = width, tokenizer
-
-    def __call__(self, ids: torch.Tensor, scores: torch.Tensor, **_: Any) -> torch.Tensor:
-        new = ids[:, self.width :]
-        done = [new.shape[1] >= sampling.max_tokens for sampling in self.samplings]
-        for number, sampling in enumerate(self.samplings):
-            if sampling.stop and not done[number]:
-                text = self.tokenizer.decode(new[number])
-                done[number] = any(stop in text for stop in sampling.stop)
-        return torch.tensor(done, device=ids.device)
-
-
-def generate(loaded: Loaded, rows: Sequence[Row]) -> list[Reply]:
+def generate(loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None) -> list[Reply]:
     """Replies to a batch, in its order."""
-    pad = loaded.tokenizer.pad_token_id
-    inputs = left_padded([row.ids for row in rows], pad, loaded.model.device)
-    width = inputs["input_ids"].shape[1]
-    config = GenerationConfig(
-        do_sample=False,
-        max_new_tokens=max(row.request.sampling.max_tokens for row in rows),
-        eos_token_id=sorted(loaded.ends) or None,
-        pad_token_id=pad,
-    )
     with torch.inference_mode():
-        out = loaded.model.generate(
-            **inputs,
-            generation_config=config,
-            logits_processor=LogitsProcessorList([RowSampler([row.request for row in rows], loaded.model.device)]),
-            stopping_criteria=StoppingCriteriaList([RowStop(rows, width, loaded.tokenizer)]),
-        )
-    return [_reply(loaded, row, new) for row, new in zip(rows, out[:, width:].tolist(), strict=True)]
+        said = _say(loaded, rows, prefixes)
+    return [_reply(loaded, row, tokens) for row, tokens in zip(rows, said, strict=True)]
 
 
-def _reply(loaded: Loaded, row: Row, new: list[int]) -> Reply:
-    """The row's text: up to the end token, its own number of tokens and its stop string."""
-    new = new[: row.request.sampling.max_tokens]
-    while new and new[-1] == loaded.tokenizer.pad_token_id and new[-1] not in loaded.ends:
-        new.pop()  # the row ended at a stop string, the batch went on
-    ended = next((place for place, token in enumerate(new) if token in loaded.ends), len(new))
-    text = loaded.tokenizer.decode(new[:ended], skip_special_tokens=True)
+def _say(loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None) -> list[list[int]]:
+    """The tokens of each row's reply, its end token included."""
+    batch, draw = Batch(loaded, rows, prefixes), Draw([row.request for row in rows], loaded.model.device)
+    said: list[list[int]] = [[] for _ in rows]
+    speaking = list(range(len(rows)))  # numbers of the rows that are still in the batch
+    over: set[int] = set()
+    logits = batch.logits
+    for step in range(max(row.request.sampling.max_tokens for row in rows)):
+        tokens = draw(logits, step)
+        for place, (number, token) in enumerate(zip(speaking, tokens.tolist(), strict=True)):
+            if number in over:
+                continue
+            said[number].append(token)
+            if _over(loaded, rows[number], said[number]):
+                over.add(number)
+                batch.keep(place, said[number][:-1])
+        if len(over) == len(rows):
+            break
+        left = [place for place, number in enumerate(speaking) if number not in over]
+        if len(left) <= LEAVE * len(speaking):
+            batch.select(left)
+            draw.select(left)
+            speaking, tokens = [speaking[place] for place in left], tokens[left]
+        logits = batch.say(tokens)
+    return said
+
+
+def _over(loaded: Loaded, row: Row, said: list[int]) -> bool:
+    """Has a row said its end token, all its tokens, or a stop string?"""
+    sampling = row.request.sampling
+    if said[-1] in loaded.ends or len(said) >= sampling.max_tokens:
+        return True
+    return bool(sampling.stop) and any(stop in loaded.tokenizer.decode(said) for stop in sampling.stop)
+
+
+def _reply(loaded: Loaded, row: Row, said: list[int]) -> Reply:
+    """The row's text: up to the end token and its stop string."""
+    words = said[:-1] if said[-1] in loaded.ends else said
+    text = loaded.tokenizer.decode(words, skip_special_tokens=True)
     cuts = [text.find(stop) for stop in row.request.sampling.stop if stop in text]
-    usage = Usage(len(row.ids), min(ended + 1, len(new)))
-    return Reply(text[: min(cuts)] if cuts else text, usage=usage)
+    return Reply(text[: min(cuts)] if cuts else text, usage=Usage(len(row.ids), len(said)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -10,30 +12,38 @@ from typing import Any
 
 import torch
 import transformers
-from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+from safetensors import SafetensorError
+from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig, DynamicCache
 
 from llm.errors import UserError
 
-FINGERPRINT_BYTES = 1 << 20
-"""Read from the front of each weight file for the fingerprint: enough to tell checkpoints apart, quick for large ones."""
+PIECES, PIECE = 64, 1 << 16
+"""Pieces of a weight file, evenly spaced, and their bytes: what the fingerprint reads of a large one."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model ready to be asked. `context` is the most tokens it can take, `ends` the tokens that end a reply."""
+    """A model ready to be asked.
+
+    `context` is the most tokens it can take, `ends` the tokens that end a reply, `adapters` the names of those loaded.
+    """
 
     model: Any
     tokenizer: Any
     identity: dict[str, Any]
     context: int
     ends: frozenset[int]
+    adapters: tuple[str, ...] = ()
 
 
-def load_model(name: str, dtype: str, load: str, device: str) -> Loaded:
+def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence[str] = ()) -> Loaded:
     """Load from a folder or a hub id. Errors: UserError, in one line."""
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # one line for every 8-bit product otherwise
     transformers.utils.logging.disable_progress_bar()
-    place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    try:
+        place = torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)
+    except RuntimeError as error:
+        raise UserError(f"device {device!r} is none of auto, cpu, cuda, cuda:1, ...") from error
     options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype), "trust_remote_code": False}
     if load != "full":
         options |= {"quantization_config": _quantisation(load, dtype), "device_map": {"": place}}
@@ -41,13 +51,53 @@ def load_model(name: str, dtype: str, load: str, device: str) -> Loaded:
         tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left", trust_remote_code=False)
         model = AutoModelForCausalLM.from_pretrained(name, **options)
         model = (model if load != "full" else model.to(place)).eval()
-    except (OSError, ValueError, ImportError, RuntimeError, AssertionError) as error:
+    except (OSError, ValueError, ImportError, RuntimeError, AssertionError, SafetensorError) as error:
         raise UserError(f"cannot load the model {name}: {_first_line(error)}") from error
+    if not all(hasattr(layer, "batch_repeat_interleave") for layer in DynamicCache(config=model.config).layers):
+        raise UserError(f"cannot use the model {name}: models without attention in every layer are not supported")
     if load == "4bit" and place.type == "cpu":
         _keep_trainable(model)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
-    return Loaded(model, tokenizer, _identity(name, model, dtype, load), _context(model), _ends(model, tokenizer))
+    identity, context, ends = _identity(name, model, dtype, load), _context(model), _ends(model, tokenizer)
+    if not adapters:
+        return Loaded(model, tokenizer, identity, context, ends)
+    folders = _by_name(adapters)
+    identity["adapters"] = {named: _fingerprint(folder) for named, folder in folders.items() if folder.is_dir()}
+    return Loaded(_adapted(model, folders), tokenizer, identity, context, ends, tuple(folders))
+
+
+def _by_name(adapters: Sequence[str]) -> dict[str, Path]:
+    """Adapter folders by name. Errors: UserError on two of one name, no adapter, one that cannot share a batch."""
+    folders: dict[str, Path] = {}
+    for folder in map(Path, adapters):
+        name = folder.resolve().name.replace(".", "_")
+        if name in folders:
+            raise UserError(f"two adapters are called {name}: give their folders different names")
+        try:
+            config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{folder} holds no adapter (no adapter_config.json that can be read)") from error
+        if config.get("peft_type") != "LORA" or config.get("use_dora") or config.get("bias", "none") != "none":
+            raise UserError(f"{folder}: only LoRA adapters without DoRA and biases can share a batch")
+        folders[name] = folder
+    return folders
+
+
+def _adapted(model: Any, folders: Mapping[str, Path]) -> Any:
+    """The model with adapters by name. Errors: UserError."""
+    from peft import PeftModel
+
+    adapted: Any = None
+    for name, folder in folders.items():
+        try:
+            if adapted is None:
+                adapted = PeftModel.from_pretrained(model, str(folder), adapter_name=name)
+            else:
+                adapted.load_adapter(str(folder), adapter_name=name)
+        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+            raise UserError(f"cannot load the adapter {folder}: {_first_line(error)}") from error
+    return adapted.eval()
 
 
 def _quantisation(load: str, dtype: str) -> BitsAndBytesConfig:
@@ -96,13 +146,16 @@ def _identity(name: str, model: Any, dtype: str, load: str) -> dict[str, Any]:
 
 
 def _fingerprint(folder: Path) -> str:
-    """Digest of the configuration files, and of size and front of each weight file."""
+    """Digest of the configuration files, and of size and pieces of each weight file (all of one up to 4 MiB)."""
     found = blake2b(digest_size=16)
     for path in sorted(folder.iterdir()):
         if path.suffix in (".json", ".jinja", ".model", ".safetensors", ".bin") and path.is_file():
-            found.update(f"{path.name}:{path.stat().st_size}:".encode())
+            size = path.stat().st_size
+            found.update(f"{path.name}:{size}:".encode())
             with path.open("rb") as file:
-                found.update(file.read(FINGERPRINT_BYTES))
+                for number in range(PIECES):
+                    file.seek(max(number * PIECE, number * (size - PIECE) // (PIECES - 1)))
+                    found.update(file.read(PIECE))
     return found.hexdigest()
 
 

@@ -9,6 +9,9 @@ from jinja2 import TemplateError
 
 from llm.request import Message, Request
 
+DATE = "26 Jul 2024"
+"""What templates that state a date are told: the same prompt today and tomorrow."""
+
 
 def encode(request: Request, tokenizer: Any, style: str) -> list[int]:
     """The prompt's token ids, up to where the reply begins."""
@@ -27,7 +30,7 @@ def is_plain(tokenizer: Any, style: str) -> bool:
 
 def _chat(messages: Sequence[Message], tokenizer: Any) -> list[int]:
     said = [{"role": message.role, "content": message.content} for message in messages]
-    encoded = tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=True)
+    encoded = tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=True, date_string=DATE)
     return list(encoded["input_ids"])
 
 

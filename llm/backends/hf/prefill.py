@@ -1,0 +1,125 @@
+"""A batch of prompts on its way through the model: what is kept of each is taken over, the rest is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from llm.backends.hf.cache import ROOM, Kept, Prefixes, Roomy, fresh
+from llm.backends.hf.loading import Loaded
+from llm.request import Request
+
+
+class Row(NamedTuple):
+    """One request and its prompt's token ids; `place` is its position in the list asked.
+
+    `kept` is what was read before of a prompt that begins alike, in its first `shared` tokens.
+    """
+
+    place: int
+    request: Request
+    ids: list[int]
+    kept: Kept | None = None
+    shared: int = 0
+
+    @property
+    def length(self) -> int:
+        return len(self.ids) + self.request.sampling.max_tokens
+
+    @property
+    def unread(self) -> int:
+        return len(self.ids) - self.shared
+
+
+class Batch:
+    """Rows read. Columns: shared tokens (padded on the left), unread ones (padded on the left), then what is said.
+
+    `mask` (rows, columns) tells the tokens that count, `place` (rows,) the position of the next token of each row.
+    """
+
+    def __init__(self, loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None):
+        self.loaded, self.rows, self.prefixes = loaded, list(rows), prefixes
+        self.shared, self.unread = max(row.shared for row in rows), max(row.unread for row in rows)
+        device = loaded.model.device
+        self.cache = fresh(loaded.model, prefixes is not None)
+        self.mask = torch.tensor(
+            [_ones(row.shared, self.shared) + _ones(row.unread, self.unread) for row in rows], device=device
+        )
+        self.place = torch.tensor([len(row.ids) for row in rows], device=device)
+        self._take_over()
+        pad = loaded.tokenizer.pad_token_id
+        ids = torch.tensor([[pad] * (self.unread - row.unread) + row.ids[row.shared :] for row in rows], device=device)
+        places = (self.mask.cumsum(1) - 1).clamp(min=0)[:, self.shared :]
+        self.logits = self.forward(ids, places)
+
+    def forward(self, ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        """Logits (rows, vocabulary) of what follows the last of the tokens given."""
+        return self.all_logits(ids, places, 1)[:, -1]
+
+    def all_logits(self, ids: torch.Tensor, places: torch.Tensor, keep: int = 0) -> torch.Tensor:
+        """Logits after each (or the last `keep`) of some tokens (rows, tokens) at their positions; the mask must hold them."""
+        variants = (
+            {"adapter_names": [row.request.adapter or "__base__" for row in self.rows]} if self.loaded.adapters else {}
+        )
+        out: Any = self.loaded.model(
+            input_ids=ids,
+            attention_mask=self.mask,
+            position_ids=places,
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=keep,
+            **variants,
+        )
+        logits: torch.Tensor = out.logits
+        return logits
+
+    def say(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Add one token (rows,) to every row; logits of what follows."""
+        self.mask = torch.cat([self.mask, self.mask.new_ones(len(self.rows), 1)], 1)
+        self.place = (self.place + 1).clamp(max=self.loaded.context)  # rows that are over go along for a while
+        return self.forward(tokens[:, None], self.place[:, None] - 1)
+
+    def select(self, numbers: list[int]) -> None:
+        """Go on with some of the rows."""
+        index = torch.tensor(numbers, device=self.mask.device)
+        self.rows = [self.rows[number] for number in numbers]
+        self.mask, self.place = self.mask[index], self.place[index]
+        self.cache.batch_select_indices(index)
+
+    def keep(self, number: int, said: list[int]) -> None:
+        """Keep a row's prompt and the tokens that it has said so far."""
+        if self.prefixes is None:
+            return
+        row = self.rows[number]
+        columns = self.shared + self.unread
+        first, second = slice(self.shared - row.shared, self.shared), slice(columns - row.unread, columns + len(said))
+        layers = [
+            (
+                torch.cat([layer.keys[number, :, first], layer.keys[number, :, second]], 1),
+                torch.cat([layer.values[number, :, first], layer.values[number, :, second]], 1),
+            )
+            for layer in self.cache.layers
+        ]
+        self.prefixes.keep(row.ids + said, layers, row.request.adapter, row.kept, row.shared)
+
+    def _take_over(self) -> None:
+        """Copy the kept keys and values into the cache, right-aligned, with room for what follows."""
+        if not self.shared:
+            return
+        example = next(row.kept for row in self.rows if row.kept)
+        assert example is not None
+        for number, layer in enumerate(self.cache.layers):
+            length = self.shared + self.unread + ROOM
+            pair = [one.new_zeros(len(self.rows), one.shape[0], length, one.shape[2]) for one in example.layers[number]]
+            for at, row in enumerate(self.rows):
+                if row.kept:
+                    for held, kept in zip(pair, row.kept.layers[number], strict=True):
+                        held[at, :, self.shared - row.shared : self.shared] = kept[:, : row.shared]
+            assert isinstance(layer, Roomy)
+            layer.start(pair[0], pair[1], self.shared)
+
+
+def _ones(count: int, width: int) -> list[int]:
+    return [0] * (width - count) + [1] * count
