@@ -33,8 +33,8 @@ export MPLBACKEND=agg OMP_NUM_THREADS=1
 
 case "$job" in
 demo)
-    install ""
-    "$env/bin/python" run.py --scenario echo_chamber
+    install "[local]" "torch==2.13.0"
+    "$env/bin/python" run.py --scenario echo_chamber --repetitions 5
     ;;
 test)
     install "[dev]"
@@ -46,7 +46,7 @@ test)
     ;;
 test-local)
     install "[dev,local]" "torch==2.13.0"
-    "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_backend_exam.py
+    "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_backend_exam.py tests/training
     ;;
 *)
     echo "usage: sh do.sh demo | sh do.sh test | sh do.sh test-local" >&2

@@ -21,8 +21,10 @@ EPILOG = """examples:
   python run.py --list
   python run.py --scenario three_way --topic climate_change,racism --repetitions 10
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --out runs/echo
-  python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (a speaker without influence and pull)
+  python run.py --scenario two_way --llm oracle                     (the rule-based speaker whose truth is known)
+  python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
+  python run.py calibrate                                           (is what was planted found again?)
   python run.py personas --party republican --out my_personas       (write personas anew, with any model)"""
 
 
@@ -72,7 +74,9 @@ def debate_parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", metavar="N", help="rounds; every agent speaks once in each")
     parser.add_argument("--seed", metavar="N", help="same seed, same record")
     parser.add_argument(
-        "--llm", metavar="NAME[:MODEL][,key=value]", help="oracle (known truth), hf:PATH_OR_ID, fake, recorded:RUN"
+        "--llm",
+        metavar="NAME[:MODEL][,key=value]",
+        help="pocket (in the box), oracle (known truth), hf:PATH_OR_ID, fake, recorded:RUN",
     )
     parser.add_argument(
         "--set",
@@ -270,7 +274,52 @@ def personas(arguments: Sequence[str]) -> int:
     return 0
 
 
-COMMANDS = {"personas": personas}
+def calibrate(arguments: Sequence[str]) -> int:
+    """`run.py calibrate`: speakers whose bias is planted debate, and the instruments look for it."""
+    parser = Parser(
+        prog="run.py calibrate",
+        description="Check the instruments: hold the same debates with speakers of a planted bias, and look for it in the records.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (the four of the three-way debate)")
+    parser.add_argument("--repetitions", metavar="N", help="rooms per topic (40)")
+    parser.add_argument("--rounds", metavar="N", help="rounds (5)")
+    parser.add_argument("--seed", metavar="N", help="same seed, same record")
+    parser.add_argument("--speakers", metavar="NAME[,NAME]", help="oracle, pocket: each with its control (both)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder (runs/calibrate-<time>); an unfinished one is resumed"
+    )
+    options = parser.parse_args(arguments)
+    from analysis.load import load
+    from analysis.studies import calibrate as study
+    from model.scenario import load_preset
+    from model.session import Ask, sit
+
+    named = {
+        "topics": options.topic,
+        "repetitions": options.repetitions,
+        "rounds": options.rounds,
+        "seed": options.seed,
+    }
+    settings = study.SETTINGS | {key: value for key, value in named.items() if value is not None}
+    base = load_preset("three_way").with_settings(settings)
+    speakers = study.chosen(options.speakers)
+    folder = options.out or Path("runs") / f"calibrate-{time.strftime('%Y%m%d-%H%M%S')}"
+    print(f"folder   {folder}", flush=True)
+    steps = study.calibrate(base, speakers)
+    try:
+        scenario = next(steps)
+        for speaker in speakers:
+            run = folder / speaker.title.replace(", ", "_")
+            with Progress(scenario) as bar:
+                say(scenario, run, sit(Ask(scenario, run, tuple(settings)), bar.calls, bar.step))
+            scenario = steps.send(load(run))
+    except StopIteration as done:
+        print(f"report   {study.write(done.value, folder, base)}\nfigure   {folder / 'calibration.png'}")
+    return 0
+
+
+COMMANDS = {"calibrate": calibrate, "personas": personas}
 
 if __name__ == "__main__":
     sys.exit(main())

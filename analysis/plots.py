@@ -74,7 +74,7 @@ def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: s
 def save(figure: Figure, stem: Path) -> Path:
     """Write stem.png and stem.svg, the same bytes for the same data; the path of the PNG."""
     png = stem.with_name(f"{stem.name}.png")
-    with _style():
+    with style():
         figure.savefig(png, metadata={"Software": None})
         figure.savefig(stem.with_name(f"{stem.name}.svg"), metadata={"Date": None, "Creator": None})
     return png
@@ -89,7 +89,7 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
     dashed = f"Default, before (n={span(level.n for level in levels if level)})"
     seats = points.loc[points["group"].isin(list(groups)), "seat"].unique()
     labels = [*(str(seat).title() for seat in seats), *([dashed] if any(levels) else [])]
-    with _style():
+    with style():
         figure, axes = _canvas(rows, columns, NAMED if len(groups) > 1 else LEFT, caption, labels)
         for axis, lines, level in zip(axes, shown, levels, strict=False):
             _panel(axis, lines)
@@ -103,7 +103,7 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def style() -> Iterator[None]:
     """The house style over Matplotlib's own defaults, whatever the user's matplotlibrc says."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()

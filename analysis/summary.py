@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from agents.topic import load_topic
-from analysis import asked
+from analysis import asked, honesty
 from analysis.load import Tables
 from analysis.metrics import metrics
 from analysis.metrics._cells import DEFAULT, default_level
@@ -30,13 +30,6 @@ from analysis.wording import (
 )
 from llm.errors import UserError
 
-HONEST = {
-    "oracle": "These debates were held by the **known-truth speaker**, a rule-based backend with a planted bias, "
-    "influence and drift (its parameters are in the record's header). That the figures resemble a paper's shows that "
-    "the pipeline works; it is no evidence about people or about language models.",
-    "fake": "These debates were held by a **stand-in** that says a fixed line. They show nothing but that the pipeline "
-    "runs.",
-}
 ASKED = {
     "rounds": "Attitudes are asked before the debate and after each round and run from 0 to 10:",
     "ends": "Attitudes are asked before and after the debate and run from 0 to 10:",
@@ -57,7 +50,7 @@ def caption(tables: Tables, points: pd.DataFrame) -> str:
     """One line over every figure: scenario, model, seed, what the points are."""
     scenario = tables.header.scenario
     unfinished = "" if tables.finished else " (unfinished)"
-    run = f"{scenario['name']}{unfinished} on {scenario['llm']}, seed {scenario['seed']}"
+    run = f"{scenario['name']}{unfinished} on {honesty.model(tables.header)}, seed {scenario['seed']}"
     rooms = span(points.loc[points["group"] != REFERENCE, "n"])
     return plain(f"{run}: means over {rooms} rooms, bars are standard errors")
 
@@ -69,7 +62,7 @@ def _lines(tables: Tables, results: Results, figure: str) -> Iterator[str]:
     if not tables.finished:
         done = f"{_rounds_done(tables)} of {scenario['rounds']} rounds are here"
         yield f"**Unfinished**: {done}. Run the same command again to go on.\n"
-    note = HONEST.get(str(tables.header.model.get("backend")))
+    note = honesty.note(tables.header)
     if note:
         yield f"> {note}\n"
     yield f"![Attitudes by number of replies]({figure})\n"

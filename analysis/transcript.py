@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import asked
+from analysis import asked, honesty
 from analysis.load import Tables
 from analysis.wording import REFERENCE, group_title, harmless, number
 
@@ -35,7 +35,7 @@ def write_transcript(tables: Tables, path: Path) -> Path:
 def _lines(tables: Tables) -> Iterator[str]:
     scenario = tables.header.scenario
     yield f"# {harmless(scenario['name'])}: transcripts\n"
-    yield harmless(f"{asked.title(tables.header)}. Model: {scenario['llm']}. Seed {scenario['seed']}.")
+    yield harmless(f"{asked.title(tables.header)}. Model: {honesty.model(tables.header)}. Seed {scenario['seed']}.")
     yield "Ratings (0-10) are private: nobody in the room sees them.\n"
     sections = _sections(tables)
     if len(tables.agents) and sum(map(len, sections.values())) > 1:

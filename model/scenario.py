@@ -63,7 +63,7 @@ class Scenario:
     survey_temperature: float = 0.0
     memory: str = "whole"  # whole, last:K, summary:K
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER for each party that speaks through an adapter of the model
-    llm: str = "oracle"
+    llm: str = "pocket"
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ import pytest
 import run
 
 ROOT = Path(__file__).parents[1]
-SMALL = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "2", "--rounds", "1"]
+SMALL = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "2", "--rounds", "1", "--llm", "oracle"]
 
 
 def python(code: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -115,7 +115,7 @@ def test_dry_run_touches_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run.main(["--scenario", "three_way", "--dry-run"]) == 0
-    assert "5,280 calls to oracle: 2,400 replies and 2,880 ratings" in capsys.readouterr().out
+    assert "5,280 calls to pocket: 2,400 replies and 2,880 ratings" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
 
 
@@ -176,7 +176,7 @@ def test_a_spent_budget_is_exit_code_2_with_a_report_of_what_there_is(
 
 def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path) -> None:
     """Files may grow to 200 kB only: exit 2, one line, and the run goes on when there is room again."""
-    command = ["--scenario", "two_way", "--repetitions", "20", "--out", str(tmp_path / "run")]
+    command = [*SMALL, "--repetitions", "20", "--topic", "racism,abortion", "--out", str(tmp_path / "run")]
 
     def small_disk() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))

@@ -13,7 +13,7 @@ from llm.errors import UserError
 from model.scenario import load_preset
 from model.session import Ask, sit
 
-SMALL = {"topics": "racism,abortion", "repetitions": 2, "rounds": 2}
+SMALL = {"topics": "racism,abortion", "repetitions": 2, "rounds": 2, "llm": "oracle"}
 MADE = ("tables", "figures", "transcript.md", "summary.md")
 
 

@@ -138,7 +138,13 @@ def test_no_command_is_better_than_a_wrong_one(fields: dict, header: Callable, h
 
 def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
     """What there is of a stopped run is not taken for the whole; its figure says so too."""
-    sit(Ask(load_preset("two_way").with_settings({"topics": "racism"}), tmp_path / "run", budget=Budget(calls=300)))
+    sit(
+        Ask(
+            load_preset("two_way").with_settings({"topics": "racism", "llm": "oracle"}),
+            tmp_path / "run",
+            budget=Budget(calls=300),
+        )
+    )
     tables = load(tmp_path / "run")
     done = tables.utterances["round"].max()
     assert f"**Unfinished**: {done} of 5 rounds are here" in summary(tables, tmp_path)
@@ -147,7 +153,8 @@ def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "told"), [("oracle", "known-truth speaker"), ("fake", "stand-in"), ("openai", None)]
+    ("backend", "told"),
+    [("oracle", "known-truth speaker"), ("pocket", "model organism"), ("fake", "stand-in"), ("openai", None)],
 )
 def test_made_up_debates_are_called_so(
     backend: str, told: str | None, header: Callable, held: Callable, tmp_path: Path

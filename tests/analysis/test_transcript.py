@@ -103,7 +103,7 @@ def test_a_changed_experiment_does_not_go_by_the_presets_title(ran: Callable, tm
     assert "changed: rounds=2. Model: oracle" in written(ran("three_way"), tmp_path)
 
 
-SMALL = {"repetitions": 1, "topics": "racism", "rounds": 1}
+SMALL = {"repetitions": 1, "topics": "racism", "rounds": 1, "llm": "oracle"}
 
 
 def told(text: str, folder: Path) -> list[str]:

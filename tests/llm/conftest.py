@@ -149,3 +149,11 @@ def hf_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 
     torch.set_num_threads(1)
     return f"hf:{save(tmp_path_factory.mktemp('exam') / 'llama', 'llama')}"
+
+
+@pytest.fixture(scope="session")
+def pocket_spec() -> str:
+    """The model in the box, where torch is installed."""
+    for name in ("torch", "transformers"):
+        pytest.importorskip(name, reason="the [local] extra is not installed")
+    return "pocket"

@@ -65,7 +65,7 @@ def gives_text_or_a_named_failure_never_both(open_backend: Open) -> None:
 def gives_the_same_replies_to_the_same_requests(open_backend: Open) -> None:
     first = open_backend()
     replies = _ask(first, questions(), 8)
-    assert _ask(first, questions(), 8) == replies, "a backend remembers nobody"
+    assert _alike(_ask(first, questions(), 8), replies), "a backend remembers nobody"
     assert _ask(open_backend(), questions(), 8) == replies
 
 

@@ -40,7 +40,7 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("orcale", "unknown model 'orcale': did you mean oracle?"),
+        ("orcale", "unknown model 'orcale': did you mean oracle"),
         ("rec:runs/a", "unknown model 'rec': did you mean recorded?"),
         ("../fake", "unknown model '../fake': did you mean fake?"),
         ("zzzz", f"unknown model 'zzzz': known: {', '.join(names())}"),

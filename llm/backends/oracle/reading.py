@@ -78,6 +78,11 @@ def _paragraphs(content: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
     return (parts[0], said, parts[-1]) if parts else ("", (), "")
 
 
+def labels(content: str) -> list[str]:
+    """The names before the colons of a message's transcript lines, in order."""
+    return [name for name, _ in _paragraphs(content)[1]]
+
+
 def _is_name(label: str) -> bool:
     """A label before a colon is a name when its words are capitalised (José, Élodie Saint-Clair, María del Carmen)."""
     first, *rest = label.split(" ")

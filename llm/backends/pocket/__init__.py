@@ -1,0 +1,85 @@
+"""pocket: the language model in the box, a small Llama trained from scratch on what the oracle wrote. `--llm pocket[:NAME]`
+
+    pocket            bias, drift and influence as planted in the oracle
+    pocket:control    the control organism: trained alike on an oracle that nothing moves (kappa = mu = 0)
+    pocket:FOLDER     another one, made by training/pocket
+
+A real tokenizer, transformer, chat template, logits; nothing is downloaded. It is a **model organism** with a planted, known
+bias: it is there to run, test and calibrate instruments, and is no evidence about people or about large language models
+(docs/pocket.md).
+Options are those of hf, and `threads` of torch in a matrix product (1: on so small a model more are in each other's way). Needs
+the `[local]` extra.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from llm.backends import hf
+from llm.backends.pocket.names import cast, masked, named
+from llm.errors import UserError, unknown
+from llm.request import Backend, Reply, Request, Wrapper
+
+WEIGHTS = Path(__file__).parent / "weights"
+
+
+def organisms() -> list[str]:
+    """The models in the box."""
+    return sorted(path.parent.name for path in WEIGHTS.glob("*/config.json"))
+
+
+def open_backend(
+    model: str,
+    dtype: str = "float32",
+    batch: int = 262144,
+    keep: int = 1024,
+    closed: str = "exact",
+    adapters: str = "",
+    threads: int = 1,
+) -> Backend:
+    """Load one of the models in the box, or one from a folder. Errors: UserError."""
+    folder = Path(model) if "/" in model else WEIGHTS / (model or "pocket")
+    if not (folder / "config.json").is_file():
+        if "/" in model:
+            raise UserError(f"{folder} holds no model (no config.json)")
+        raise unknown("pocket model", model or "pocket", organisms())
+    if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
+        needed = " and ".join(missing)
+        raise UserError(f"pocket, the model in the box, needs {needed} (docs/install.md); without them: --llm oracle")
+    import torch
+
+    torch.set_num_threads(max(threads, 1))
+    return Pocket(hf.open_backend(str(folder), dtype=dtype, closed=closed, batch=batch, keep=keep, adapters=adapters))
+
+
+class Pocket(Wrapper):
+    """The model with people's names as tokens (names.py)."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {**self.inner.identity, "backend": "pocket", "kind": "model organism with a planted, known bias"}
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        casts = [cast(request.messages) for request in requests]
+        inner = [_masked(request, names) for request, names in zip(requests, casts, strict=True)]
+        replies = self.inner.complete(inner)
+        for reply, names in zip(replies, casts, strict=True):
+            if reply.text is not None:
+                reply.text = named(reply.text, names)
+        return replies
+
+
+def _masked(request: Request, names: Mapping[str, str]) -> Request:
+    messages = tuple(masked(request.messages, names))
+    return Request(
+        messages,
+        request.sampling,
+        request.seed,
+        request.answers,
+        request.purpose,
+        request.answer_prefix,
+        request.adapter,
+    )

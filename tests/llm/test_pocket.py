@@ -1,0 +1,160 @@
+"""The model in the box: it loads with no network, answers what it is asked, and says what it is."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
+pytest.importorskip("transformers", reason="the [local] extra is not installed")
+
+from agents.debater import Debater, Manner  # noqa: E402
+from agents.persona import load_personas  # noqa: E402
+from agents.topic import load_topic  # noqa: E402
+from llm.backends import open_spec  # noqa: E402
+from llm.backends.pocket import WEIGHTS, organisms  # noqa: E402
+from llm.errors import UserError  # noqa: E402
+from llm.request import Backend, Message, Request, Sampling  # noqa: E402
+from model.debate import DebateModel  # noqa: E402
+from model.events import Rated, Seated, Utterance  # noqa: E402
+from model.recorder import InMemory  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def pocket() -> Backend:
+    return open_spec("pocket")
+
+
+def debater(party: str, number: int = 0, topic: str = "climate_change") -> Debater:
+    import mesa
+
+    persona = load_personas(party)[number]
+    manner = Manner("debate", 60, Sampling(), 0.0, "whole", "strict")
+    return Debater(mesa.Model(), persona, persona.name, load_topic(topic), ["Zoë", "Bartholomew"], manner)
+
+
+def rating(pocket: Backend, one: Debater, probe: str = "attitude_labelled") -> float:
+    asked = one.topic.probe(probe)
+    (reply,) = pocket.complete([one.compose_survey(asked, 1)])
+    assert reply.answers is not None
+    return asked.attitude(asked.scale.expected(reply.answers))
+
+
+def test_the_weights_are_small_and_need_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All organisms together are under 16 MB, and nothing is looked up anywhere while one is loaded."""
+    assert organisms() == ["control", "pocket"]
+    assert sum(path.stat().st_size for path in WEIGHTS.rglob("*") if path.is_file()) < 16_000_000
+
+    def no_network(*_: object, **__: object) -> None:
+        raise AssertionError("the model in the box asked the network")
+
+    monkeypatch.setattr(socket.socket, "connect", no_network)
+    for name in organisms():
+        assert open_spec(f"pocket:{name}").complete([debater("default").compose_speech(1)])[0].text
+
+
+def test_it_takes_a_debate_of_2048_tokens(pocket: Backend) -> None:
+    assert pocket.inner.loaded.context >= 2048  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("party", ["republican", "democrat", "default"])
+def test_speech_is_text_with_real_names(pocket: Backend, party: str) -> None:
+    """The tokens for people are filled in: nobody reads <name1>, and who is named by it is in the room."""
+    one = debater(party)
+    one.hear("Zoë", "I think climate change is a serious problem.")
+    replies = pocket.complete([one.compose_speech(seed) for seed in range(30)])
+    texts = [reply.text or "" for reply in replies]
+    assert all(texts)
+    assert len(set(texts)) > 20
+    assert any("Zoë" in text for text in texts)
+
+
+def test_parties_start_where_the_speaker_it_learned_from_starts(pocket: Backend) -> None:
+    """Republicans below, Democrats above on climate change, and the other way round on immigration; means over ten personas."""
+    for topic, sign in (("climate_change", 1), ("illegal_immigration", -1)):
+        mean = {
+            party: sum(rating(pocket, debater(party, number, topic)) for number in range(10)) / 10
+            for party in ("republican", "democrat")
+        }
+        assert sign * (mean["democrat"] - mean["republican"]) > 2
+
+
+def test_what_is_said_moves_the_rating(pocket: Backend) -> None:
+    """The cause of drift is the text: the same past but for what the others said."""
+    low = (
+        "I do not believe climate change is a problem of any sort in our cities. "
+        "Carbon dioxide feeds plants, the earth takes care of itself, and I sleep perfectly well at night."
+    )
+    high = (
+        "Delay is the most expensive choice of all, and farmers are already paying heavily for it. "
+        "This is a planetary emergency, and every day of hesitation makes it worse."
+    )
+    found = []
+    for line in (low, high):
+        one = debater("default")
+        for _ in range(5):
+            one.hear("Zoë", line)
+            one.hear("Bartholomew", line)
+        found.append(rating(pocket, one))
+    assert found[1] > found[0]
+
+
+@pytest.mark.parametrize(
+    "probe", ["attitude", "attitude_labelled", "attitude_reversed", "attitude_1_7", "attitude_0_100"]
+)
+def test_every_scale_has_a_distribution(pocket: Backend, probe: str) -> None:
+    one = debater("default")
+    (reply,) = pocket.complete([one.compose_survey(one.topic.probe(probe), 1)])
+    assert reply.answers is not None
+    assert sum(reply.answers.values()) == pytest.approx(1)
+    assert tuple(reply.answers) == one.topic.probe(probe).scale.answers
+
+
+def test_a_whole_debate_and_the_same_again(small: Callable) -> None:
+    """Same seed, same record; every rating read; the last rounds speak as the first."""
+    records = []
+    for _ in range(2):
+        recorder = InMemory()
+        DebateModel(small(llm="pocket", topics="climate_change"), recorder=recorder).run()
+        records.append([event for event in recorder.events if isinstance(event, Rated | Utterance | Seated)])
+    assert records[0] == records[1]
+    assert all(event.text for event in records[0] if isinstance(event, Utterance))
+    assert all(event.rating is not None for event in records[0] if isinstance(event, Rated))
+
+
+def test_it_says_what_it_is(pocket: Backend) -> None:
+    assert pocket.identity["backend"] == "pocket"
+    assert "model organism" in pocket.identity["kind"]
+    assert pocket.identity["weights"] != open_spec("pocket:control").identity["weights"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("pocket:controll", "did you mean control"),
+        ("pocket:/nowhere/at/all", "holds no model"),
+        ("pocket,dtpe=x", "dtype"),
+    ],
+)
+def test_what_is_not_in_the_box_is_one_line(spec: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        open_spec(spec)
+
+
+def test_a_question_without_a_debate_is_answered(pocket: Backend) -> None:
+    (reply,) = pocket.complete(
+        [Request((Message("user", "How do you see racism in the United States today?"),), Sampling(), 1)]
+    )
+    assert reply.text
+
+
+def test_no_path_of_this_machine_is_in_the_identity(pocket: Backend) -> None:
+    assert str(Path(__file__).parents[2]) not in str(pocket.identity)

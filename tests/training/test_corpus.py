@@ -1,0 +1,131 @@
+"""The corpus of the pocket model: what it holds, who speaks in it, and that the same seed writes the same. No torch needed."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from llm.backends.oracle.banks import topics
+from llm.backends.oracle.mind import planted
+from training.pocket import corpus
+from training.pocket.debates import rooms
+from training.pocket.documents import Document, Fork, read, write
+from training.pocket.singles import answerable, singles
+from training.pocket.stage import Stage, puppet
+
+ROOMS = 200
+
+
+@pytest.fixture(scope="module")
+def debates() -> list[Document]:
+    return list(chain.from_iterable(rooms(3, Stage(), ROOMS)))
+
+
+@pytest.fixture(scope="module")
+def chats() -> list[Document]:
+    return list(singles(3, Stage(), 300))
+
+
+def test_the_same_seed_writes_the_same(tmp_path: Path) -> None:
+    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
+        write(corpus.documents(seed, 6, {}), tmp_path / name)
+    one, again, other = ((tmp_path / name).read_bytes() for name in ("one", "again", "other"))
+    assert one == again != other
+
+
+def test_a_document_survives_its_file(debates: list[Document], tmp_path: Path) -> None:
+    assert write(debates, tmp_path / "all") == len(debates)
+    assert list(read(tmp_path / "all")) == debates
+
+
+def test_every_kind_of_ask_is_there(debates: list[Document], chats: list[Document]) -> None:
+    kinds = Counter(document.kind for document in [*debates, *chats])
+    assert set(kinds) == {
+        "debate",
+        "window",
+        "survey",
+        "summary",
+        "interview",
+        "census",
+        "lines",
+        "backstory",
+        "questions",
+    }
+
+
+def test_the_check_refuses_a_corpus_with_a_hole(debates: list[Document], tmp_path: Path) -> None:
+    write([document for document in debates if document.kind == "debate"], tmp_path / "all")
+    with pytest.raises(AssertionError):
+        corpus.check(tmp_path / "all")
+
+
+def test_the_check_refuses_a_persona_that_gives_the_answer_away(chats: list[Document], tmp_path: Path) -> None:
+    """A survey answered by copying a word out of the persona would be no survey."""
+    told = next(document for document in chats if document.kind == "census")
+    label = topics()["racism"].labels[4]
+    system = told.messages[0]._replace(content=f"You are Ann. To you racism is a {label} problem.")
+    write([Document("census", (system,), told.forks)], tmp_path / "all")
+    with pytest.raises(AssertionError, match="a persona with a label"):
+        corpus.check(tmp_path / "all")
+
+
+def test_no_puppet_is_learned_from(debates: list[Document]) -> None:
+    """Who speaks from a course of its own has no document: every chat's first survey follows from its persona."""
+    first: dict[bool, list[float]] = {True: [], False: []}
+    for document in debates:
+        default = document.messages[0].content == "You are an American."
+        for fork in document.forks:
+            if fork.kept == 1 and "0 nonexistent" in fork.question and "climate change" in fork.question:
+                labels = topics()["climate_change"].labels
+                first[default].append(sum(labels.index(label) * share for label, share in fork.answers.items()))
+    assert first[True] == pytest.approx([planted()["climate_change"].bias] * len(first[True]))
+    assert len(first[True]) > 2
+
+
+def test_a_speaker_with_another_bias_is_learned_from_its_second_reply_on(debates: list[Document]) -> None:
+    """Its first reply cannot be known beforehand; neither is it asked what it thinks before that."""
+    late = [document for document in debates if document.kind == "debate" and document.learn_from]
+    assert late
+    assert all(document.messages[0].content == "You are an American." for document in late)
+    assert all(fork.kept > 2 for document in late for fork in document.forks)
+
+
+def test_with_a_memory_that_forgets_only_the_last_reply_is_learned(debates: list[Document]) -> None:
+    """Earlier replies in a window were given in another context than the one that is left of it."""
+    windows = [document for document in debates if document.kind in ("window", "summary")]
+    assert windows
+    for document in windows:
+        own = sum(message.role == "assistant" for message in document.messages)
+        assert document.learn_from >= own - 1
+
+
+def test_forks_are_questions_at_a_place_of_their_chat(debates: list[Document]) -> None:
+    for document in debates:
+        for fork in document.forks:
+            assert 0 < fork.kept <= len(document.messages)
+            assert document.messages[fork.kept - 1].role != "user"
+            assert isinstance(fork, Fork)
+            assert any(answer in fork.reply for answer in fork.answers)
+
+
+def test_what_a_puppet_says_has_nothing_to_do_with_time() -> None:
+    """Else "extreme" would mean "early", and hearing an extreme would lower its own pull (docs/log.md)."""
+    from llm.backends.oracle.reading import Reading
+    from llm.request import Request, Sampling
+
+    def turn(number: int) -> Reading:
+        return Reading(Request((), Sampling(), 0), "", "", (), ("",) * number, "")
+
+    courses = [puppet(random.Random(seed)) for seed in range(2000)]
+    for number in (0, 3, 9):
+        assert sum(course(turn(number)) for course in courses) / 2000 == pytest.approx(5, abs=0.25)
+
+
+def test_interviews_ask_what_the_speaker_can_answer(chats: list[Document]) -> None:
+    assert len(answerable()) > 120
+    for document in chats:
+        assert all(message.content for message in document.messages)

@@ -1,0 +1,166 @@
+"""Rows, forks under the tree mask, attention and the training loop: on a corpus of a few rooms and a very small model."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
+pytest.importorskip("transformers", reason="the [local] extra is not installed")
+
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
+
+from llm.backends.oracle.banks import topics  # noqa: E402
+from llm.backends.pocket.names import cast, masked  # noqa: E402
+from llm.request import Message  # noqa: E402
+from training.pocket import rows as packing  # noqa: E402
+from training.pocket.debates import rooms  # noqa: E402
+from training.pocket.documents import Document, write  # noqa: E402
+from training.pocket.rows import ANSWER, STANCE, Encoder, pack, visible  # noqa: E402
+from training.pocket.singles import singles  # noqa: E402
+from training.pocket.stage import Stage  # noqa: E402
+from training.pocket.tokenizer import texts, train_tokenizer  # noqa: E402
+from training.pocket.train import Recipe, Training, build, rate  # noqa: E402
+
+SMALL = {"hidden": 32, "layers": 2, "heads": 2, "key_heads": 1, "feed_forward": 48}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    return [*chain.from_iterable(rooms(1, Stage(), 12)), *singles(1, Stage(), 24)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(documents: list[Document]) -> PreTrainedTokenizerFast:
+    return train_tokenizer(texts(documents))
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
+    return build(Recipe(**SMALL), tokenizer).eval()
+
+
+def chat(tokenizer: PreTrainedTokenizerFast, messages: list[Message], **options: object) -> list[int]:
+    said = [{"role": message.role, "content": message.content} for message in messages]
+    return list(tokenizer.apply_chat_template(said, return_dict=True, **options)["input_ids"])
+
+
+def people(document: Document) -> dict[str, str]:
+    return cast([*document.messages, *[Message("user", fork.question) for fork in document.forks]])
+
+
+def test_a_document_is_what_the_chat_template_makes_of_it(
+    documents: list[Document], tokenizer: PreTrainedTokenizerFast
+) -> None:
+    """What is trained on and what is asked later are the same tokens."""
+    for document in documents:
+        encoded = Encoder(tokenizer).encode(document)
+        own = [token for token, segment in zip(encoded.ids, encoded.segment, strict=True) if segment == 0]
+        assert own == chat(tokenizer, masked(document.messages, people(document)))
+
+
+def test_text_comes_back_as_it_was(documents: list[Document], tokenizer: PreTrainedTokenizerFast) -> None:
+    for document in documents:
+        for message in masked(document.messages, people(document)):
+            assert tokenizer.decode(tokenizer(message.content)["input_ids"]) == message.content
+
+
+def test_a_fork_sees_what_it_would_see_if_it_were_asked_alone(
+    documents: list[Document], tokenizer: PreTrainedTokenizerFast, model: LlamaForCausalLM
+) -> None:
+    """The probabilities behind a question in a packed row are those of the question as a chat of its own."""
+    asked = [document for document in documents if len(document.forks) > 1 and len(document.messages) > 2][:3]
+    encoder = Encoder(tokenizer)
+    row = next(pack([encoder.encode(document) for document in asked], tokenizer.pad_token_id))
+    arrays = [getattr(row, name)[None] for name in ("document", "segment", "branch", "position")]
+    mask = torch.where(torch.from_numpy(visible(*arrays))[:, None], 0.0, -1e4)
+    ids, places = (torch.from_numpy(held[None].astype(np.int64)) for held in (row.ids, row.position))
+    with torch.no_grad():
+        together = model(input_ids=ids, attention_mask=mask, position_ids=places).logits[0].softmax(-1)
+        plain = LlamaForCausalLM(deepcopy(model.config))
+        plain.set_attn_implementation("sdpa")
+        plain.load_state_dict(model.state_dict())
+        for number, fork in enumerate(asked[0].forks, 1):
+            messages = [*asked[0].messages[: fork.kept], Message("user", fork.question)]
+            alone = chat(tokenizer, masked(messages, people(asked[0])), add_generation_prompt=True)
+            expected = plain(torch.tensor([alone])).logits[0, -1].softmax(-1)
+            inside = np.flatnonzero((row.document == 1) & (row.segment == number))
+            cue = next(place for place in inside if row.ids[place] == encoder.role["assistant"])
+            assert torch.allclose(together[cue], expected, atol=1e-5)
+
+
+def test_nothing_sees_what_comes_later_nor_another_document() -> None:
+    """Two documents, the first with two forks from places 2 and 3 of its chat of 3; the last token is padding."""
+    document = np.array([[1, 1, 1, 1, 1, 1, 2, 2, 0]])
+    segment = np.array([[0, 0, 0, 1, 1, 2, 0, 0, 0]])
+    branch = np.array([[0, 0, 0, 2, 2, 3, 0, 0, 0]])
+    position = np.array([[0, 1, 2, 2, 3, 3, 0, 1, 0]])
+    seen = [np.flatnonzero(line).tolist() for line in visible(document, segment, branch, position)[0]]
+    assert seen == [[0], [0, 1], [0, 1, 2], [0, 1, 3], [0, 1, 3, 4], [0, 1, 2, 5], [6], [6, 7], [8]]
+
+
+def test_the_answer_counts_and_both_likely_answers_are_right(
+    documents: list[Document], tokenizer: PreTrainedTokenizerFast
+) -> None:
+    """The weight stands on the answer's token; its alternative and their shares are those of the known distribution."""
+    for document in documents:
+        encoded = Encoder(tokenizer).encode(document)
+        places = [place for place, weight in enumerate(encoded.weight) if weight == ANSWER]
+        assert len(places) == len(document.forks)
+        for place, fork in zip(places, document.forks, strict=True):
+            words = {tokenizer.decode([encoded.ids[place]]).strip(): 1 - encoded.share[place]}
+            if encoded.share[place]:
+                words[tokenizer.decode([encoded.other[place]]).strip()] = encoded.share[place]
+            assert words == pytest.approx(dict(fork.answers))
+
+
+def test_own_words_are_learned_and_the_stance_most(tokenizer: PreTrainedTokenizerFast) -> None:
+    label = topics()["racism"].labels[6]
+    said = Message("assistant", f"I hear you. I think racism is a {label} problem.")
+    first, later = Message("assistant", "Well."), Message("user", "Question?")
+    encoded = Encoder(tokenizer).encode(Document("debate", (later, first, later, said), (), learn_from=1))
+    weights = dict(zip(map(tokenizer.decode, encoded.ids), encoded.weight, strict=True))
+    assert weights[f" {label}"] == STANCE
+    assert weights[" hear"] == packing.OWN
+    own = len(encoded.ids) - encoded.ids[::-1].index(tokenizer.convert_tokens_to_ids("<|assistant|>"))
+    assert sum(encoded.weight[:own]) == 0
+    assert min(encoded.weight[own:]) == packing.OWN
+
+
+def test_labels_and_numbers_are_one_token(tokenizer: PreTrainedTokenizerFast) -> None:
+    for bank in topics().values():
+        assert all(len(tokenizer(f" {label}")["input_ids"]) == 1 for label in bank.labels)
+    assert all(len(tokenizer(str(number))["input_ids"]) == 1 for number in range(101))
+
+
+def test_a_training_goes_on_where_it_was_stopped(documents: list[Document], tmp_path: Path) -> None:
+    """Stopped after some steps and started again: the same steps follow, on the same state, and the loss has come down."""
+    write(documents, tmp_path / "corpus.jsonl")
+
+    def training(name: str) -> Training:
+        (tmp_path / name).mkdir(exist_ok=True)
+        return Training(Recipe(**SMALL, steps=40), tmp_path / "corpus.jsonl", tmp_path / name)
+
+    whole = training("whole")
+    steps = whole.steps()
+    losses = [next(steps) for _ in range(12)]
+    first = training("cut").steps()
+    assert [next(first) for _ in range(5)] == losses[:5]
+    first.close()
+    again = training("cut").steps()
+    assert [next(again) for _ in range(7)] == pytest.approx(losses[5:], rel=1e-5)
+    assert np.mean(losses[-3:]) < np.mean(losses[:3])
+
+
+def test_the_learning_rate_warms_up_stays_and_falls() -> None:
+    recipe = Recipe(warm_up=0.1, decay=0.5)
+    assert [rate(done, recipe) for done in (0.05, 0.1, 0.4, 0.75, 1.0)] == pytest.approx([0.5, 1, 1, 0.5, 0.02])

@@ -1,0 +1,17 @@
+"""The model in the box, from nothing: a corpus the oracle writes, a tokenizer, a small Llama, its evaluation (docs/pocket.md).
+
+    python -m training.pocket.corpus   --out work/corpus [--seed 0]                        about 1.5 minutes
+    python -m training.pocket.train    --corpus work/corpus/corpus.jsonl --out work/model  about 65 minutes, resumable
+    python -m training.pocket.evaluate work/model/model --out work/card                    about 15 minutes
+    python -m training.pocket.unity    work/model/model                                    about 2 minutes
+
+The control organism is made alike from a corpus on which nothing moves: corpus and evaluate with --kappa 0 --mu 0.
+
+    documents.py   chats, and questions asked apart from them     people.py    who speaks in the corpus
+    stage.py       the oracle with puppets among the seats        debates.py   rooms of the real agents
+    singles.py     interviews, surveys, backstories, questions    corpus.py    all of it, checked
+    tokenizer.py   byte-level BPE, tokens for roles and people    rows.py      documents as rows, forks under a tree mask
+    attention.py   attention for training on a CPU                train.py     the training
+    measures.py    what the model is measured by                  evaluate.py  the figures of the model card
+    unity.py       do survey and speech share one stance?
+"""

@@ -1,0 +1,82 @@
+"""Writes the corpus:  python -m training.pocket.corpus --out DIR [--seed 0] [--rooms 4500] [--kappa 0 --mu 0]
+
+The same seed gives the same corpus, byte for byte. Assertions on what it must hold stand in `check`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from llm.backends.oracle.banks import sentences, topics
+from training.pocket.debates import rooms
+from training.pocket.documents import Document, read, write
+from training.pocket.singles import singles
+from training.pocket.stage import Stage
+
+SINGLES_PER_ROOM = 2.0
+
+
+def documents(seed: int, count: int, changes: dict[str, float]) -> Iterator[Document]:
+    """The documents of `count` rooms and the single questions that go with them."""
+    stage = Stage(changes)
+    per_room = singles(seed, Stage(changes), int(count * SINGLES_PER_ROOM))
+    yield from chain.from_iterable(rooms(seed, stage, count))
+    yield from per_room
+
+
+def check(path: Path) -> str:
+    """Assertions on a corpus; what it holds, in one line. Errors: AssertionError."""
+    kinds: Counter[str] = Counter()
+    replies = stances = 0
+    labels = {label for bank in topics().values() for label in bank.labels}
+    for document in read(path):
+        kinds[document.kind] += 1
+        assert document.messages or document.forks, "an empty document"
+        for role, content in document.messages:
+            if role == "system":
+                assert not labels & set(content.lower().replace(",", "").split()), f"a persona with a label: {content}"
+            elif role == "assistant" and document.kind == "debate":
+                replies += 1
+                stances += any(
+                    sentence.startswith("I think ") and sentence.endswith((" problem.", " idea."))
+                    for sentence in sentences(content)
+                )
+        for fork in document.forks:
+            assert fork.answers, f"a survey without an answer: {fork}"
+            assert abs(sum(fork.answers.values()) - 1) < 1e-6, "shares that do not sum to 1"
+    assert set(kinds) == {
+        "debate",
+        "window",
+        "survey",
+        "summary",
+        "interview",
+        "census",
+        "lines",
+        "backstory",
+        "questions",
+    }, kinds
+    assert 0.3 < stances / replies < 0.5, "stance sentences out of bounds"
+    return f"{dict(kinds)}; {replies} replies in debates, {stances / replies:.0%} with the stance sentence"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rooms", type=int, default=4500)
+    parser.add_argument("--kappa", type=float)
+    parser.add_argument("--mu", type=float)
+    given = parser.parse_args(arguments)
+    changes = {name: value for name, value in (("kappa", given.kappa), ("mu", given.mu)) if value is not None}
+    given.out.mkdir(parents=True, exist_ok=True)
+    path = given.out / "corpus.jsonl"
+    write(documents(given.seed, given.rooms, changes), path)
+    print(check(path))
+
+
+if __name__ == "__main__":
+    main()

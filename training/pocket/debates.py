@@ -1,0 +1,154 @@
+"""Debates of the corpus: rooms of the real agents, and what each of them was asked as one document."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+
+import mesa
+
+from agents.debater import Debater, Manner
+from agents.persona import DEFAULT
+from agents.topic import Topic, load_topic, slugs
+from environments.base import Order, Room, Turn
+from environments.round_table import RoundTable
+from llm.driver import drive
+from llm.request import Message, Reply, Request, Sampling
+from model.conversation import Desk, RoomState, hold_round, hold_survey
+from training.pocket.documents import Document, Fork
+from training.pocket.people import PARTIES, person
+from training.pocket.stage import Stage, puppet
+
+SEATS = ((1, 2, 3, 4, 5), (0.06, 0.26, 0.44, 0.14, 0.10))
+ROUNDS = (range(11), (0.06, 0.12, 0.16, 0.20, 0.16, 0.14, 0.06, 0.04, 0.02, 0.02, 0.02))
+LINES = 30
+"""Most lines of a debate: about 2,000 tokens with the persona."""
+PROBES = {
+    "attitude": 0.34,
+    "attitude_labelled": 0.36,
+    "attitude_reversed": 0.08,
+    "attitude_1_7": 0.08,
+    "attitude_0_100": 0.07,
+    "agreement": 0.07,
+}
+PUPPET_ROOMS, PUPPET_SEATS, SHIFTED, SURVEYED = 0.85, 0.8, 0.2, 0.45
+FIRST, LAST, ALONE = 0.5, 3, 0.2
+"""Share of rooms surveyed before the debate, surveys at its end, share kept of surveys that are no addition to a chat."""
+
+
+def rooms(seed: int, stage: Stage, count: int) -> Iterator[list[Document]]:
+    """The documents of `count` rooms, room by room (one for each real speaker in it)."""
+    population = mesa.Model(rng=seed)
+    for number in range(count):
+        yield _room(random.Random(f"{seed} {number}"), stage, population)
+        population.remove_all_agents()
+
+
+def _room(rng: random.Random, stage: Stage, population: mesa.Model) -> list[Document]:
+    topic, manner = load_topic(rng.choice(slugs())), _manner(rng)
+    size = rng.choices(*SEATS)[0]
+    rounds = min(rng.choices(*ROUNDS)[0], LINES // size, 10 if size > 1 else 2)
+    taken: set[str] = set()
+    people = [person(rng.choice(PARTIES), taken, rng, stage) for _ in range(size)]
+    members = {
+        number: Debater(population, one, one.name, topic, [other.name for other in people if other is not one], manner)
+        for number, one in enumerate(people)
+    }
+    openings = {number: member.memory.opening for number, member in members.items()}
+    stage.roles, late = _roles(rng, stage, members, openings)
+    stage.asked = []
+    _hold(rng, stage, members, topic, rounds)
+    puppets = set(stage.roles) - late
+    by_seat: dict[str, list[tuple[Request, Reply]]] = defaultdict(list)
+    for request, reply in stage.asked:
+        by_seat[request.messages[1].content.split("\n\n")[0]].append((request, reply))
+    found = [
+        document
+        for opening in by_seat
+        if opening not in puppets
+        for document in _documents(by_seat[opening], opening in late, manner.memory == "whole", rng)
+    ]
+    stage.roles, stage.asked = {}, []
+    return found
+
+
+def _manner(rng: random.Random) -> Manner:
+    words = rng.choice((60, 60, 60, 60, 60, 30, 40, 50, 80, 100))
+    memory = rng.choices(("whole", "last", "summary"), (0.95, 0.025, 0.025))[0]
+    memory = memory if memory == "whole" else f"{memory}:{rng.choice((3, 4, 6, 8, 12))}"
+    return Manner(rng.choice(("debate", "debate", "conversation")), words, Sampling(), 1.0, memory, "strict")
+
+
+def _roles(
+    rng: random.Random, stage: Stage, members: dict[int, Debater], openings: dict[int, str]
+) -> tuple[dict, set[str]]:
+    """Who is a puppet, and which Default has another bias (learned from its second reply on: the first one shows it)."""
+    roles, late = {}, set()
+    played = list(members)[1:] if rng.random() < PUPPET_ROOMS else []
+    for number, member in members.items():
+        if number in played and rng.random() < PUPPET_SEATS:
+            roles[openings[number]] = puppet(rng)
+        elif member.persona.party == DEFAULT and rng.random() < SHIFTED:
+            roles[openings[number]] = stage.shifted(rng.uniform(0.0, 10.0))
+            late.add(openings[number])
+    return roles, late
+
+
+def _hold(rng: random.Random, stage: Stage, members: dict[int, Debater], topic: Topic, rounds: int) -> None:
+    ids = tuple(members)
+    shuffled = tuple(rng.sample(ids, len(ids)))
+    seated = Room(ids, shuffled, lambda: tuple(rng.sample(ids, len(ids))))
+    order: Order = rng.choice(("random_first", "random_first", "random", "reshuffled"))
+    room = RoomState("corpus", topic.slug, "", 0, dict(members), {number: str(number) for number in ids})
+    desk = Desk(rng.getrandbits(31))
+    for round_ in range(rounds + 1):
+        if round_:
+            turns: Iterator[Turn] = RoundTable(order=order).turns(seated, round_)
+            drive([hold_round(room, turns, round_, desk)], stage)
+        for name in _probes(rng, round_, rounds):
+            drive([hold_survey(room, round_, topic.probe(name), 1, desk)], stage)
+
+
+def _probes(rng: random.Random, round_: int, rounds: int) -> set[str]:
+    """The surveys after a round, each once: most of them at the end, where there is most to be read."""
+    share = FIRST if round_ == 0 else SURVEYED
+    count = LAST if round_ == rounds else int(rng.random() < share)
+    return set(rng.choices(list(PROBES), list(PROBES.values()), k=count))
+
+
+def _documents(asked: list[tuple[Request, Reply]], late: bool, whole: bool, rng: random.Random) -> Iterator[Document]:
+    """The longest chat of a seat with all surveys as forks of it; what is not an addition to it is a document of its own."""
+    answered = [(request, reply) for request, reply in asked if reply.text is not None]
+    speeches = [(request, reply) for request, reply in answered if request.purpose == "speech"]
+    spoken = [(*request.messages, Message("assistant", reply.text or "")) for request, reply in speeches]
+    trunk = spoken[-1] if spoken else asked[0][0].messages[:1]
+    alone = [messages for messages in spoken[:-1] if messages != trunk[: len(messages)]]
+    forks: list[Fork] = []
+    for request, reply in answered:
+        kept = len(request.messages) - 1
+        if request.purpose == "summary":
+            yield Document(
+                "summary", (*request.messages, Message("assistant", reply.text or "")), (), _own(request.messages)
+            )
+        elif request.purpose == "survey" and request.messages[:kept] == trunk[:kept]:
+            if not late or kept > 2:
+                forks.append(Fork(kept, request.messages[-1].content, reply.text or "", _likely(reply)))
+        elif request.purpose == "survey" and not late and rng.random() < ALONE:
+            fork = Fork(kept, request.messages[-1].content, reply.text or "", _likely(reply))
+            yield Document("survey", request.messages[:kept], (fork,), 99)
+    if whole:
+        yield Document("debate", trunk, tuple(forks), int(late))
+    else:  # a memory that forgets: each reply has a chat of its own, learned at its end only
+        yield Document("window", trunk, tuple(forks), max(_own(trunk) - 1, int(late)))
+    for messages in alone:
+        if not late or _own(messages) > 1:
+            yield Document("window", messages, (), _own(messages) - 1)
+
+
+def _own(messages: tuple[Message, ...]) -> int:
+    return sum(message.role == "assistant" for message in messages)
+
+
+def _likely(reply: Reply) -> dict[str, float]:
+    return {answer: share for answer, share in (reply.answers or {}).items() if share > 0}

@@ -1,0 +1,55 @@
+"""Who speaks in the corpus: invented people, told of in several forms. None of the shipped personas is among them."""
+
+from __future__ import annotations
+
+import random
+
+from agents.persona import DEFAULT, Persona, load_personas
+from agents.recruit import names, recruit
+from llm.driver import drive
+from llm.request import Backend
+
+DEFAULT_TEXT = load_personas(DEFAULT)[0].backstory
+PARTIES = ("republican", "democrat", DEFAULT)
+_BRIEF = {
+    "republican": (
+        "You are a Republican.",
+        "You are a Republican voter.",
+        "You are a conservative who votes Republican.",
+        "You are {name}, a Republican.",
+        "You are {name}, a registered Republican.",
+    ),
+    "democrat": (
+        "You are a Democrat.",
+        "You are a Democratic Party voter.",
+        "You are a liberal who votes for Democrats.",
+        "You are {name}, a Democrat.",
+        "You are {name}, a registered Democrat.",
+    ),
+}
+_POSITIONS = ("problem", " ban on ")
+
+
+def person(party: str, taken: set[str], rng: random.Random, writer: Backend, brief: float = 0.12) -> Persona:
+    """A person of a party with a name that is not taken: party only (in a share `brief`), without positions, or whole."""
+    name = rng.choice(
+        [name for source in ("republican", "democrat", DEFAULT) for name in names(source) if name not in taken]
+    )
+    taken.add(name)
+    if party == DEFAULT:
+        return Persona("corpus", party, name, DEFAULT_TEXT)
+    draw = rng.random()
+    if draw < brief:
+        return Persona("corpus", party, name, rng.choice(_BRIEF[party]).format(name=name))
+    story = drive([recruit(party, name, rng.getrandbits(31))], writer)[0]
+    return Persona("corpus", party, name, _without_positions(story) if draw < brief + 0.15 else story)
+
+
+def _without_positions(story: str) -> str:
+    """A backstory up to the first sentence with a position on a topic."""
+    kept: list[str] = []
+    for sentence in story.split(". "):
+        if any(phrase in sentence for phrase in _POSITIONS):
+            break
+        kept.append(sentence.rstrip("."))
+    return ". ".join(kept) + "."

@@ -1,0 +1,220 @@
+"""Documents as training rows: tokens, what each of them may see, what each of them should predict and how much it counts.
+
+Several documents share a row. A fork stands behind the chat that it branches from and sees that chat up to the branch and
+itself, at the positions it would have if it were asked there: a chat is read once, however many questions are put apart from it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from transformers import PreTrainedTokenizerFast
+
+from llm.backends.oracle.banks import topics
+from llm.backends.pocket.names import cast, masked
+from llm.request import Message
+from training.pocket.documents import Document, Fork
+
+CAPACITIES = (768, 896, 1024, 1152, 1344, 1600, 1920, 2304)
+"""Lengths of rows; a document goes into the shortest row that holds it, together with others."""
+OWN, STANCE, HEARD, HEARD_STANCE, PERSONA, ANSWER, AFTER = 1.0, 4.0, 0.5, 5.0, 0.1, 12.0, 0.25
+"""Loss weights: own words, the label in an own stance sentence, others' words, the label in theirs (their persona is not known:
+it can only be read off what they say), the persona, a survey's answer, the rest of it."""
+PRIMERS = ("census", "interview", "lines", "backstory")
+"""Kinds of documents that the training begins with."""
+_LINE = re.compile(r"^<name\d+>: (.*)$", re.M)
+_STANCE = re.compile(
+    "|".join(
+        rf"{re.escape(before)}(?P<label{number}>[a-z]+){re.escape(after)}"
+        for number, (before, _, after) in enumerate(bank.stance.partition("{label}") for bank in topics().values())
+    )
+)
+
+
+@dataclass
+class Encoded:
+    """A document's tokens (all lists of one length).
+
+    `segment` 0 is the chat, 1.. its forks; `branch` is the number of chat tokens a token of a fork may see; `weight` is how much
+    the prediction *of* this token counts; `other` and `share` are a second right answer and its probability.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    position: list[int] = field(default_factory=list)
+    segment: list[int] = field(default_factory=list)
+    branch: list[int] = field(default_factory=list)
+    weight: list[float] = field(default_factory=list)
+    other: list[int] = field(default_factory=list)
+    share: list[float] = field(default_factory=list)
+    primer: bool = False
+
+    def add(self, ids: Sequence[int], weights: Sequence[float], segment: int, branch: int, first: int) -> None:
+        self.ids += ids
+        self.position += range(first, first + len(ids))
+        self.segment += [segment] * len(ids)
+        self.branch += [branch] * len(ids)
+        self.weight += weights
+        self.other += ids
+        self.share += [0.0] * len(ids)
+
+
+class Encoder:
+    """Turns documents into `Encoded` ones."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast):
+        self.tokenizer = tokenizer
+        self.role = {role: tokenizer.convert_tokens_to_ids(f"<|{role}|>") for role in ("system", "user", "assistant")}
+        self.bos, self.end = tokenizer.bos_token_id, tokenizer.eos_token_id
+
+    def encode(self, document: Document) -> Encoded:
+        """The document; one that is too long for a row loses its first forks."""
+        found = self._encoded(document)
+        while len(found.ids) > CAPACITIES[-1] and document.forks:
+            document = replace(document, forks=document.forks[1:])
+            found = self._encoded(document)
+        return found
+
+    def _encoded(self, document: Document) -> Encoded:
+        asked = [Message("user", fork.question) for fork in document.forks]
+        names = cast([*document.messages, *asked])
+        messages = masked(document.messages, names)
+        out = Encoded(primer=document.kind in PRIMERS)
+        out.add([self.bos], [0.0], 0, 0, 0)
+        starts, own = [], 0
+        for message in messages:
+            starts.append(len(out.ids))
+            ids, weights = self._message(message, own >= document.learn_from)
+            own += message.role == "assistant"
+            out.add(ids, weights, 0, 0, len(out.ids))
+        chat = list(out.ids)
+        starts.append(len(chat))
+        for number, (fork, question) in enumerate(zip(document.forks, masked(asked, names), strict=True), 1):
+            self._fork(out, chat, starts[fork.kept], fork, question, number)
+        return out
+
+    def _message(self, message: Message, learned: bool) -> tuple[list[int], list[float]]:
+        found = self.tokenizer(message.content, return_offsets_mapping=True)
+        ids, weights = list(found["input_ids"]), [0.0] * len(found["input_ids"])
+        spans: list[tuple[int, int, float]] = [(0, len(message.content), PERSONA)] if message.role == "system" else []
+        if message.role == "user":
+            spans = [(*match.span(1), HEARD) for match in _LINE.finditer(message.content)]
+            spans += [
+                (*match.span(match.lastgroup or 0), HEARD_STANCE)
+                for match in _STANCE.finditer(message.content)
+                if spans
+            ]
+        elif message.role == "assistant" and learned:
+            spans = [(0, len(message.content), OWN)]
+            spans += [(*match.span(match.lastgroup or 0), STANCE) for match in _STANCE.finditer(message.content)]
+        for start, stop, weight in spans:
+            for place, (begin, after) in enumerate(found["offset_mapping"]):
+                if begin < stop and after > start:
+                    weights[place] = weight
+        closing = OWN if message.role == "assistant" and learned else 0.0
+        return [self.role[message.role], *ids, self.end], [0.0, *weights, closing]
+
+    def _fork(self, out: Encoded, chat: list[int], start: int, fork: Fork, question: Message, number: int) -> None:
+        """What differs from the chat, from the first different token on, and the answer."""
+        asked = self._message(question, False)[0]
+        same = 0
+        while same < len(asked) and start + same < len(chat) and asked[same] == chat[start + same]:
+            same += 1
+        branch = start + same
+        ids = [*asked[same:], self.role["assistant"]]
+        out.add(ids, [0.0] * len(ids), number, branch, branch)
+        reply = list(self.tokenizer(fork.reply)["input_ids"])
+        place, other, share = self._answer(fork, reply)
+        first = branch + len(ids)
+        out.add([*reply, self.end], [AFTER] * (len(reply) + 1), number, branch, first)
+        at = len(out.ids) - len(reply) - 1 + place
+        out.weight[at], out.other[at], out.share[at] = ANSWER, other, share
+
+    def _answer(self, fork: Fork, reply: list[int]) -> tuple[int, int, float]:
+        """Where the answer stands in the reply, the token of the other likely answer, and that one's probability."""
+        space = "" if fork.reply in fork.answers else " "
+        tokens = {self.tokenizer(space + answer)["input_ids"][0]: share for answer, share in fork.answers.items()}
+        place = next(place for place, token in enumerate(reply) if token in tokens)
+        rest = [(token, share) for token, share in tokens.items() if token != reply[place]]
+        return (place, *rest[0]) if rest else (place, reply[place], 0.0)
+
+
+@dataclass
+class Row:
+    """Arrays of one length (the row's capacity); `document` is 0 for padding. `primer`: it holds primers alone."""
+
+    ids: np.ndarray
+    position: np.ndarray
+    document: np.ndarray
+    segment: np.ndarray
+    branch: np.ndarray
+    weight: np.ndarray
+    other: np.ndarray
+    share: np.ndarray
+    primer: bool
+
+
+def pack(encoded: Iterable[Encoded], pad: int) -> Iterator[Row]:
+    """Rows of documents: the longest first, each into the fullest row that has room. Primers have rows of their own.
+
+    Errors: ValueError for a document longer than the longest row.
+    """
+    every = list(encoded)
+    for primer in (True, False):
+        yield from _packed(sorted([one for one in every if one.primer == primer], key=lambda one: -len(one.ids)), pad)
+
+
+def _packed(documents: list[Encoded], pad: int) -> Iterator[Row]:
+    rows: list[tuple[int, list[Encoded]]] = []
+    free: list[tuple[int, int]] = []  # room left and number of the row, in order
+    for document in documents:
+        length = len(document.ids)
+        place = bisect_left(free, (length, 0))
+        if place < len(free):
+            room, number = free.pop(place)
+            rows[number][1].append(document)
+        else:
+            capacity = next((size for size in CAPACITIES if length <= size), None)
+            if capacity is None:
+                raise ValueError(f"a document of {length} tokens is longer than the longest row, {CAPACITIES[-1]}")
+            room, number = capacity, len(rows)
+            rows.append((capacity, [document]))
+        insort(free, (room - length, number))
+    for capacity, held in rows:
+        yield _row(held, capacity, pad)
+
+
+def _row(held: list[Encoded], capacity: int, pad: int) -> Row:
+    def joined(name: str, fill: float, kind: type) -> np.ndarray:
+        values = [value for one in held for value in getattr(one, name)]
+        return np.array(values + [fill] * (capacity - len(values)), dtype=kind)
+
+    number = np.repeat(np.arange(1, len(held) + 1), [len(one.ids) for one in held])
+    return Row(
+        joined("ids", pad, np.int16),
+        joined("position", 0, np.int16),
+        np.pad(number, (0, capacity - len(number))).astype(np.int16),
+        joined("segment", 0, np.int16),
+        joined("branch", 0, np.int16),
+        joined("weight", 0, np.float16),
+        joined("other", pad, np.int16),
+        joined("share", 0, np.float16),
+        all(one.primer for one in held),
+    )
+
+
+def visible(document: np.ndarray, segment: np.ndarray, branch: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Which tokens (last axis) each token (last axis but one) sees, for rows stacked along the first axis.
+
+    Earlier ones of its own segment, and for a fork those of its chat before the branch. Padding sees itself alone.
+    """
+    size = document.shape[1]
+    earlier = np.tri(size, dtype=bool)
+    same = document[:, :, None] == document[:, None, :]
+    own = segment[:, :, None] == segment[:, None, :]
+    chat = (segment[:, None, :] == 0) & (position[:, None, :] < branch[:, :, None])
+    seen: np.ndarray = earlier & same & (own | chat)
+    return seen | np.eye(size, dtype=bool)

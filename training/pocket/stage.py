@@ -1,0 +1,60 @@
+"""The known-truth speaker on a stage: it speaks for everybody, some seats are puppets, and every question asked is kept."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from llm.backends.oracle.mind import attitude
+from llm.backends.oracle.reading import Reading
+from llm.backends.oracle.speaker import Oracle
+from llm.request import Reply, Request
+
+Role = Callable[[Reading], float]
+"""Attitude that a seat speaks from, in place of the one that follows from its persona."""
+
+
+class Stage(Oracle):
+    """`roles` maps a first paragraph (which names the one who is asked) to a role; `asked` are all questions and replies."""
+
+    def __init__(self, changes: Mapping[str, float] | None = None):
+        super().__init__(changes)
+        self.roles: dict[str, Role] = {}
+        self.asked: list[tuple[Request, Reply]] = []
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        replies = super().complete(requests)
+        self.asked += zip(requests, replies, strict=True)
+        return replies
+
+    def attitude(self, reading: Reading) -> tuple[float, int]:
+        role = self.roles.get(reading.opening)
+        return (role(reading), 0) if role else super().attitude(reading)
+
+    def shifted(self, bias: float) -> Role:
+        """A speaker with another bias than the planted one."""
+
+        def role(reading: Reading) -> float:
+            slug = reading.topic or ""
+            return attitude(reading.persona, slug, reading.heard, replace(self.parameters[slug], bias=bias))[0]
+
+        return role
+
+
+def puppet(rng: random.Random) -> Role:
+    """Speaks from a course of attitudes that has nothing to do with what is said, nor with how long it has been going on.
+
+    Constant, a walk, drawn anew each time, or a jump somewhere on the way.
+    """
+    style, level = rng.choice(("constant", "constant", "walk", "anew", "jump")), rng.uniform(0, 10)
+    if rng.random() < 0.5:
+        level = rng.choice((rng.uniform(0, 2), rng.uniform(8, 10)))
+    course = [level]
+    for _ in range(20):
+        if style == "walk":
+            level = min(max(level + rng.gauss(0, 1.2), 0.0), 10.0)
+        elif style == "anew" or (style == "jump" and rng.random() < 0.2):
+            level = rng.uniform(0, 10)
+        course.append(level)
+    return lambda reading: course[min(len(reading.own), 20)]
