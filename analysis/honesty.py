@@ -9,9 +9,10 @@ NOTES = {
     "influence and drift (its parameters are in the record's header). That the figures resemble a paper's shows that "
     "the pipeline works; it is no evidence about people or about language models.",
     "pocket": "These debates were held by **pocket**, a model organism: a small language model trained from scratch on "
-    "what the known-truth speaker wrote, with its planted bias, influence and drift (docs/pocket.md). Its tokens, "
-    "probabilities and drift are real, its opinions are planted: that the figures resemble a paper's shows that the pipeline "
-    "works; it is no evidence about people or about large language models.",
+    "what the known-truth speaker wrote. How much of the planted bias, influence and drift it took over is measured in "
+    "docs/pocket.md and by `python run.py calibrate`. Its tokens and probabilities are real, its opinions are planted: that "
+    "the figures resemble a paper's shows that the pipeline works; it is no evidence about people or about large language "
+    "models.",
     "fake": "These debates were held by a **stand-in** that says a fixed line. They show nothing but that the pipeline "
     "runs.",
 }

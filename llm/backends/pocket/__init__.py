@@ -34,7 +34,7 @@ def organisms() -> list[str]:
 def open_backend(
     model: str,
     dtype: str = "float32",
-    batch: int = 262144,
+    batch: int = 32768,
     keep: int = 1024,
     closed: str = "exact",
     adapters: str = "",
