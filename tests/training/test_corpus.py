@@ -44,17 +44,7 @@ def test_a_document_survives_its_file(debates: list[Document], tmp_path: Path) -
 
 def test_every_kind_of_ask_is_there(debates: list[Document], chats: list[Document]) -> None:
     kinds = Counter(document.kind for document in [*debates, *chats])
-    assert set(kinds) == {
-        "debate",
-        "window",
-        "survey",
-        "summary",
-        "interview",
-        "census",
-        "lines",
-        "backstory",
-        "questions",
-    }
+    assert set(kinds) == corpus.KINDS
 
 
 def test_the_check_refuses_a_corpus_with_a_hole(debates: list[Document], tmp_path: Path) -> None:

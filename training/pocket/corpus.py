@@ -18,6 +18,8 @@ from training.pocket.singles import singles
 from training.pocket.stage import Stage
 
 SINGLES_PER_ROOM = 2.0
+KINDS = frozenset(("debate", "window", "survey", "summary", "interview", "census", "lines", "backstory", "questions"))
+"""What a corpus must hold, each at least once."""
 
 
 def documents(seed: int, count: int, changes: dict[str, float]) -> Iterator[Document]:
@@ -48,17 +50,7 @@ def check(path: Path) -> str:
         for fork in document.forks:
             assert fork.answers, f"a survey without an answer: {fork}"
             assert abs(sum(fork.answers.values()) - 1) < 1e-6, "shares that do not sum to 1"
-    assert set(kinds) == {
-        "debate",
-        "window",
-        "survey",
-        "summary",
-        "interview",
-        "census",
-        "lines",
-        "backstory",
-        "questions",
-    }, kinds
+    assert set(kinds) == KINDS, kinds
     assert 0.3 < stances / replies < 0.5, "stance sentences out of bounds"
     return f"{dict(kinds)}; {replies} replies in debates, {stances / replies:.0%} with the stance sentence"
 

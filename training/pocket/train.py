@@ -252,8 +252,11 @@ def _tokenizer(corpus: Path, out: Path) -> PreTrainedTokenizerFast:
 
 def _rows(corpus: Path, tokenizer: PreTrainedTokenizerFast) -> list[Row]:
     encoder = Encoder(tokenizer)
-    encoded = (encoder.encode(document) for document in read(corpus))
-    return list(pack((one for one in encoded if len(one.ids) <= CAPACITIES[-1]), tokenizer.pad_token_id))
+    encoded = [encoder.encode(document) for document in read(corpus)]
+    fitting = [one for one in encoded if len(one.ids) <= CAPACITIES[-1]]
+    if len(fitting) < len(encoded):
+        print(f"{len(encoded) - len(fitting)} of {len(encoded)} documents are longer than a row and left out")
+    return list(pack(fitting, tokenizer.pad_token_id))
 
 
 def main(arguments: list[str] | None = None) -> None:
