@@ -18,7 +18,7 @@ from hf_models import FAMILIES, NO_SYSTEM, save  # noqa: E402
 from llm.backends import open_spec  # noqa: E402
 from llm.backends.hf import batches  # noqa: E402
 from llm.backends.hf.backend import Hf  # noqa: E402
-from llm.backends.hf.cache import Prefixes, can_keep  # noqa: E402
+from llm.backends.hf.cache import Kept, Prefixes, can_keep  # noqa: E402
 from llm.backends.hf.prompts import encode, folded, plain  # noqa: E402
 from llm.errors import UserError  # noqa: E402
 from llm.request import Message, Reply, Request, Sampling  # noqa: E402
@@ -243,24 +243,36 @@ def test_what_is_kept_stays_within_its_bytes(llama: Hf) -> None:
     layers = [(torch.zeros(2, 64, 4), torch.zeros(2, 64, 4))]
     prefixes = Prefixes(3 * 2 * 2 * 64 * 4 * 4)
     for number in range(10):
-        prefixes.keep([number] * 64, layers, "", None, 0)
+        prefixes.keep(Kept([number] * 64, "", layers), None, 0)
         assert prefixes.used <= prefixes.most
     assert sum(prefixes.find([number] * 64, "")[1] == 63 for number in range(10)) == 3
     assert prefixes.find([9] * 64, "another adapter") == (None, 0)
     before = prefixes.used
-    prefixes.keep([77] * 64, layers * 9, "", None, 0)
+    prefixes.keep(Kept([77] * 64, "", layers * 9), None, 0)
     assert (prefixes.used, prefixes.find([77] * 64, "")) == (before, (None, 0))
 
 
 def test_a_prompt_that_goes_on_takes_the_place_of_what_it_goes_on_from() -> None:
     prefixes = Prefixes(1 << 20)
     layers = [(torch.zeros(1, 64, 4), torch.zeros(1, 64, 4))]
-    prefixes.keep(list(range(64)), layers, "", None, 0)
+    prefixes.keep(Kept(list(range(64)), "", layers), None, 0)
     source, shared = prefixes.find(list(range(90)), "")
     assert shared == 64
-    prefixes.keep(list(range(90)), layers, "", source, shared)
+    prefixes.keep(Kept(list(range(90)), "", layers), source, shared)
     assert prefixes.used == layers[0][0].nbytes * 2
     assert prefixes.find(list(range(100)), "")[1] == 90
+
+
+def test_workers_change_nothing_but_the_time(models: Models) -> None:
+    """Batches beside each other are the same batches, and what is kept of them is kept in the same order."""
+    alone, beside = (open_spec(f"hf:{models()},batch=150,keep=1,workers={workers}") for workers in (1, 3))
+    assert isinstance(alone, Hf)
+    assert isinstance(beside, Hf)
+    for _ in range(2):
+        assert alone.complete(mixed()) == beside.complete(mixed())
+    assert alone.prefixes
+    assert beside.prefixes
+    assert [kept.ids for kept in alone.prefixes._all] == [kept.ids for kept in beside.prefixes._all]
 
 
 @pytest.fixture(scope="session")

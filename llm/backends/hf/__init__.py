@@ -7,6 +7,7 @@
     closed   exact (a closed question is answered with the probability of every allowed answer), text (generated, then read)
     batch    most tokens in one batch, padding and reply included; a batch that does not fit into memory is halved
     keep     MiB for keys and values of what was read before, so that a debate is not read again at every turn; 0: none
+    workers  batches that run beside each other on a CPU, each on one core (for small models; with adapters always one)
     adapters folders of LoRA adapters, joined by +; each is known by its folder's name (a request says which one is to answer,
              several may share a batch)
 
@@ -48,6 +49,7 @@ def open_backend(
     closed: str = "exact",
     batch: int = 65536,
     keep: int = 512,
+    workers: int = 1,
     adapters: str = "",
 ) -> Backend:
     """Load a model. Errors: UserError when it cannot be found or loaded, or when the `[local]` extra is not installed."""
@@ -67,4 +69,4 @@ def open_backend(
     from llm.backends.hf.loading import load_model
 
     loaded = load_model(model, dtype, load, device, tuple(filter(None, adapters.split("+"))))
-    return Hf(loaded, style, closed == "exact", batch, keep << 20)
+    return Hf(loaded, style, closed == "exact", batch, keep << 20, workers)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
+
+import torch
 
 from llm.backends.hf.batches import by_length, halving
 from llm.backends.hf.cache import Prefixes, can_keep
 from llm.backends.hf.closed import Allowed, answer, begun
 from llm.backends.hf.generate import generate
 from llm.backends.hf.loading import Loaded
-from llm.backends.hf.prefill import Row
+from llm.backends.hf.prefill import Answered, Row
 from llm.backends.hf.prompts import encode
 from llm.request import Reply, Request
 
@@ -26,14 +29,18 @@ Parts = Callable[[Row], tuple[int, int]]
 class Hf:
     """A loaded model as a batch backend.
 
-    `most` is the number of tokens in a batch, padding and reply included; `keep` the bytes for what was read before.
+    `most` is the number of tokens in a batch, padding and reply included; `keep` the bytes for what was read before; `workers`
+    the number of batches that run beside each other, each on one core (the adapters of a batch are set on the model itself, so
+    that with adapters there is one worker).
     """
 
     in_flight = 0
 
-    def __init__(self, loaded: Loaded, style: str, exact: bool, most: int, keep: int):
+    def __init__(self, loaded: Loaded, style: str, exact: bool, most: int, keep: int, workers: int = 1):
         self.loaded, self.style, self.exact, self.most = loaded, style, exact, most
         self.prefixes = Prefixes(keep) if keep and can_keep(loaded.model) else None
+        alone = workers == 1 or bool(loaded.adapters)
+        self._pool = None if alone else ThreadPoolExecutor(workers, initializer=partial(torch.set_num_threads, 1))
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -57,7 +64,7 @@ class Hf:
         return (request.answers, request.answer_prefix) if self.exact else ((), "")
 
     def _open(self, rows: list[Row]) -> dict[int, Reply]:
-        return self._run(rows, _said, partial(generate, self.loaded, prefixes=self.prefixes))
+        return self._run(rows, _said, partial(generate, self.loaded, keep=self.prefixes is not None))
 
     def _closed(self, rows: list[Row], answers: int) -> dict[int, Reply]:
         """Replies by place to questions with the same answers; unless these are single tokens, each takes a row of the batch."""
@@ -67,13 +74,19 @@ class Hf:
         def parts(row: Row) -> tuple[int, int]:
             return times * row.unread, times * (row.shared + ANSWER_TOKENS)
 
-        ask = partial(answer, self.loaded, prefixes=self.prefixes, allowed=allowed)
+        ask = partial(answer, self.loaded, keep=self.prefixes is not None, allowed=allowed)
         return self._run([begun(row, allowed) for row in rows], parts, ask)
 
-    def _run(self, rows: list[Row], parts: Parts, ask: Callable[[Sequence[Row]], list[Reply]]) -> dict[int, Reply]:
+    def _run(self, rows: list[Row], parts: Parts, ask: Callable[[Sequence[Row]], list[Answered]]) -> dict[int, Reply]:
+        """Replies by place. Batches run beside each other; what was read is kept in their order, whichever is done first."""
+        batches = list(by_length([self._found(row) for row in rows], parts, self.most))
         replies: dict[int, Reply] = {}
-        for batch in by_length([self._found(row) for row in rows], parts, self.most):
-            replies |= {row.place: reply for row, reply in zip(batch, halving(batch, ask), strict=True)}
+        run = self._pool.map if self._pool and len(batches) > 1 else map
+        for batch, found in zip(batches, run(partial(halving, run=ask), batches), strict=True):
+            for row, (reply, read) in zip(batch, found, strict=True):
+                replies[row.place] = reply
+                if self.prefixes and read:
+                    self.prefixes.keep(read, row.kept, row.shared)
         return replies
 
     def _found(self, row: Row) -> Row:

@@ -75,8 +75,8 @@ class Kept:
     """Tokens read, and their keys and values: for each layer a pair of tensors (heads, tokens, width)."""
 
     ids: list[int]
+    variant: str
     layers: list[tuple[torch.Tensor, torch.Tensor]]
-    marks: tuple[int, ...]
 
     @property
     def bytes(self) -> int:
@@ -105,23 +105,15 @@ class Prefixes:
             shared += 1
         return (kept, shared) if shared >= BLOCK else (None, 0)
 
-    def keep(
-        self,
-        ids: list[int],
-        layers: list[tuple[torch.Tensor, torch.Tensor]],
-        variant: str,
-        source: Kept | None,
-        shared: int,
-    ) -> None:
+    def keep(self, new: Kept, source: Kept | None, shared: int) -> None:
         """Keep a prompt that was continued from `source`, of which it shares the first tokens."""
-        new = Kept(ids, layers, tuple(_marks(ids, variant)))
         if new.bytes > self.most:
             return
         if source in self._all and source is not None and shared >= CONTINUED * len(source.ids):
             self._drop(self._all.index(source))
         self._all.append(new)
         self.used += new.bytes
-        self._by_mark |= dict.fromkeys(new.marks, new)
+        self._by_mark |= dict.fromkeys(_marks(new.ids, new.variant), new)
         while self.used > self.most:
             self._drop(self._drawn.randrange(len(self._all)))
 
@@ -129,7 +121,7 @@ class Prefixes:
         self._all[place], self._all[-1] = self._all[-1], self._all[place]
         gone = self._all.pop()
         self.used -= gone.bytes
-        for mark in gone.marks:
+        for mark in _marks(gone.ids, gone.variant):
             if self._by_mark.get(mark) is gone:
                 del self._by_mark[mark]
 

@@ -17,9 +17,8 @@ from typing import Any
 
 import torch
 
-from llm.backends.hf.cache import Prefixes
 from llm.backends.hf.loading import Loaded
-from llm.backends.hf.prefill import Batch, Row
+from llm.backends.hf.prefill import Answered, Batch, Row
 from llm.backends.hf.prompts import is_plain
 from llm.randomness import derive
 from llm.request import Reply, Request, Usage
@@ -44,16 +43,16 @@ class Allowed:
         return max(map(len, self.rest)) == 1 and len(set(first)) == len(first)
 
 
-def answer(loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None, allowed: Allowed) -> list[Reply]:
+def answer(loaded: Loaded, rows: Sequence[Row], keep: bool, allowed: Allowed) -> list[Answered]:
     """Replies to a batch of closed questions with the same allowed answers, in its order. The rows' ids hold `common`."""
     with torch.inference_mode():
-        batch = Batch(loaded, rows, prefixes)
-        for number in range(len(rows)):
-            batch.keep(number, [])
+        batch = Batch(loaded, rows, keep)
+        read = [batch.read(number, []) for number in range(len(rows))]
         first = [ids[0] for ids in allowed.rest]
         scores = batch.logits[:, first].float() if allowed.single else _scores(loaded, batch, allowed)
         shares = scores.softmax(dim=-1)
-    return [_reply(row, share) for row, share in zip(rows, shares.double().tolist(), strict=True)]
+    replies = [_reply(row, share) for row, share in zip(rows, shares.double().tolist(), strict=True)]
+    return list(map(Answered, replies, read))
 
 
 def begun(row: Row, allowed: Allowed) -> Row:

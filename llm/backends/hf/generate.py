@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import torch
 
-from llm.backends.hf.cache import Prefixes
+from llm.backends.hf.cache import Kept
 from llm.backends.hf.loading import Loaded
-from llm.backends.hf.prefill import Batch, Row
+from llm.backends.hf.prefill import Answered, Batch, Row
 from llm.request import Reply, Request, Usage
 
 LEAVE = 0.8
@@ -53,19 +53,22 @@ class Draw:
         return shares.masked_fill(dropped, 0.0)
 
 
-def generate(loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None) -> list[Reply]:
+def generate(loaded: Loaded, rows: Sequence[Row], keep: bool) -> list[Answered]:
     """Replies to a batch, in its order."""
     with torch.inference_mode():
-        said = _say(loaded, rows, prefixes)
-    return [_reply(loaded, row, tokens) for row, tokens in zip(rows, said, strict=True)]
+        said, read = _say(loaded, rows, keep)
+    return [
+        Answered(_reply(loaded, row, tokens), read.get(number))
+        for number, (row, tokens) in enumerate(zip(rows, said, strict=True))
+    ]
 
 
-def _say(loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None) -> list[list[int]]:
-    """The tokens of each row's reply, its end token included."""
-    batch, draw = Batch(loaded, rows, prefixes), Draw([row.request for row in rows], loaded.model.device)
+def _say(loaded: Loaded, rows: Sequence[Row], keep: bool) -> tuple[list[list[int]], dict[int, Kept | None]]:
+    """The tokens of each row's reply, its end token included, and what is to be kept of each row."""
+    batch, draw = Batch(loaded, rows, keep), Draw([row.request for row in rows], loaded.model.device)
     said: list[list[int]] = [[] for _ in rows]
     speaking = list(range(len(rows)))  # numbers of the rows that are still in the batch
-    over: set[int] = set()
+    over: dict[int, Kept | None] = {}
     logits = batch.logits
     for step in range(max(row.request.sampling.max_tokens for row in rows)):
         tokens = draw(logits, step)
@@ -74,8 +77,7 @@ def _say(loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None) -> list
                 continue
             said[number].append(token)
             if _over(loaded, rows[number], said[number]):
-                over.add(number)
-                batch.keep(place, said[number][:-1])
+                over[number] = batch.read(place, said[number][:-1])
         if len(over) == len(rows):
             break
         left = [place for place, number in enumerate(speaking) if number not in over]
@@ -84,7 +86,7 @@ def _say(loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None) -> list
             draw.select(left)
             speaking, tokens = [speaking[place] for place in left], tokens[left]
         logits = batch.say(tokens)
-    return said
+    return said, over
 
 
 def _over(loaded: Loaded, row: Row, said: list[int]) -> bool:

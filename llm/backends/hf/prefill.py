@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from llm.backends.hf.cache import ROOM, Kept, Prefixes, Roomy, fresh
+from llm.backends.hf.cache import ROOM, Kept, Roomy, fresh
 from llm.backends.hf.loading import Loaded
-from llm.request import Request
+from llm.request import Reply, Request
 
 
 class Row(NamedTuple):
@@ -33,17 +33,24 @@ class Row(NamedTuple):
         return len(self.ids) - self.shared
 
 
+class Answered(NamedTuple):
+    """A row's reply, and what was read and said for it (None where nothing is kept)."""
+
+    reply: Reply
+    read: Kept | None
+
+
 class Batch:
     """Rows read. Columns: shared tokens (padded on the left), unread ones (padded on the left), then what is said.
 
     `mask` (rows, columns) tells the tokens that count, `place` (rows,) the position of the next token of each row.
     """
 
-    def __init__(self, loaded: Loaded, rows: Sequence[Row], prefixes: Prefixes | None):
-        self.loaded, self.rows, self.prefixes = loaded, list(rows), prefixes
+    def __init__(self, loaded: Loaded, rows: Sequence[Row], keep: bool):
+        self.loaded, self.rows, self.keep = loaded, list(rows), keep
         self.shared, self.unread = max(row.shared for row in rows), max(row.unread for row in rows)
         device = loaded.model.device
-        self.cache = fresh(loaded.model, prefixes is not None)
+        self.cache = fresh(loaded.model, keep)
         self.mask = torch.tensor(
             [_ones(row.shared, self.shared) + _ones(row.unread, self.unread) for row in rows], device=device
         )
@@ -88,10 +95,10 @@ class Batch:
         self.mask, self.place = self.mask[index], self.place[index]
         self.cache.batch_select_indices(index)
 
-    def keep(self, number: int, said: list[int]) -> None:
-        """Keep a row's prompt and the tokens that it has said so far."""
-        if self.prefixes is None:
-            return
+    def read(self, number: int, said: list[int]) -> Kept | None:
+        """A row's prompt and the tokens that it has said so far, as they can be kept."""
+        if not self.keep:
+            return None
         row = self.rows[number]
         columns = self.shared + self.unread
         first, second = slice(self.shared - row.shared, self.shared), slice(columns - row.unread, columns + len(said))
@@ -102,7 +109,7 @@ class Batch:
             )
             for layer in self.cache.layers
         ]
-        self.prefixes.keep(row.ids + said, layers, row.request.adapter, row.kept, row.shared)
+        return Kept(row.ids + said, row.request.adapter, layers)
 
     def _take_over(self) -> None:
         """Copy the kept keys and values into the cache, right-aligned, with room for what follows."""

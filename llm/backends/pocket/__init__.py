@@ -7,12 +7,13 @@
 A real tokenizer, transformer, chat template, logits; nothing is downloaded. It is a **model organism** with a planted, known
 bias: it is there to run, test and calibrate instruments, and is no evidence about people or about large language models
 (docs/pocket.md).
-Options are those of hf, and `threads` of torch in a matrix product (1: on so small a model more are in each other's way). Needs
-the `[local]` extra.
+Options are those of hf; `workers` is one for each core unless given (4 at most), each of one thread: on so small a model more
+threads in a matrix product are in each other's way. Needs the `[local]` extra.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,10 +36,10 @@ def open_backend(
     model: str,
     dtype: str = "float32",
     batch: int = 32768,
-    keep: int = 1024,
+    keep: int = 4096,
     closed: str = "exact",
     adapters: str = "",
-    threads: int = 1,
+    workers: int = 0,
 ) -> Backend:
     """Load one of the models in the box, or one from a folder. Errors: UserError."""
     folder = Path(model) if "/" in model else WEIGHTS / (model or "pocket")
@@ -51,8 +52,12 @@ def open_backend(
         raise UserError(f"pocket, the model in the box, needs {needed} (docs/install.md); without them: --llm oracle")
     import torch
 
-    torch.set_num_threads(max(threads, 1))
-    return Pocket(hf.open_backend(str(folder), dtype=dtype, closed=closed, batch=batch, keep=keep, adapters=adapters))
+    torch.set_num_threads(1)
+    workers = workers or min(
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4
+    )
+    options: dict[str, Any] = {"dtype": dtype, "closed": closed, "batch": batch, "keep": keep, "workers": workers}
+    return Pocket(hf.open_backend(str(folder), adapters=adapters, **options))
 
 
 class Pocket(Wrapper):
