@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 import pytest
 
-from llm.backends.oracle.banks import topics
+from agents.topic import load_topic
+from llm.backends.oracle.banks import recognised, topics
 from llm.backends.oracle.mind import planted
+from llm.request import Message, Request, Sampling
 from training.pocket import corpus
+from training.pocket.asks import LISTLESS
 from training.pocket.debates import rooms
 from training.pocket.documents import Document, Fork, read, write
 from training.pocket.singles import answerable, singles
@@ -27,7 +30,7 @@ def debates() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def chats() -> list[Document]:
-    return list(singles(3, Stage(), 300))
+    return list(singles(3, Stage({"sigma": 0.0}), 300))
 
 
 def test_the_same_seed_writes_the_same(tmp_path: Path) -> None:
@@ -69,7 +72,7 @@ def test_no_puppet_is_learned_from(debates: list[Document]) -> None:
     for document in debates:
         default = document.messages[0].content == "You are an American."
         for fork in document.forks:
-            if fork.kept == 1 and "0 nonexistent" in fork.question and "climate change" in fork.question:
+            if fork.kept == 1 and "[word]" in fork.question and "climate change" in fork.question:
                 labels = topics()["climate_change"].labels
                 first[default].append(sum(labels.index(label) * share for label, share in fork.answers.items()))
     assert first[True] == pytest.approx([planted()["climate_change"].bias] * len(first[True]))
@@ -115,7 +118,51 @@ def test_what_a_puppet_says_has_nothing_to_do_with_time() -> None:
         assert sum(course(turn(number)) for course in courses) / 2000 == pytest.approx(5, abs=0.25)
 
 
+def test_who_listens_is_asked_after_every_line_by_the_truth(chats: list[Document]) -> None:
+    """One more line at each fork, and answers that are the oracle's own (it takes part in nothing: no reply is remembered)."""
+    listeners = [document for document in chats if document.kind == "audience"]
+    assert listeners
+    for document in listeners:
+        heard = [fork.question.count("\n") for fork in document.forks]
+        assert [message.role for message in document.messages] == ["system", "user"]
+        assert all(later >= before for before, later in pairwise(heard))
+        assert all(document.messages[1].content.startswith(fork.question.split("\n\n")[0]) for fork in document.forks)
+    forks = [(document.messages[0], fork) for document in listeners for fork in document.forks if fork.answers]
+    for system, fork in forks:
+        answers = load_topic(recognised(fork.question) or "").probe("attitude").scale.answers
+        request = Request((system, Message("user", fork.question)), Sampling(), 0, answers)
+        found = Stage({"sigma": 0.0}).complete([request])[0].answers or {}
+        if set(fork.answers) <= set(answers) and "0 to 10" in fork.question:
+            assert {answer: share for answer, share in found.items() if share} == pytest.approx(dict(fork.answers))
+    assert {bool(fork.answers) for document in listeners for fork in document.forks} == {True, False}
+
+
 def test_interviews_ask_what_the_speaker_can_answer(chats: list[Document]) -> None:
     assert len(answerable()) > 120
     for document in chats:
         assert all(message.content for message in document.messages)
+
+
+def test_a_stance_is_asked_for_in_speech_as_often_as_in_surveys(chats: list[Document]) -> None:
+    """And answered in the same sentence: with surveys alone, or their labels always in view, survey and speech came apart."""
+    forks = [fork for document in chats if document.kind == "census" for fork in document.forks]
+    spoken = [fork for fork in forks if "Privately" not in fork.question]
+    assert len(spoken) / len(forks) == pytest.approx(0.5, abs=0.06)
+    assert all(fork.reply.startswith("I think ") for fork in spoken)
+    labelled = [fork for fork in forks if "[word]" in fork.question]
+    listed = sum("0 nonexistent" in fork.question or "0 terrible" in fork.question for fork in labelled)
+    assert 1 - listed / len(labelled) == pytest.approx(LISTLESS, abs=0.1)
+    assert all(fork.reply.startswith("I think ") for fork in labelled)
+
+
+def test_speech_and_survey_have_the_same_truth(chats: list[Document]) -> None:
+    """One person, one topic, at the beginning of a debate or in an interview: the label in speech and the one in the survey."""
+    compared = 0
+    for document in chats:
+        found: dict[str, list[dict[str, float]]] = {}
+        for fork in document.forks if document.kind == "census" else ():
+            if fork.reply.startswith("I think "):
+                found.setdefault(recognised(fork.reply) or "", []).append(dict(fork.answers))
+        compared += sum(len(shares) > 1 for shares in found.values())
+        assert all(one == pytest.approx(shares[0]) for shares in found.values() for one in shares)
+    assert compared > 20

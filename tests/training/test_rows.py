@@ -19,7 +19,7 @@ from llm.backends.pocket.names import cast, masked  # noqa: E402
 from llm.request import Message  # noqa: E402
 from training.pocket import rows as packing  # noqa: E402
 from training.pocket.debates import rooms  # noqa: E402
-from training.pocket.documents import Document, write  # noqa: E402
+from training.pocket.documents import Document, Fork, write  # noqa: E402
 from training.pocket.rows import ANSWER, STANCE, Encoder, pack, visible  # noqa: E402
 from training.pocket.singles import singles  # noqa: E402
 from training.pocket.stage import Stage  # noqa: E402
@@ -115,8 +115,9 @@ def test_the_answer_counts_and_both_likely_answers_are_right(
     for document in documents:
         encoded = Encoder(tokenizer).encode(document)
         places = [place for place, weight in enumerate(encoded.weight) if weight == ANSWER]
-        assert len(places) == len(document.forks)
-        for place, fork in zip(places, document.forks, strict=True):
+        surveys = [fork for fork in document.forks if fork.answers]
+        assert len(places) == len(surveys)
+        for place, fork in zip(places, surveys, strict=True):
             words = {tokenizer.decode([encoded.ids[place]]).strip(): 1 - encoded.share[place]}
             if encoded.share[place]:
                 words[tokenizer.decode([encoded.other[place]]).strip()] = encoded.share[place]
@@ -134,6 +135,25 @@ def test_own_words_are_learned_and_the_stance_most(tokenizer: PreTrainedTokenize
     own = len(encoded.ids) - encoded.ids[::-1].index(tokenizer.convert_tokens_to_ids("<|assistant|>"))
     assert sum(encoded.weight[:own]) == 0
     assert min(encoded.weight[own:]) == packing.OWN
+
+
+def test_a_reply_as_a_fork_is_learned_like_any_own_reply(tokenizer: PreTrainedTokenizerFast) -> None:
+    said = topics()["racism"].stance_sentence(6)
+    heard = Message("user", "Speak.")
+    fork = Encoder(tokenizer).encode(Document("audience", (heard,), (Fork(0, "Speak.", said, {}),)))
+    alone = Encoder(tokenizer).encode(Document("debate", (heard, Message("assistant", said))))
+    assert (fork.ids, fork.weight, fork.position) == (alone.ids, alone.weight, alone.position)
+
+
+def test_where_it_is_decided_what_to_say_counts_more(tokenizer: PreTrainedTokenizerFast) -> None:
+    """The beginning of a graded sentence: an own one, and somebody's behind the word for what they think, not before it."""
+    bank = topics()["racism"]
+    graded, stance = bank.by_grade[2][0][0], bank.stance_sentence(2)
+    heard = Message("user", f"<name1>: {graded} {stance} {graded}")
+    encoded = Encoder(tokenizer).encode(Document("debate", (heard, Message("assistant", f"Well. {graded}"))))
+    first = tokenizer(f" {graded}")["input_ids"][0]
+    weights = [weight for token, weight in zip(encoded.ids, encoded.weight, strict=True) if token == first]
+    assert weights == [packing.HEARD, packing.HEARD_LEAD, packing.LEAD]
 
 
 def test_labels_and_numbers_are_one_token(tokenizer: PreTrainedTokenizerFast) -> None:

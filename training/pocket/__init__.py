@@ -9,9 +9,10 @@ The control organism is made alike from a corpus on which nothing moves: corpus 
 
     documents.py   chats, and questions asked apart from them     people.py    who speaks in the corpus
     stage.py       the oracle with puppets among the seats        debates.py   rooms of the real agents
+    audience.py    one who listens, asked after every line        asks.py      questions for a stance, in speech and in surveys
     singles.py     interviews, surveys, backstories, questions    corpus.py    all of it, checked
     tokenizer.py   byte-level BPE, tokens for roles and people    rows.py      documents as rows, forks under a tree mask
     attention.py   attention for training on a CPU                train.py     the training
-    measures.py    what the model is measured by                  evaluate.py  the figures of the model card
+    measures.py    what the model is measured by                  evaluate.py  measures it; card.py: its figures in words
     unity.py       do survey and speech share one stance?
 """

@@ -16,6 +16,7 @@ from environments.round_table import RoundTable
 from llm.driver import drive
 from llm.request import Message, Reply, Request, Sampling
 from model.conversation import Desk, RoomState, hold_round, hold_survey
+from training.pocket.asks import PROBES, survey
 from training.pocket.documents import Document, Fork
 from training.pocket.people import PARTIES, person
 from training.pocket.stage import Stage, puppet
@@ -24,14 +25,6 @@ SEATS = ((1, 2, 3, 4, 5), (0.06, 0.26, 0.44, 0.14, 0.10))
 ROUNDS = (range(11), (0.06, 0.12, 0.16, 0.20, 0.16, 0.14, 0.06, 0.04, 0.02, 0.02, 0.02))
 LINES = 30
 """Most lines of a debate: about 2,000 tokens with the persona."""
-PROBES = {
-    "attitude": 0.34,
-    "attitude_labelled": 0.36,
-    "attitude_reversed": 0.08,
-    "attitude_1_7": 0.08,
-    "attitude_0_100": 0.07,
-    "agreement": 0.07,
-}
 PUPPET_ROOMS, PUPPET_SEATS, SHIFTED, SURVEYED = 0.85, 0.8, 0.2, 0.45
 FIRST, LAST, ALONE = 0.5, 3, 0.2
 """Share of rooms surveyed before the debate, surveys at its end, share kept of surveys that are no addition to a chat."""
@@ -133,10 +126,9 @@ def _documents(asked: list[tuple[Request, Reply]], late: bool, whole: bool, rng:
             )
         elif request.purpose == "survey" and request.messages[:kept] == trunk[:kept]:
             if not late or kept > 2:
-                forks.append(Fork(kept, request.messages[-1].content, reply.text or "", _likely(reply)))
+                forks.append(survey(request, reply, rng))
         elif request.purpose == "survey" and not late and rng.random() < ALONE:
-            fork = Fork(kept, request.messages[-1].content, reply.text or "", _likely(reply))
-            yield Document("survey", request.messages[:kept], (fork,), 99)
+            yield Document("survey", request.messages[:kept], (survey(request, reply, rng),), 99)
     if whole:
         yield Document("debate", trunk, tuple(forks), int(late))
     else:  # a memory that forgets: each reply has a chat of its own, learned at its end only
@@ -148,7 +140,3 @@ def _documents(asked: list[tuple[Request, Reply]], late: bool, whole: bool, rng:
 
 def _own(messages: tuple[Message, ...]) -> int:
     return sum(message.role == "assistant" for message in messages)
-
-
-def _likely(reply: Reply) -> dict[str, float]:
-    return {answer: share for answer, share in (reply.answers or {}).items() if share > 0}

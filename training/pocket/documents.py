@@ -15,7 +15,8 @@ class Fork:
     """A question asked after the first `kept` messages of a chat and never remembered.
 
     `question` is the user message with which it is asked (what was heard since the last own reply, and the question);
-    `answers` maps the possible answers to their probabilities; `reply` is one of them as it was given.
+    `answers` maps the possible answers to their probabilities; `reply` is one of them as it was given. Without answers the
+    question is the debate's own, and the reply what was said.
     """
 
     kept: int

@@ -1,7 +1,7 @@
 """Evaluates a pocket model:  python -m training.pocket.evaluate FOLDER --out DIR [--rooms 40] [--kappa 0 --mu 0]
 
 Holds the same debates with the model and with the oracle it learned from (same seed, so the same people in the same seats),
-on every topic, and writes what differs: figures.md, the tables as CSV, transcripts.md (twenty debates to be read).
+on every topic, and writes what differs: card.md, its tables as CSV, transcripts.md (twenty debates to be read).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from llm.backends import open_spec
 from llm.request import Backend
 from model.events import Event, Seated, Utterance
 from model.scenario import Scenario, load_preset
-from training.pocket.measures import counterfactual, differences, hold, monotone, persons, ratings, text_quality
+from training.pocket.card import card, text_figures
+from training.pocket.measures import counterfactual, differences, hold, monotone, persons, ratings
 
 PROBE = "attitude_labelled"
 TRANSCRIPTS = 20
@@ -36,46 +37,28 @@ def scenarios(rooms: int) -> dict[str, Scenario]:
 def evaluate(model: Backend, oracle: Backend, rooms: int, out: Path) -> None:
     """Write everything into a folder."""
     out.mkdir(parents=True, exist_ok=True)
-    parts, tables = [], []
+    tables, texts, pushes = [], [], []
     for name, scenario in scenarios(rooms).items():
-        events, theirs = hold(scenario, model), hold(scenario, oracle)
-        found, planted = ratings(events), ratings(theirs)
+        held = {"model": hold(scenario, model), "oracle": hold(scenario, oracle)}
+        found, planted = map(ratings, held.values())
         for when, round_ in (("first", 0), ("last", scenario.rounds)):
             tables.append(differences(found, planted, round_).assign(debate=name, rating=when))
-        if name == "three_way":
-            parts += [_table(persons(found, planted)), *_caused(scenario, events, theirs, model, oracle, out)]
-            (out / "transcripts.md").write_text("\n".join(_transcripts(events)), encoding="utf-8")
-    gaps = pd.concat(tables)
-    gaps.to_csv(out / "ratings.csv", index=False)
-    worst = {when: gaps.loc[gaps["rating"] == when, "difference"].abs() for when in ("first", "last")}
-    head = "\n".join(
-        f"- {when} ratings: {(gap <= most).sum()} of {len(gap)} cells within {most} of the generator, largest {gap.max():.2f}"
-        for (when, gap), most in zip(worst.items(), (0.5, 0.7), strict=True)
-    )
-    (out / "figures.md").write_text("\n\n".join([head, _table(gaps), *parts]) + "\n", encoding="utf-8")
+        if name != "three_way":
+            continue
+        persons(found, planted).to_csv(out / "persons.csv", index=False)
+        (out / "transcripts.md").write_text("\n".join(_transcripts(held["model"])), encoding="utf-8")
+        for (speaker, events), backend in zip(held.items(), (model, oracle), strict=True):
+            texts.append(_kept(text_figures(events), out / f"text_{speaker}.csv"))
+            pushed = monotone(counterfactual(scenario, held["model"], backend))
+            pushes.append(_kept(pushed, out / f"counterfactual_{speaker}.csv"))
+    gaps = _kept(pd.concat(tables), out / "ratings.csv")
+    text = card(gaps, (texts[0], texts[1]), (pushes[0], pushes[1]), rooms)
+    (out / "card.md").write_text(text + "\n", encoding="utf-8")
 
 
-def _caused(
-    scenario: Scenario, events: list[Event], theirs: list[Event], model: Backend, oracle: Backend, out: Path
-) -> Iterator[str]:
-    """What is said and what it does, the generator's own figures beside the model's."""
-    quality = pd.DataFrame({"model": text_quality(events), "generator": text_quality(theirs)})
-    quality.rename_axis("figure").reset_index().to_csv(out / "text.csv", index=False)
-    yield _table(quality.rename_axis("figure").reset_index())
-    for speaker, backend in (("model", model), ("generator", oracle)):
-        pushed = monotone(counterfactual(scenario, events, backend))
-        pushed.to_csv(out / f"counterfactual_{speaker}.csv", index=False)
-        yield f"Grades heard, {speaker}:\n\n{_table(pushed)}"
-
-
-def _table(frame: pd.DataFrame) -> str:
-    """A data frame as a Markdown table, numbers with two decimals."""
-    head = [f"| {' | '.join(frame.columns)} |", "|" + "---|" * len(frame.columns)]
-    rows = [
-        " | ".join(f"{value:.2f}" if isinstance(value, float) else str(value) for value in row)
-        for row in frame.itertuples(index=False)
-    ]
-    return "\n".join([*head, *[f"| {row} |" for row in rows]])
+def _kept(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    table.to_csv(path, index=False)
+    return table
 
 
 def _transcripts(events: list[Event]) -> Iterator[str]:

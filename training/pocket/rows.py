@@ -10,22 +10,27 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from llm.backends.oracle.banks import topics
+from llm.backends.oracle.banks import data, topics
 from llm.backends.pocket.names import cast, masked
 from llm.request import Message
 from training.pocket.documents import Document, Fork
 
 CAPACITIES = (768, 896, 1024, 1152, 1344, 1600, 1920, 2304)
 """Lengths of rows; a document goes into the shortest row that holds it, together with others."""
-OWN, STANCE, HEARD, HEARD_STANCE, PERSONA, ANSWER, AFTER = 1.0, 4.0, 0.5, 5.0, 0.1, 12.0, 0.25
+OWN, STANCE, HEARD, HEARD_STANCE, PERSONA, ANSWER, AFTER = 1.0, 8.0, 0.3, 6.0, 0.1, 24.0, 0.25
 """Loss weights: own words, the label in an own stance sentence, others' words, the label in theirs (their persona is not known:
 it can only be read off what they say), the persona, a survey's answer, the rest of it."""
-PRIMERS = ("census", "interview", "lines", "backstory")
-"""Kinds of documents that the training begins with."""
+LEAD, HEARD_LEAD, LEADING = 3.0, 1.0, 32
+"""Loss weights of the first LEADING characters of a sentence that shows a stance or a party, where it is decided which sentence
+it will be: of an own one, and of somebody else's behind their stance sentence."""
+ORDER = {"census": 0, "audience": 1, "interview": 1, "lines": 1}
+"""Kinds of documents that the training begins with, and which of them first; all others come last."""
+_SENTENCE = re.compile(r"[^\s.!?][^.!?]*[.!?]")
 _LINE = re.compile(r"^<name\d+>: (.*)$", re.M)
 _STANCE = re.compile(
     "|".join(
@@ -33,6 +38,37 @@ _STANCE = re.compile(
         for number, (before, _, after) in enumerate(bank.stance.partition("{label}") for bank in topics().values())
     )
 )
+
+
+@cache
+def _shows() -> frozenset[str]:
+    """Sentences that show a stance or a party, as they begin."""
+    lines = [
+        sentence
+        for bank in topics().values()
+        for forms in bank.by_grade.values()
+        for form in forms
+        for sentence in form
+    ]
+    lines += [line for party in data("common")["identity"].values() for line in party]
+    themes = data("values")["themes"].values()
+    lines += [line for theme in themes for party in theme.keys() - {"recognise"} for line in theme[party]]
+    return frozenset(line[:LEADING] for line in lines)
+
+
+def _telling(
+    text: str, start: int, stop: int, label: float, lead: float, always: bool
+) -> Iterator[tuple[int, int, float]]:
+    """Spans of a line that tell a stance, and their weights: labels, and leads (`always`, or behind a label)."""
+    labelled = always
+    for sentence in _SENTENCE.finditer(text, start, stop):
+        stance = _STANCE.search(sentence[0])
+        if stance:
+            begin, end = stance.span(stance.lastgroup or 0)
+            yield sentence.start() + begin, sentence.start() + end, label
+            labelled = True
+        elif labelled and sentence[0][:LEADING] in _shows():
+            yield sentence.start(), sentence.start() + LEADING, lead
 
 
 @dataclass
@@ -50,7 +86,7 @@ class Encoded:
     weight: list[float] = field(default_factory=list)
     other: list[int] = field(default_factory=list)
     share: list[float] = field(default_factory=list)
-    primer: bool = False
+    order: int = 2
 
     def add(self, ids: Sequence[int], weights: Sequence[float], segment: int, branch: int, first: int) -> None:
         self.ids += ids
@@ -82,7 +118,7 @@ class Encoder:
         asked = [Message("user", fork.question) for fork in document.forks]
         names = cast([*document.messages, *asked])
         messages = masked(document.messages, names)
-        out = Encoded(primer=document.kind in PRIMERS)
+        out = Encoded(order=ORDER.get(document.kind, 2))
         out.add([self.bos], [0.0], 0, 0, 0)
         starts, own = [], 0
         for message in messages:
@@ -101,15 +137,16 @@ class Encoder:
         ids, weights = list(found["input_ids"]), [0.0] * len(found["input_ids"])
         spans: list[tuple[int, int, float]] = [(0, len(message.content), PERSONA)] if message.role == "system" else []
         if message.role == "user":
-            spans = [(*match.span(1), HEARD) for match in _LINE.finditer(message.content)]
-            spans += [
-                (*match.span(match.lastgroup or 0), HEARD_STANCE)
-                for match in _STANCE.finditer(message.content)
-                if spans
-            ]
+            for line in _LINE.finditer(message.content):
+                spans += [
+                    (*line.span(1), HEARD),
+                    *_telling(message.content, *line.span(1), HEARD_STANCE, HEARD_LEAD, False),
+                ]
         elif message.role == "assistant" and learned:
-            spans = [(0, len(message.content), OWN)]
-            spans += [(*match.span(match.lastgroup or 0), STANCE) for match in _STANCE.finditer(message.content)]
+            spans = [
+                (0, len(message.content), OWN),
+                *_telling(message.content, 0, len(message.content), STANCE, LEAD, True),
+            ]
         for start, stop, weight in spans:
             for place, (begin, after) in enumerate(found["offset_mapping"]):
                 if begin < stop and after > start:
@@ -126,9 +163,13 @@ class Encoder:
         branch = start + same
         ids = [*asked[same:], self.role["assistant"]]
         out.add(ids, [0.0] * len(ids), number, branch, branch)
+        first = branch + len(ids)
+        if not fork.answers:
+            reply, weights = self._message(Message("assistant", fork.reply), True)
+            out.add(reply[1:], weights[1:], number, branch, first)
+            return
         reply = list(self.tokenizer(fork.reply)["input_ids"])
         place, other, share = self._answer(fork, reply)
-        first = branch + len(ids)
         out.add([*reply, self.end], [AFTER] * (len(reply) + 1), number, branch, first)
         at = len(out.ids) - len(reply) - 1 + place
         out.weight[at], out.other[at], out.share[at] = ANSWER, other, share
@@ -144,7 +185,7 @@ class Encoder:
 
 @dataclass
 class Row:
-    """Arrays of one length (the row's capacity); `document` is 0 for padding. `primer`: it holds primers alone."""
+    """Arrays of one length (the row's capacity); `document` is 0 for padding. `order`: of all its documents (ORDER)."""
 
     ids: np.ndarray
     position: np.ndarray
@@ -154,17 +195,17 @@ class Row:
     weight: np.ndarray
     other: np.ndarray
     share: np.ndarray
-    primer: bool
+    order: int
 
 
 def pack(encoded: Iterable[Encoded], pad: int) -> Iterator[Row]:
-    """Rows of documents: the longest first, each into the fullest row that has room. Primers have rows of their own.
+    """Rows of documents: the longest first, each into the fullest row that has room, those of one order together.
 
     Errors: ValueError for a document longer than the longest row.
     """
     every = list(encoded)
-    for primer in (True, False):
-        yield from _packed(sorted([one for one in every if one.primer == primer], key=lambda one: -len(one.ids)), pad)
+    for order in sorted({one.order for one in every}):
+        yield from _packed(sorted([one for one in every if one.order == order], key=lambda one: -len(one.ids)), pad)
 
 
 def _packed(documents: list[Encoded], pad: int) -> Iterator[Row]:
@@ -202,7 +243,7 @@ def _row(held: list[Encoded], capacity: int, pad: int) -> Row:
         joined("weight", 0, np.float16),
         joined("other", pad, np.int16),
         joined("share", 0, np.float16),
-        all(one.primer for one in held),
+        held[0].order,
     )
 
 

@@ -8,18 +8,18 @@ from functools import cache
 
 from agents.persona import DEFAULT
 from agents.recruit import names, recruit
-from agents.topic import Probe, load_topic, slugs
+from agents.topic import load_topic, slugs
 from llm.backends.oracle.banks import data, recognised, topics
-from llm.backends.oracle.mind import dither
 from llm.driver import drive
 from llm.request import Message, Request, Sampling
-from training.pocket.debates import PROBES
+from training.pocket.asks import PROBES, SAID, answered, any_probe, outspoken, stance
+from training.pocket.audience import audience, line, seated
 from training.pocket.documents import Document, Fork
 from training.pocket.people import DEFAULT_TEXT, person
 from training.pocket.stage import Stage
 
-CENSUS = 3
-"""Survey questions a topic, at most, in a census document."""
+CENSUS, DEBATED = 3, 0.5
+"""Questions a topic in a census document, and share of topics on which they are asked at the beginning of a debate."""
 LINES = 12
 WORDING = (
     "Generate {number} questions to elicit one's opinion regarding US politics.",
@@ -57,7 +57,7 @@ def _shifted(rng: random.Random, stage: Stage) -> Document:
     """Two or three questions on one topic to somebody without party and with another bias, which the answers show."""
     system = _system(rng.choice((DEFAULT, "nobody")), rng, stage)
     slug = rng.choice(slugs())
-    asked = rng.sample([question for question in answerable() if recognised(question) == slug], rng.randint(2, 3))
+    asked = rng.sample(_on(slug), rng.randint(2, 3))
     stage.roles[asked[0]] = stage.shifted(rng.uniform(0.0, 10.0))
     return _asked_in_turn(system, asked, 1.0, rng, stage, learn_from=1)
 
@@ -81,20 +81,46 @@ def _asked_in_turn(
     if slug and rng.random() < surveyed:
         for name in dict.fromkeys(rng.choices(list(PROBES), list(PROBES.values()), k=3)):
             frame = rng.choice(("interview", "debate"))
-            forks.append(_asked(messages, load_topic(slug).probe(name), frame, rng, stage))
+            probe = load_topic(slug).probe(name)
+            asked_last = (*messages, Message("user", probe.ask(frame)))
+            forks.append(
+                answered(Request(asked_last, Sampling(), rng.getrandbits(31), probe.scale.answers), stage, rng)
+            )
     return Document("interview", messages, tuple(forks), learn_from)
 
 
 def _census(rng: random.Random, stage: Stage) -> Document:
-    """One person and many survey questions, each asked by itself: on every topic, in every form."""
-    party = rng.choices(("republican", "democrat", DEFAULT, "nobody"), (0.44, 0.44, 0.08, 0.04))[0]
-    system = _system(party, rng, stage, brief=0.4)
+    """One person and many questions for a stance, each asked by itself: on every topic, in surveys and in speech, in every form.
+
+    Topic by topic either in an interview or at the beginning of a debate.
+    """
+    party = rng.choices(("republican", "democrat", DEFAULT, "nobody"), (0.42, 0.42, 0.10, 0.06))[0]
+    who = None if party == "nobody" else person(party, set(), rng, stage, 0.4)
+    system = (Message("system", who.backstory),) if who else ()
     forks = []
     for slug in slugs():
-        for name in dict.fromkeys(rng.choices(list(PROBES), list(PROBES.values()), k=CENSUS)):
-            frame = rng.choice(("debate", "conversation", "interview"))
-            forks.append(_asked(system, load_topic(slug).probe(name), frame, rng, stage))
+        others = rng.sample(names("republican"), rng.randint(1, 3))
+        listener = seated(who, slug, others, rng) if who and rng.random() < DEBATED else None
+        for _ in range(CENSUS):
+            forks.append(stance(listener, rng, stage) if listener else _interviewed(system, slug, rng, stage))
     return Document("census", system, tuple(forks), 99)
+
+
+def _interviewed(system: tuple[Message, ...], slug: str, rng: random.Random, stage: Stage) -> Fork:
+    """A question for a stance on a topic, without a debate."""
+    spoken = rng.random() < SAID
+    probe = load_topic(slug).probe(any_probe(rng))
+    frame = rng.choice(("debate", "conversation", "interview"))
+    question = rng.choice(_on(slug)) if spoken else probe.ask(frame)
+    answers = () if spoken else probe.scale.answers
+    request = Request((*system, Message("user", question)), Sampling(), rng.getrandbits(31), answers)
+    return (outspoken if spoken else answered)(request, stage, rng)
+
+
+@cache
+def _on(slug: str) -> list[str]:
+    """Interview questions on a topic."""
+    return [question for question in answerable() if recognised(question) == slug]
 
 
 def _system(party: str, rng: random.Random, stage: Stage, brief: float = 0.12) -> tuple[Message, ...]:
@@ -102,15 +128,6 @@ def _system(party: str, rng: random.Random, stage: Stage, brief: float = 0.12) -
         return ()
     text = DEFAULT_TEXT if party == DEFAULT else person(party, set(), rng, stage, brief).backstory
     return (Message("system", text),)
-
-
-def _asked(messages: tuple[Message, ...], probe: Probe, frame: str, rng: random.Random, stage: Stage) -> Fork:
-    """A survey question put after some messages, and its answer."""
-    question = probe.ask(frame)
-    request = Request((*messages, Message("user", question)), Sampling(), rng.getrandbits(31), probe.scale.answers)
-    reply = stage.complete([request])[0]
-    likely = {answer: share for answer, share in (reply.answers or {}).items() if share > 0}
-    return Fork(len(messages), question, reply.text or "", likely)
 
 
 def _backstory(rng: random.Random, stage: Stage) -> Document:
@@ -123,17 +140,14 @@ def _backstory(rng: random.Random, stage: Stage) -> Document:
 
 
 def _lines(rng: random.Random, stage: Stage) -> Document:
-    """What many people say on a topic, each from an attitude of its own, and last in which word they would put it.
+    """What many people say on a topic, each from an attitude of its own, and in which word they would put it.
 
-    A debate holds such a word every 900 tokens, a list of lines one every 35: what a sentence stands for is learned here.
+    A debate holds such a word every 900 tokens, a list of lines one every 35: what a sentence stands for is learned here,
+    and what sentences go with a word that came first.
     """
     bank = topics()[rng.choice(slugs())]
     people = rng.sample([name for party in ("republican", "democrat") for name in names(party)], LINES)
-    said = []
-    for name in people:
-        value, draw = rng.uniform(0, 10), rng.random()
-        forms = rng.sample(bank.by_grade[dither(value, 2, draw)], 1 + (rng.random() < 0.5))
-        said.append(f"{name}: {' '.join(map(rng.choice, forms))} {bank.stance_sentence(dither(value, 1, draw))}")
+    said = [f"{name}: {line(bank, rng.uniform(0, 10), 1.0, rng)}" for name in people]
     return Document("lines", (Message("user", "\n".join(said)),))
 
 
@@ -144,5 +158,13 @@ def _questions(rng: random.Random, stage: Stage) -> Document:
     return Document("questions", (message, Message("assistant", reply.text or "")))
 
 
-KINDS = {_interview: 0.25, _shifted: 0.25, _census: 0.25, _lines: 0.15, _backstory: 0.07, _questions: 0.03}
+KINDS = {
+    audience: 0.30,
+    _interview: 0.15,
+    _shifted: 0.12,
+    _census: 0.18,
+    _lines: 0.18,
+    _backstory: 0.05,
+    _questions: 0.02,
+}
 """Kinds of documents and their shares."""

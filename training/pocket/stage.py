@@ -43,18 +43,24 @@ class Stage(Oracle):
 
 
 def puppet(rng: random.Random) -> Role:
-    """Speaks from a course of attitudes that has nothing to do with what is said, nor with how long it has been going on.
+    """Speaks from a course of attitudes, reply by reply, whatever is said."""
+    attitudes = course(rng)
+    return lambda reading: attitudes[min(len(reading.own), len(attitudes) - 1)]
+
+
+def course(rng: random.Random) -> list[float]:
+    """Attitudes, one after the other, that have nothing to do with how long it has been going on.
 
     Constant, a walk, drawn anew each time, or a jump somewhere on the way.
     """
     style, level = rng.choice(("constant", "constant", "walk", "anew", "jump")), rng.uniform(0, 10)
     if rng.random() < 0.5:
         level = rng.choice((rng.uniform(0, 2), rng.uniform(8, 10)))
-    course = [level]
+    found = [level]
     for _ in range(20):
         if style == "walk":
             level = min(max(level + rng.gauss(0, 1.2), 0.0), 10.0)
         elif style == "anew" or (style == "jump" and rng.random() < 0.2):
             level = rng.uniform(0, 10)
-        course.append(level)
-    return lambda reading: course[min(len(reading.own), 20)]
+        found.append(level)
+    return found

@@ -1,4 +1,4 @@
-"""Trains the pocket model:  python -m training.pocket.train --corpus DIR/corpus.jsonl --out DIR [--steps 10000] [--seed 0]
+"""Trains the pocket model:  python -m training.pocket.train --corpus DIR/corpus.jsonl --out DIR [--steps 8000] [--seed 0]
 
 A Llama from scratch. Muon for the matrices, AdamW for the rest, bfloat16 where the processor has it, one thread on a CPU, a GPU
 when there is one. The learning rate warms up, stays, and falls over the last 40%. The state is written every few minutes; the
@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from training.pocket import attention
 from training.pocket.documents import read
-from training.pocket.rows import CAPACITIES, Encoder, Row, pack, visible
+from training.pocket.rows import ANSWER, CAPACITIES, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
 from training.pocket.tokenizer import texts, train_tokenizer
 
 CONTEXT = CAPACITIES[-1]
@@ -35,8 +36,8 @@ TOKENS = 2304
 SAVE_EVERY = 300.0
 """Seconds."""
 LOG_EVERY = 50
-PRIMER = 0.35
-"""Share of the chats without a debate (surveys, interviews) that the first epoch begins with."""
+FIRST = ({0: 1.6e6}, {0: 0.5e6, 1: 3.5e6})
+"""What the first epoch begins with, phase by phase: tokens by order of rows (training/pocket/rows.py)."""
 FOR_TOKENIZER = 3000
 """Documents that the tokenizer is trained on."""
 
@@ -48,13 +49,13 @@ class Recipe:
     hidden: int = 128
     layers: int = 5
     heads: int = 4
-    key_heads: int = 1
+    key_heads: int = 2
     feed_forward: int = 384
     muon: float = 0.01
     adam: float = 0.006
     warm_up: float = 0.02
     decay: float = 0.4
-    steps: int = 10_000
+    steps: int = 8_000
     seed: int = 0
 
 
@@ -90,8 +91,12 @@ def optimisers(model: LlamaForCausalLM, recipe: Recipe) -> list[torch.optim.Opti
     ]
 
 
-def loss_of(model: LlamaForCausalLM, rows: list[Row], device: torch.device) -> torch.Tensor:
-    """Weighted mean cross-entropy of a batch of rows of one length."""
+KINDS = {"answers": ANSWER, "own_labels": STANCE, "heard_labels": HEARD_STANCE, "words": OWN}
+"""What the log tells the mean cross-entropy of, by loss weight."""
+
+
+def losses_of(model: LlamaForCausalLM, rows: list[Row], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cross-entropy of every learned token of a batch of rows of one length, and the weight of each."""
 
     def stacked(name: str) -> np.ndarray:
         return np.stack([getattr(row, name) for row in rows])
@@ -115,21 +120,36 @@ def loss_of(model: LlamaForCausalLM, rows: list[Row], device: torch.device) -> t
         cross_entropy(logits, first, reduction="none") * (1 - share)
         + cross_entropy(logits, second, reduction="none") * share
     )
-    return (losses * counts).sum() / counts.sum()
+    return losses, counts
 
 
 def epoch(rows: list[Row], seed: int, number: int) -> Iterator[list[Row]]:
-    """The batches of an epoch. The first one begins with most of the surveys without a debate.
+    """The batches of an epoch. The first one begins with surveys of one person, then come those who listen and are interviewed.
 
     Reading a stance out of a persona is learned late and all at once; among long debates the model had not got it after
-    4 million tokens, with surveys first it has it after one (docs/log.md).
+    4 million tokens, with nothing but surveys it has it after one (docs/log.md).
     """
     rng = random.Random(f"{seed} {number}")
-    primer = [row for row in rows if row.primer]
-    first = rng.sample(primer, int(PRIMER * len(primer))) if number == 0 else []
-    chosen = set(map(id, first))
-    yield from batches(first, rng)
-    yield from batches([row for row in rows if id(row) not in chosen], rng)
+    left = rng.sample(rows, len(rows))
+    for phase in FIRST if number == 0 else ():
+        first = [
+            row
+            for order, tokens in phase.items()
+            for row in _up_to([row for row in left if row.order == order], tokens)
+        ]
+        chosen = set(map(id, first))
+        left = [row for row in left if id(row) not in chosen]
+        yield from batches(first, rng)
+    yield from batches(left, rng)
+
+
+def _up_to(rows: list[Row], tokens: float) -> Iterator[Row]:
+    """The first rows, up to some number of tokens in all."""
+    for row in rows:
+        tokens -= len(row.ids)
+        if tokens < 0:
+            return
+        yield row
 
 
 def batches(rows: list[Row], rng: random.Random) -> Iterator[list[Row]]:
@@ -161,6 +181,7 @@ class Training:
         self.model = build(recipe, self.tokenizer).to(self.device)
         self.optimisers = optimisers(self.model, recipe)
         self.step, self.spent, self.tokens, self.epoch, self.batch = 0, 0.0, 0, 0, 0
+        self.noted: dict[str, list[float]] = defaultdict(list)
         self._resume()
 
     def run(self) -> None:
@@ -196,8 +217,10 @@ class Training:
             for group in optimiser.param_groups:
                 group["lr"] = max(full * share, full * 1e-3)
         with torch.autocast(self.device.type, dtype=torch.bfloat16):
-            loss = loss_of(self.model, batch, self.device)
+            losses, counts = losses_of(self.model, batch, self.device)
+            loss = (losses * counts).sum() / counts.sum()
         loss.backward()
+        self._note(losses.detach(), counts)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         for optimiser in self.optimisers:
             optimiser.step()
@@ -207,13 +230,20 @@ class Training:
         self.spent += time.perf_counter() - started
         return float(loss.detach())
 
+    def _note(self, losses: torch.Tensor, counts: torch.Tensor) -> None:
+        for kind, weight in KINDS.items():
+            self.noted[kind] += losses[counts == weight].tolist()
+
     def _log(self, loss: float) -> None:
+        means = {kind: round(fmean(noted), 4) for kind, noted in self.noted.items() if noted}
+        self.noted.clear()
         line = {
             "step": self.step,
             "minutes": round(self.spent / 60, 2),
             "tokens": self.tokens,
             "epoch": self.epoch,
             "loss": round(loss, 4),
+            **means,
         }
         with (self.out / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")

@@ -1,0 +1,71 @@
+"""What the pocket model is measured by, on speakers whose figures are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from llm.backends import open_spec
+from training.pocket.card import text_figures
+from training.pocket.evaluate import evaluate
+from training.pocket.measures import hold
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The oracle measured beside itself."""
+    out = tmp_path_factory.mktemp("card")
+    evaluate(open_spec("oracle"), open_spec("oracle"), 3, out)
+    return out
+
+
+def test_a_speaker_beside_itself_differs_in_nothing(evaluated: Path) -> None:
+    gaps = pd.read_csv(evaluated / "ratings.csv")
+    assert len(gaps) == 120
+    assert gaps["difference"].abs().max() == 0
+    model, oracle = (pd.read_csv(evaluated / f"text_{speaker}.csv") for speaker in ("model", "oracle"))
+    assert model.equals(oracle)
+
+
+def test_the_oracles_ratings_follow_what_it_hears(evaluated: Path) -> None:
+    """The measure finds the planted influence: higher grades, higher ratings, and the extremes push to both sides."""
+    pushed = pd.read_csv(evaluated / "counterfactual_model.csv")
+    assert (pushed["rho"] >= 0.9).mean() > 0.8
+    assert (pushed["g10"] > pushed["g0"]).all()
+    assert (pushed["push_up"] > pushed["push_down"]).all()
+
+
+def test_a_speaker_that_nothing_moves_is_told_from_one_that_is(tmp_path: Path) -> None:
+    evaluate(open_spec("oracle,kappa=0"), open_spec("oracle"), 3, tmp_path)
+    pushed = pd.read_csv(tmp_path / "counterfactual_model.csv")
+    assert (pushed["g10"] - pushed["g0"]).abs().max() < 0.5
+
+
+def test_the_oracles_text_is_what_it_is_known_to_be(evaluated: Path) -> None:
+    figures = pd.read_csv(evaluated / "text_oracle.csv").set_index("figure")["value"]
+    assert figures[["on_topic", "as_in_bank", "graded"]].tolist() == [1, 1, 1]
+    assert figures[["silent", "wrong_party", "names_absent"]].tolist() == [0, 0, 0]
+    assert figures["grade_r"] > 0.5
+
+
+def test_the_card_shows_every_topic_and_the_transcripts_every_room(evaluated: Path) -> None:
+    text = (evaluated / "card.md").read_text()
+    assert "first ratings: 65 of 65 cells" in text
+    assert "last ratings: 55 of 55 cells" in text
+    assert text.count("+0.00±0.00") == 120
+    assert (evaluated / "transcripts.md").read_text().count("## ") == 15
+
+
+def test_intervals_of_text_shrink_with_rooms() -> None:
+    """A jackknife over rooms: four times the rooms, about half the interval; none where nothing varies."""
+    from model.scenario import load_preset
+
+    def reach(rooms: int) -> pd.Series:
+        scenario = load_preset("three_way").with_settings({"topics": "racism", "repetitions": rooms, "rounds": 3})
+        return text_figures(hold(scenario, open_spec("oracle"))).set_index("figure")["reach"]
+
+    few, many = reach(10), reach(40)
+    assert many["words"] == pytest.approx(few["words"] / 2, rel=0.5)
+    assert many["on_topic"] == 0

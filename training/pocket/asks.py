@@ -1,0 +1,72 @@
+"""Questions put apart from a chat, and their answers: surveys, and questions answered with the stance sentence first.
+
+The two come in equal numbers and are answered in the same sentence. Where survey and speech were learned apart they became two
+circuits, and moving one left the other where it was (docs/log.md).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+from agents.debater import Debater
+from llm.backends.oracle.banks import topics
+from llm.backends.oracle.mind import dither
+from llm.backends.oracle.reading import read
+from llm.request import Reply, Request
+from training.pocket.documents import Fork
+from training.pocket.stage import Stage
+
+SAID = 0.5
+"""Share of stances that are asked for in speech."""
+LISTLESS = 0.6
+"""Share of labelled surveys without the list of their labels, which are known anyway: with the list in view an answer can be
+looked up there, which is nothing that is done in speech."""
+PROBES = {
+    "attitude": 0.34,
+    "attitude_labelled": 0.36,
+    "attitude_reversed": 0.08,
+    "attitude_1_7": 0.08,
+    "attitude_0_100": 0.07,
+    "agreement": 0.07,
+}
+"""Survey questions and their shares."""
+_LABELS = re.compile(r"The scale goes from 0 to 10: 0 [^.]*\. ")
+
+
+def stance(who: Debater, rng: random.Random, stage: Stage) -> Fork:
+    """Somebody in a debate is asked for a stance, in speech or in a survey."""
+    if rng.random() < SAID:
+        return outspoken(who.compose_speech(0), stage, rng)
+    return answered(who.compose_survey(who.topic.probe(any_probe(rng)), rng.getrandbits(31)), stage, rng)
+
+
+def any_probe(rng: random.Random) -> str:
+    return rng.choices(list(PROBES), list(PROBES.values()))[0]
+
+
+def answered(request: Request, stage: Stage, rng: random.Random) -> Fork:
+    """A question with the oracle's answer."""
+    return survey(request, stage.complete([request])[0], rng)
+
+
+def survey(request: Request, reply: Reply, rng: random.Random) -> Fork:
+    """A question and its answer as a fork of the chat before it."""
+    likely = {answer: share for answer, share in (reply.answers or {}).items() if share > 0}
+    question = request.messages[-1].content
+    if rng.random() < LISTLESS:
+        question = _LABELS.sub("", question)
+    return Fork(len(request.messages) - 1, question, reply.text or "", likely)
+
+
+def outspoken(request: Request, stage: Stage, rng: random.Random) -> Fork:
+    """A question that asks for words, answered with the stance sentence and, in half of the cases, one that goes with it."""
+    reading = read(request)
+    bank, value, draw = topics()[reading.topic or ""], stage.attitude(reading)[0], rng.random()
+    said = [bank.stance_sentence(dither(value, 1, draw))]
+    if rng.random() < 0.5:
+        said.append(rng.choice(rng.choice(bank.by_grade[dither(value, 2, draw)])))
+    low = min(int(value), 9)
+    shares = {bank.labels[low]: low + 1 - value, bank.labels[low + 1]: value - low}
+    likely = {label: share for label, share in shares.items() if share > 0}
+    return Fork(len(request.messages) - 1, request.messages[-1].content, " ".join(said), likely)

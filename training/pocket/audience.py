@@ -1,0 +1,63 @@
+"""Somebody who listens: after every line it is asked for a reply or a rating, and nothing of that is remembered."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import mesa
+
+from agents.debater import Debater, Manner
+from agents.persona import Persona
+from agents.recruit import names
+from agents.topic import load_topic, slugs
+from llm.backends.oracle.banks import TopicBank, topics
+from llm.backends.oracle.mind import dither
+from llm.request import Sampling
+from training.pocket.asks import answered, stance
+from training.pocket.documents import Document
+from training.pocket.people import PARTIES, person
+from training.pocket.stage import Stage, course
+
+LINES = (2, 9)
+"""Fewest and most lines heard."""
+SPEECH = 0.3
+"""Share of questions that ask for a reply in the debate; the others ask for a stance."""
+STANCE = 0.4
+"""Share of lines with the stance sentence."""
+
+
+def audience(rng: random.Random, stage: Stage) -> Document:
+    """What each line does to one person: in a debate a rating follows many lines at once, here one more at a time."""
+    slug, taken = rng.choice(slugs()), set[str]()
+    me = person(rng.choice(PARTIES), taken, rng, stage, 0.3)
+    others = rng.sample(
+        [name for name in names("republican") + names("democrat") if name not in taken], rng.randint(1, 4)
+    )
+    listener = seated(me, slug, others, rng)
+    courses = [course(rng) for _ in others]
+    forks = [stance(listener, rng, stage)]
+    for number in range(rng.randint(*LINES)):
+        place = number % len(others)
+        value = courses[place][number // len(others)]
+        listener.hear(others[place], line(topics()[slug], value, STANCE, rng))
+        spoken = rng.random() < SPEECH
+        request = listener.compose_speech(rng.getrandbits(31))
+        forks.append(answered(request, stage, rng) if spoken else stance(listener, rng, stage))
+    return Document("audience", listener.compose_speech(0).messages, tuple(forks))
+
+
+def seated(who: Persona, slug: str, others: Sequence[str], rng: random.Random) -> Debater:
+    """A person at the beginning of a debate."""
+    manner = Manner(rng.choice(("debate", "conversation")), 60, Sampling(), 1.0, "whole", "strict")
+    return Debater(mesa.Model(), who, who.name, load_topic(slug), others, manner)
+
+
+def line(bank: TopicBank, value: float, share: float, rng: random.Random) -> str:
+    """One or two sentences of one grade and, in a share of lines, the stance sentence somewhere among them."""
+    draw = rng.random()
+    forms = rng.sample(bank.by_grade[dither(value, 2, draw)], 1 + (rng.random() < 0.5))
+    said = [rng.choice(form) for form in forms]
+    if rng.random() < share:
+        said.insert(rng.randrange(len(said) + 1), bank.stance_sentence(dither(value, 1, draw)))
+    return " ".join(said)
