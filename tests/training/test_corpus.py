@@ -14,7 +14,7 @@ from llm.backends.oracle.banks import recognised, topics
 from llm.backends.oracle.mind import planted
 from llm.request import Message, Request, Sampling
 from training.pocket import corpus
-from training.pocket.asks import LISTLESS
+from training.pocket.asks import LISTLESS, SAID
 from training.pocket.debates import rooms
 from training.pocket.documents import Document, Fork, read, write
 from training.pocket.singles import answerable, singles
@@ -147,7 +147,7 @@ def test_a_stance_is_asked_for_in_speech_as_often_as_in_surveys(chats: list[Docu
     """And answered in the same sentence: with surveys alone, or their labels always in view, survey and speech came apart."""
     forks = [fork for document in chats if document.kind == "census" for fork in document.forks]
     spoken = [fork for fork in forks if "Privately" not in fork.question]
-    assert len(spoken) / len(forks) == pytest.approx(0.5, abs=0.06)
+    assert len(spoken) / len(forks) == pytest.approx(SAID, abs=0.06)
     assert all(fork.reply.startswith("I think ") for fork in spoken)
     labelled = [fork for fork in forks if "[word]" in fork.question]
     listed = sum("0 nonexistent" in fork.question or "0 terrible" in fork.question for fork in labelled)

@@ -1,7 +1,7 @@
 """Questions put apart from a chat, and their answers: surveys, and questions answered with the stance sentence first.
 
-The two come in equal numbers and are answered in the same sentence. Where survey and speech were learned apart they became two
-circuits, and moving one left the other where it was (docs/log.md).
+The two come in about equal numbers and are answered in the same sentence. Where survey and speech were learned apart they
+became two circuits, and moving one left the other where it was (docs/log.md).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from llm.request import Reply, Request
 from training.pocket.documents import Fork
 from training.pocket.stage import Stage
 
-SAID = 0.5
+SAID = 0.6
 """Share of stances that are asked for in speech."""
 LISTLESS = 0.6
 """Share of labelled surveys without the list of their labels, which are known anyway: with the list in view an answer can be

@@ -16,10 +16,10 @@ from llm.backends.oracle.mind import dither
 from llm.request import Sampling
 from training.pocket.asks import answered, stance
 from training.pocket.documents import Document
-from training.pocket.people import PARTIES, person
+from training.pocket.people import PARTIES, STATED, person
 from training.pocket.stage import Stage, course
 
-LINES = (2, 9)
+LINES = (2, 12)
 """Fewest and most lines heard."""
 SPEECH = 0.3
 """Share of questions that ask for a reply in the debate; the others ask for a stance."""
@@ -30,7 +30,7 @@ STANCE = 0.4
 def audience(rng: random.Random, stage: Stage) -> Document:
     """What each line does to one person: in a debate a rating follows many lines at once, here one more at a time."""
     slug, taken = rng.choice(slugs()), set[str]()
-    me = person(rng.choice(PARTIES), taken, rng, stage, 0.3)
+    me = person(rng.choice((*PARTIES, STATED)), taken, rng, stage, 0.3)
     others = rng.sample(
         [name for name in names("republican") + names("democrat") if name not in taken], rng.randint(1, 4)
     )

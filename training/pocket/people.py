@@ -6,9 +6,13 @@ import random
 
 from agents.persona import DEFAULT, Persona, load_personas
 from agents.recruit import names, recruit
+from agents.topic import slugs
+from llm.backends.oracle.banks import data
 from llm.driver import drive
 from llm.request import Backend
 
+STATED = "stated"
+"""Somebody without a party, of whom nothing is told but positions."""
 DEFAULT_TEXT = load_personas(DEFAULT)[0].backstory
 PARTIES = ("republican", "democrat", DEFAULT)
 _BRIEF = {
@@ -38,11 +42,23 @@ def person(party: str, taken: set[str], rng: random.Random, writer: Backend, bri
     taken.add(name)
     if party == DEFAULT:
         return Persona("corpus", party, name, DEFAULT_TEXT)
+    if party == STATED:
+        return Persona("corpus", party, name, " ".join([f"You are {name}.", *_stated(rng)]))
     draw = rng.random()
     if draw < brief:
         return Persona("corpus", party, name, rng.choice(_BRIEF[party]).format(name=name))
     story = drive([recruit(party, name, rng.getrandbits(31))], writer)[0]
     return Persona("corpus", party, name, _without_positions(story) if draw < brief + 0.15 else story)
+
+
+def _stated(rng: random.Random) -> list[str]:
+    """Positions on some topics, each as likely as any other: a party tells none of them, they have to be read."""
+    levels = list(data("parameters")["levels"])
+    found = []
+    for slug in rng.sample(slugs(), rng.randint(2, 5)):
+        level = rng.choice(levels[4:] if slug == "abortion" else levels[:4])
+        found.append(rng.choice(data("backstory")["positions"][slug]["templates"]).format(level=level))
+    return found
 
 
 def _without_positions(story: str) -> str:

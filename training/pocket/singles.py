@@ -15,7 +15,7 @@ from llm.request import Message, Request, Sampling
 from training.pocket.asks import PROBES, SAID, answered, any_probe, outspoken, stance
 from training.pocket.audience import audience, line, seated
 from training.pocket.documents import Document, Fork
-from training.pocket.people import DEFAULT_TEXT, person
+from training.pocket.people import DEFAULT_TEXT, STATED, person
 from training.pocket.stage import Stage
 
 CENSUS, DEBATED = 3, 0.5
@@ -94,7 +94,7 @@ def _census(rng: random.Random, stage: Stage) -> Document:
 
     Topic by topic either in an interview or at the beginning of a debate.
     """
-    party = rng.choices(("republican", "democrat", DEFAULT, "nobody"), (0.42, 0.42, 0.10, 0.06))[0]
+    party = rng.choices(("republican", "democrat", STATED, DEFAULT, "nobody"), (0.26, 0.26, 0.32, 0.10, 0.06))[0]
     who = None if party == "nobody" else person(party, set(), rng, stage, 0.4)
     system = (Message("system", who.backstory),) if who else ()
     forks = []
@@ -160,10 +160,10 @@ def _questions(rng: random.Random, stage: Stage) -> Document:
 
 KINDS = {
     audience: 0.30,
-    _interview: 0.15,
-    _shifted: 0.12,
-    _census: 0.18,
-    _lines: 0.18,
+    _interview: 0.14,
+    _shifted: 0.11,
+    _census: 0.22,
+    _lines: 0.16,
     _backstory: 0.05,
     _questions: 0.02,
 }

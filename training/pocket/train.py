@@ -36,7 +36,7 @@ TOKENS = 2304
 SAVE_EVERY = 300.0
 """Seconds."""
 LOG_EVERY = 50
-FIRST = ({0: 1.6e6}, {0: 0.5e6, 1: 3.5e6})
+FIRST = ({0: 2.0e6}, {0: 0.6e6, 1: 4.0e6})
 """What the first epoch begins with, phase by phase: tokens by order of rows (training/pocket/rows.py)."""
 FOR_TOKENIZER = 3000
 """Documents that the tokenizer is trained on."""
