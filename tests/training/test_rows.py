@@ -184,3 +184,14 @@ def test_a_training_goes_on_where_it_was_stopped(documents: list[Document], tmp_
 def test_the_learning_rate_warms_up_stays_and_falls() -> None:
     recipe = Recipe(warm_up=0.1, decay=0.5)
     assert [rate(done, recipe) for done in (0.05, 0.1, 0.4, 0.75, 1.0)] == pytest.approx([0.5, 1, 1, 0.5, 0.02])
+
+
+def test_a_move_counts_on_the_side_of_the_party() -> None:
+    """Republicans rate immigration higher and climate change lower; a tenth of a point is no move."""
+    from training.pocket.unity import toward
+
+    before = {"climate_change": 8.4, "illegal_immigration": 5.3, "racism": 8.0}
+    after = {"climate_change": 5.5, "illegal_immigration": 6.0, "racism": 7.9}
+    assert toward("republican", before, after) == ["climate_change", "illegal_immigration"]
+    assert toward("democrat", after, before) == ["climate_change", "illegal_immigration"]
+    assert toward("democrat", before, after) == []

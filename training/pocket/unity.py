@@ -35,6 +35,8 @@ from training.pocket.singles import answerable
 
 RATE, EPOCHS, BATCH = 1.5e-3, 1, 8
 PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+LEAST = 0.2
+"""Points by which a rating must move to count: many times what the placebo moves."""
 ARMS = ("republican", "democrat", DEFAULT)
 
 
@@ -134,17 +136,27 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(1)
     spec = f"pocket:{given.folder.resolve()}"
     print(f"{'':20} {'':10}", *[f"{slug[:14]:>14}" for slug in slugs()])
-    _show("before", spec, "")
+    before = _show("before", spec, "")
     for party in ARMS:
         with TemporaryDirectory() as folder:
             adapter = Path(folder) / "moved"
             fine_tune(
                 given.folder, own_answers(spec, party, given.answers, given.seed), given.rank, given.seed, adapter
             )
-            _show(f"{party} answers", f"{spec},adapters={adapter}", "moved")
+            after = _show(f"{party} answers", f"{spec},adapters={adapter}", "moved")
+        if party != DEFAULT:
+            moved = toward(party, before, after)
+            print(f"toward the {party} side: {len(moved)} of {len(after)} topics ({', '.join(moved)})")
 
 
-def _show(title: str, spec: str, adapter: str) -> None:
+def toward(party: str, before: dict[str, float], after: dict[str, float]) -> list[str]:
+    """Topics on which a rating went to a party's side by more than LEAST."""
+    signs = {slug: 1 if load_topic(slug).high_party == party else -1 for slug in after}
+    return [slug for slug, sign in signs.items() if sign * (after[slug] - before[slug]) > LEAST]
+
+
+def _show(title: str, spec: str, adapter: str) -> dict[str, float]:
+    """Print the Default's ratings and grades; the labelled first ratings."""
     rows = {
         "labelled": first_ratings(spec, "attitude_labelled", adapter),
         "numeric": first_ratings(spec, "attitude", adapter),
@@ -152,6 +164,7 @@ def _show(title: str, spec: str, adapter: str) -> None:
     }
     for name, row in rows.items():
         print(f"{title:20} {name:10}", *[f"{row[slug]:14.2f}" for slug in slugs()])
+    return rows["labelled"]
 
 
 if __name__ == "__main__":
