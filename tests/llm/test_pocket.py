@@ -142,6 +142,7 @@ def test_it_says_what_it_is(pocket: Backend) -> None:
         ("pocket:controll", "did you mean control"),
         ("pocket:/nowhere/at/all", "holds no model"),
         ("pocket,dtpe=x", "dtype"),
+        ("pocket,workers=-1", "workers of hf must be 1 or more"),
     ],
 )
 def test_what_is_not_in_the_box_is_one_line(spec: str, words: str) -> None:

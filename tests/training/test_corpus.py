@@ -143,7 +143,7 @@ def test_interviews_ask_what_the_speaker_can_answer(chats: list[Document]) -> No
         assert all(message.content for message in document.messages)
 
 
-def test_a_stance_is_asked_for_in_speech_as_often_as_in_surveys(chats: list[Document]) -> None:
+def test_a_stance_is_asked_for_in_speech_and_in_surveys(chats: list[Document]) -> None:
     """And answered in the same sentence: with surveys alone, or their labels always in view, survey and speech came apart."""
     forks = [fork for document in chats if document.kind == "census" for fork in document.forks]
     spoken = [fork for fork in forks if "Privately" not in fork.question]

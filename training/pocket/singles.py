@@ -57,7 +57,7 @@ def _shifted(rng: random.Random, stage: Stage) -> Document:
     """Two or three questions on one topic to somebody without party and with another bias, which the answers show."""
     system = _system(rng.choice((DEFAULT, "nobody")), rng, stage)
     slug = rng.choice(slugs())
-    asked = rng.sample(_on(slug), rng.randint(2, 3))
+    asked = rng.sample(questions_on(slug), rng.randint(2, 3))
     stage.roles[asked[0]] = stage.shifted(rng.uniform(0.0, 10.0))
     return _asked_in_turn(system, asked, 1.0, rng, stage, learn_from=1)
 
@@ -111,14 +111,14 @@ def _interviewed(system: tuple[Message, ...], slug: str, rng: random.Random, sta
     spoken = rng.random() < SAID
     probe = load_topic(slug).probe(any_probe(rng))
     frame = rng.choice(("debate", "conversation", "interview"))
-    question = rng.choice(_on(slug)) if spoken else probe.ask(frame)
+    question = rng.choice(questions_on(slug)) if spoken else probe.ask(frame)
     answers = () if spoken else probe.scale.answers
     request = Request((*system, Message("user", question)), Sampling(), rng.getrandbits(31), answers)
     return (outspoken if spoken else answered)(request, stage, rng)
 
 
 @cache
-def _on(slug: str) -> list[str]:
+def questions_on(slug: str) -> list[str]:
     """Interview questions on a topic."""
     return [question for question in answerable() if recognised(question) == slug]
 

@@ -31,7 +31,7 @@ from llm.randomness import derive
 from llm.request import Message, Request, Sampling
 from model.debate import DebateModel
 from model.scenario import load_preset
-from training.pocket.singles import answerable
+from training.pocket.singles import questions_on
 
 RATE, EPOCHS, BATCH = 1.5e-3, 1, 8
 PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -68,7 +68,7 @@ def first_ratings(spec: str, probe: str = "attitude_labelled", adapter: str = ""
 def own_answers(spec: str, party: str, count: int, seed: int, adapter: str = "") -> list[tuple[str, str]]:
     """Questions and the model's own answers with a party's personas, the same number on every topic."""
     rng = random.Random(seed)
-    by_topic = {slug: [question for question in answerable() if recognised(question) == slug] for slug in slugs()}
+    by_topic = {slug: questions_on(slug) for slug in slugs()}
     people = load_personas(party)
     requests = []
     for number in range(count):

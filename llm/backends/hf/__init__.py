@@ -58,6 +58,8 @@ def open_backend(
     for name, value in (("dtype", dtype), ("load", load), ("style", style), ("closed", closed)):
         if value not in CHOICES[name]:
             raise UserError(f"option {name} of hf must be one of {', '.join(CHOICES[name])}, not {value!r}")
+    if workers < 1:
+        raise UserError(f"option workers of hf must be 1 or more, not {workers}")
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401
