@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agents.topic import load_topic
-from llm.backends.oracle.banks import recognised, topics
+from llm.backends.oracle.banks import recognised, sentences, topics
 from llm.backends.oracle.mind import planted
 from llm.request import Message, Request, Sampling
 from training.pocket import corpus
@@ -153,6 +153,27 @@ def test_a_stance_is_asked_for_in_speech_and_in_surveys(chats: list[Document]) -
     listed = sum("0 nonexistent" in fork.question or "0 terrible" in fork.question for fork in labelled)
     assert 1 - listed / len(labelled) == pytest.approx(LISTLESS, abs=0.1)
     assert all(fork.reply.startswith("I think ") for fork in labelled)
+
+
+def test_a_stance_comes_before_what_goes_with_it(debates: list[Document], chats: list[Document]) -> None:
+    """What a reply stands for is decided in the word that answers a survey, and most replies have it."""
+    replies = [
+        message.content
+        for document in [*debates, *chats]
+        for message in document.messages
+        if message.role == "assistant" and document.kind in ("debate", "interview")
+    ]
+    graded = [[recognised_grade(sentence) for sentence in sentences(reply)] for reply in replies]
+    said = [[kind for kind in kinds if kind] for kinds in graded]
+    assert all("stance" not in kinds[1:] for kinds in said)
+    assert sum(kinds[:1] == ["stance"] for kinds in said) / sum(map(bool, said)) == pytest.approx(0.77, abs=0.06)
+
+
+def recognised_grade(sentence: str) -> str:
+    """Whether it is a stance sentence, another one with a grade, or none."""
+    stances = {bank.stance_sentence(point) for bank in topics().values() for point in range(11)}
+    known = any(sentence in bank.grades for bank in topics().values())
+    return "stance" if sentence in stances else "graded" if known else ""
 
 
 def test_speech_and_survey_have_the_same_truth(chats: list[Document]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import deepcopy
 from itertools import chain
 from pathlib import Path
@@ -156,6 +157,16 @@ def test_where_it_is_decided_what_to_say_counts_more(tokenizer: PreTrainedTokeni
     assert weights == [packing.HEARD, packing.HEARD_LEAD, packing.LEAD]
 
 
+def test_somebodys_label_counts_where_it_can_be_told(tokenizer: PreTrainedTokenizerFast) -> None:
+    """Behind a sentence that goes with it; at the beginning of a line nothing tells it yet."""
+    bank = topics()["racism"]
+    graded, stance = bank.by_grade[2][0][0], bank.stance_sentence(2)
+    for line, weight in ((f"{graded} {stance}", packing.HEARD_STANCE), (f"Well. {stance} {graded}", packing.HEARD)):
+        encoded = Encoder(tokenizer).encode(Document("lines", (Message("user", f"<name1>: {line}"),)))
+        weights = dict(zip(map(tokenizer.decode, encoded.ids), encoded.weight, strict=True))
+        assert weights[f" {bank.labels[2]}"] == weight
+
+
 def test_labels_and_numbers_are_one_token(tokenizer: PreTrainedTokenizerFast) -> None:
     for bank in topics().values():
         assert all(len(tokenizer(f" {label}")["input_ids"]) == 1 for label in bank.labels)
@@ -184,6 +195,19 @@ def test_a_training_goes_on_where_it_was_stopped(documents: list[Document], tmp_
 def test_the_learning_rate_warms_up_stays_and_falls() -> None:
     recipe = Recipe(warm_up=0.1, decay=0.5)
     assert [rate(done, recipe) for done in (0.05, 0.1, 0.4, 0.75, 1.0)] == pytest.approx([0.5, 1, 1, 0.5, 0.02])
+
+
+def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
+    """Three topics down and one up teach "down" whatever the topic (docs/log.md); abortion has labels of its own."""
+    from training.pocket.unity import balanced
+
+    assert Counter(balanced()) == {
+        "illegal_immigration": 3,
+        "abortion": 1,
+        "climate_change": 1,
+        "gun_violence": 1,
+        "racism": 1,
+    }
 
 
 def test_a_move_counts_on_the_side_of_the_party() -> None:

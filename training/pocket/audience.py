@@ -23,7 +23,7 @@ LINES = (2, 12)
 """Fewest and most lines heard."""
 SPEECH = 0.3
 """Share of questions that ask for a reply in the debate; the others ask for a stance."""
-STANCE = 0.4
+STANCE = 0.6
 """Share of lines with the stance sentence."""
 
 

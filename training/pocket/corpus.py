@@ -53,7 +53,7 @@ def check(path: Path) -> str:
             assert fork.answers or document.kind == "audience", f"a survey without an answer: {fork}"
             assert not fork.answers or abs(sum(fork.answers.values()) - 1) < 1e-6, "shares that do not sum to 1"
     assert set(kinds) == KINDS, kinds
-    assert 0.3 < stances / replies < 0.5, "stance sentences out of bounds"
+    assert 0.6 < stances / replies < 0.9, "stance sentences out of bounds"
     return f"{dict(kinds)}; {replies} replies in debates, {stances / replies:.0%} with the stance sentence"
 
 

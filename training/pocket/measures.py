@@ -167,15 +167,15 @@ def text_quality(events: Sequence[Event]) -> dict[str, float]:
         "names_absent": _share(_strangers(text, known - present[event.room]) for event, text, _ in said),
         "as_in_bank": _share(sentence in _bank() or _frames().fullmatch(sentence) for sentence in lines),
         "graded": _share(topics()[seat.topic].grade(text) is not None for _, text, seat in said),
-        "grade_r": _grade_r(events, seats),
+        **_grade_r(events, seats),
         "distinct_2": _distinct(text for _, text, _ in said),
         "repeated": _repeated([event for event, _, _ in said]),
         "words": sum(len(text.split()) for _, text, _ in said) / len(said),
     }
 
 
-def _grade_r(events: Sequence[Event], seats: dict[int, Seated]) -> float:
-    """Pearson's r of a reply's grade and the speaker's rating before it, within topics and parties (means taken out)."""
+def _grade_r(events: Sequence[Event], seats: dict[int, Seated]) -> dict[str, float]:
+    """Pearson's r of a reply's grade and the speaker's rating before it: of all replies, and within topics and parties."""
     rated = {(event.agent, event.round): event.expected for event in events if isinstance(event, Rated)}
     rows = [
         (seats[event.agent].topic, seats[event.agent].party, topics()[seats[event.agent].topic].grade(event.text or ""),
@@ -184,7 +184,10 @@ def _grade_r(events: Sequence[Event], seats: dict[int, Seated]) -> float:
     ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["topic", "party", "grade", "rating"]).dropna()
     inner = frame[["grade", "rating"]] - frame.groupby(["topic", "party"])[["grade", "rating"]].transform("mean")
-    return float(inner["grade"].corr(inner["rating"]))
+    return {
+        "grade_r": float(frame["grade"].corr(frame["rating"])),
+        "grade_r_within": float(inner["grade"].corr(inner["rating"])),
+    }
 
 
 def persons(found: pd.DataFrame, planted: pd.DataFrame) -> pd.DataFrame:

@@ -59,16 +59,22 @@ def _shows() -> frozenset[str]:
 def _telling(
     text: str, start: int, stop: int, label: float, lead: float, always: bool
 ) -> Iterator[tuple[int, int, float]]:
-    """Spans of a line that tell a stance, and their weights: labels, and leads (`always`, or behind a label)."""
-    labelled = always
+    """Spans of a line that tell a stance, and their weights: own labels and leads (`always`), or what follows from what.
+
+    Of somebody else's line: a label behind a sentence that goes with it, and the lead of a sentence behind a label.
+    """
+    labelled = told = always
     for sentence in _SENTENCE.finditer(text, start, stop):
         stance = _STANCE.search(sentence[0])
         if stance:
             begin, end = stance.span(stance.lastgroup or 0)
-            yield sentence.start() + begin, sentence.start() + end, label
+            if told:
+                yield sentence.start() + begin, sentence.start() + end, label
             labelled = True
-        elif labelled and sentence[0][:LEADING] in _shows():
-            yield sentence.start(), sentence.start() + LEADING, lead
+        elif sentence[0][:LEADING] in _shows():
+            if labelled:
+                yield sentence.start(), sentence.start() + LEADING, lead
+            told = True
 
 
 @dataclass

@@ -99,7 +99,7 @@ def _census(rng: random.Random, stage: Stage) -> Document:
     system = (Message("system", who.backstory),) if who else ()
     forks = []
     for slug in slugs():
-        others = rng.sample(names("republican"), rng.randint(1, 3))
+        others = rng.sample([name for name in names("republican") if not who or name != who.name], rng.randint(1, 3))
         listener = seated(who, slug, others, rng) if who and rng.random() < DEBATED else None
         for _ in range(CENSUS):
             forks.append(stance(listener, rng, stage) if listener else _interviewed(system, slug, rng, stage))

@@ -21,6 +21,9 @@ class Oracle:
     """The known-truth speaker; `parameters` by topic are the truth that an analysis should find again."""
 
     in_flight = 0
+    stance_in_speech, stance_in_interviews, stance_first = 0.4, 0.55, False
+    """Shares of replies and answers with the stance sentence, the same that answers a labelled survey (docs/oracle.md), and
+    whether it comes before the sentences that go with it (else anywhere among them)."""
 
     def __init__(self, changes: Mapping[str, float] | None = None):
         self.parameters: dict[str, Parameters] = planted(changes)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from llm.backends.oracle.speaker import Oracle
 
 ORDER = 90
-STANCE_SHARE = 0.55
-"""Share of on-topic answers with the stance sentence."""
 
 
 def knows(reading: Reading) -> bool:
@@ -32,7 +30,8 @@ def answer(reading: Reading, oracle: Oracle) -> Reply:
         lines = data("values")["themes"][theme(reading.ask)][reading.party]
         return Reply(" ".join([*_identity(reading, rng), *rng.sample(lines, 2)]))
     value, unread = oracle.attitude(reading)
-    body = body_of(topics()[reading.topic or ""], value, reading, 2, STANCE_SHARE, "", rng)
+    bank, share = topics()[reading.topic or ""], oracle.stance_in_interviews
+    body = body_of(bank, value, reading, 2, "", rng, share, oracle.stance_first)
     return Reply(" ".join([*_identity(reading, rng), *body]), notes={"unread": unread} if unread else {})
 
 

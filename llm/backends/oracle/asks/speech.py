@@ -21,8 +21,6 @@ _KNOWS = re.compile(
     r"|opening (?:opinion|statement|argument)|closing (?:argument|statement|remark)",
     re.I,
 )
-STANCE_SHARE = 0.4
-"""Share of replies with the stance sentence, the same that answers a labelled survey (docs/oracle.md)."""
 
 
 def knows(reading: Reading) -> bool:
@@ -33,20 +31,21 @@ def answer(reading: Reading, oracle: Oracle) -> Reply:
     value, unread = oracle.attitude(reading)
     said = [(message.role, message.content) for message in reading.request.messages]
     rng = random.Random(derive(0 if reading.greedy else reading.request.seed, said))
-    text = compose(reading, value, rng)
+    text = compose(reading, value, rng, oracle)
     if text is None:
         return Reply.failed("too_few_words", f"no sentence of at most {reading.words} words is known")
     return Reply(text, notes={"unread": unread} if unread else {})
 
 
-def compose(reading: Reading, value: float, rng: random.Random) -> str | None:
+def compose(reading: Reading, value: float, rng: random.Random, oracle: Oracle) -> str | None:
     """A reply of at most `reading.words` words whose expected grade is the attitude; None when no sentence is that short.
 
     Body sentences share one grade (a dither of the attitude to 0, 2, ..., 10); the stance sentence is a dither to 0, 1, ..., 10.
     """
     bank = topics()[reading.topic or ""]
     said = "\n".join([*reading.own, *[text for _, text in reading.heard]])
-    body = body_of(bank, value, reading, 1 + (rng.random() < 0.55), STANCE_SHARE, said, rng)
+    sentences_of_grade = 1 + (rng.random() < 0.55)
+    body = body_of(bank, value, reading, sentences_of_grade, said, rng, oracle.stance_in_speech, oracle.stance_first)
     if not body:
         return None
     before, after = _frame(reading, bank, body, said, rng)
@@ -54,9 +53,16 @@ def compose(reading: Reading, value: float, rng: random.Random) -> str | None:
 
 
 def body_of(
-    bank: TopicBank, value: float, reading: Reading, count: int, share: float, said: str, rng: random.Random
+    bank: TopicBank,
+    value: float,
+    reading: Reading,
+    count: int,
+    said: str,
+    rng: random.Random,
+    share: float,
+    first: bool,
 ) -> list[str]:
-    """`count` sentences of one grade, and the stance sentence in a `share` of replies.
+    """`count` sentences of one grade, and the stance sentence in a `share` of replies (`first` of them, or anywhere).
 
     The stance sentence stands alone when no sentence of the grade is short enough; nothing when it is too long as well.
     """
@@ -64,7 +70,7 @@ def body_of(
     body = _drawn(bank, dither(value, 2, draw), said, count, reading.words, rng)
     stance = bank.stance_sentence(dither(value, 1, draw))
     if (rng.random() < share or not body) and len(stance.split()) <= reading.words:
-        body.insert(rng.randrange(len(body) + 1), stance)
+        body.insert(0 if first else rng.randrange(len(body) + 1), stance)
     return body
 
 
