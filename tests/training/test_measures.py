@@ -29,9 +29,10 @@ def test_a_speaker_beside_itself_differs_in_nothing(evaluated: Path) -> None:
     assert model.equals(oracle)
 
 
-def test_the_oracles_ratings_follow_what_it_hears(evaluated: Path) -> None:
+@pytest.mark.parametrize("lines", ["bare", "told"])
+def test_the_oracles_ratings_follow_what_it_hears(evaluated: Path, lines: str) -> None:
     """The measure finds the planted influence: higher grades, higher ratings, and the extremes push to both sides."""
-    pushed = pd.read_csv(evaluated / "counterfactual_model.csv")
+    pushed = pd.read_csv(evaluated / f"counterfactual_{lines}_model.csv")
     assert (pushed["rho"] >= 0.9).mean() > 0.8
     assert (pushed["g10"] > pushed["g0"]).all()
     assert (pushed["push_up"] > pushed["push_down"]).all()
@@ -39,7 +40,7 @@ def test_the_oracles_ratings_follow_what_it_hears(evaluated: Path) -> None:
 
 def test_a_speaker_that_nothing_moves_is_told_from_one_that_is(tmp_path: Path) -> None:
     evaluate(open_spec("oracle,kappa=0"), open_spec("oracle"), 3, tmp_path)
-    pushed = pd.read_csv(tmp_path / "counterfactual_model.csv")
+    pushed = pd.read_csv(tmp_path / "counterfactual_bare_model.csv")
     assert (pushed["g10"] - pushed["g0"]).abs().max() < 0.5
 
 

@@ -55,19 +55,25 @@ def _reach(parts: list[float]) -> float:
 def card(
     gaps: pd.DataFrame,
     texts: tuple[pd.DataFrame, pd.DataFrame],
-    pushes: tuple[pd.DataFrame, pd.DataFrame],
+    told: tuple[pd.DataFrame, pd.DataFrame],
+    bare: tuple[pd.DataFrame, pd.DataFrame],
     rooms: int,
 ) -> str:
-    """Ratings, texts and counterfactual transcripts of a model (first of each pair) beside the oracle's, as Markdown."""
+    """Ratings, texts and counterfactual transcripts of a model (first of each pair) beside the oracle's, as Markdown.
+
+    Counterfactual lines tell their stance in so many words (`told`), or not (`bare`).
+    """
     worst = {when: gaps.loc[gaps["rating"] == when, "difference"].abs() for when in ("first", "last")}
     head = [
         f"- {when} ratings: {(gap <= most).sum()} of {len(gap)} cells within {most} of the oracle's, at most {gap.max():.2f} off"
         for (when, gap), most in zip(worst.items(), (0.5, 0.7), strict=True)
     ]
-    rank = pushes[0]["rho"]
-    head.append(
-        f"- rank correlation of grade heard and rating: at least 0.9 in {(rank >= 0.9).sum()} of {len(rank)} cells"
-    )
+    for lines, pushed in (("with the stance sentence", told[0]), ("without it", bare[0])):
+        apart = (pushed["push_up"] > pushed["push_down"]).sum()
+        head.append(
+            f"- lines {lines}: rank correlation of grade heard and rating at least 0.9 in {(pushed['rho'] >= 0.9).sum()} of"
+            f" {len(pushed)} cells; grade 10 pushes further up than grade 0 in {apart}"
+        )
     return "\n\n".join(
         [
             "\n".join(head),
@@ -75,9 +81,11 @@ def card(
             *["\n".join(_ratings(gaps[gaps["rating"] == when], when)) for when in ("first", "last")],
             "What is said (in brackets half the 95% interval, rooms being the units):",
             "\n".join(_texts(*texts)),
-            "The others' lines of two rounds replaced by sentences of grade 0, 2, 4, 6, 8, 10; mean rating after that, rank"
-            " correlation of grade and rating, and what grades 0 and 10 do beside what was said in fact:",
-            "\n".join(_pushes(*pushes)),
+            "The others' lines of two rounds replaced by the stance sentence and one more of grade 0, 2, 4, 6, 8, 10; mean rating"
+            " after that, rank correlation of grade and rating, and what grades 0 and 10 do beside what was said in fact:",
+            "\n".join(_pushes(*told)),
+            "The same with two sentences of the grade and no stance sentence:",
+            "\n".join(_pushes(*bare)),
         ]
     )
 
@@ -99,7 +107,11 @@ def _texts(model: pd.DataFrame, oracle: pd.DataFrame) -> Iterator[str]:
     yield "| | pocket | oracle |"
     yield "|---|---:|---:|"
     for one, other in zip(model.itertuples(), oracle.itertuples(), strict=True):
-        yield f"| {TEXT[one.figure]} | {one.value:.3g} ({one.reach:.2g}) | {other.value:.3g} ({other.reach:.2g}) |"
+        shown = [
+            f"{cell.value:,.0f}" if cell.value >= 100 else f"{cell.value:.3g} ({cell.reach:.2g})"
+            for cell in (one, other)
+        ]
+        yield f"| {TEXT[one.figure]} | {' | '.join(shown)} |"
 
 
 def _pushes(model: pd.DataFrame, oracle: pd.DataFrame) -> Iterator[str]:

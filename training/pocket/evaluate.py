@@ -37,7 +37,8 @@ def scenarios(rooms: int) -> dict[str, Scenario]:
 def evaluate(model: Backend, oracle: Backend, rooms: int, out: Path) -> None:
     """Write everything into a folder."""
     out.mkdir(parents=True, exist_ok=True)
-    tables, texts, pushes = [], [], []
+    tables: list[pd.DataFrame] = []
+    pushes: list[pd.DataFrame] = []
     for name, scenario in scenarios(rooms).items():
         held = {"model": hold(scenario, model), "oracle": hold(scenario, oracle)}
         found, planted = map(ratings, held.values())
@@ -47,12 +48,13 @@ def evaluate(model: Backend, oracle: Backend, rooms: int, out: Path) -> None:
             continue
         persons(found, planted).to_csv(out / "persons.csv", index=False)
         (out / "transcripts.md").write_text("\n".join(_transcripts(held["model"])), encoding="utf-8")
-        for (speaker, events), backend in zip(held.items(), (model, oracle), strict=True):
-            texts.append(_kept(text_figures(events), out / f"text_{speaker}.csv"))
-            pushed = monotone(counterfactual(scenario, held["model"], backend))
-            pushes.append(_kept(pushed, out / f"counterfactual_{speaker}.csv"))
+        texts = [_kept(text_figures(events), out / f"text_{speaker}.csv") for speaker, events in held.items()]
+        for told in (True, False):
+            for speaker, backend in (("model", model), ("oracle", oracle)):
+                pushed = monotone(counterfactual(scenario, held["model"], backend, told))
+                pushes.append(_kept(pushed, out / f"counterfactual_{'told' if told else 'bare'}_{speaker}.csv"))
     gaps = _kept(pd.concat(tables), out / "ratings.csv")
-    text = card(gaps, (texts[0], texts[1]), (pushes[0], pushes[1]), rooms)
+    text = card(gaps, (texts[0], texts[1]), (pushes[0], pushes[1]), (pushes[2], pushes[3]), rooms)
     (out / "card.md").write_text(text + "\n", encoding="utf-8")
 
 

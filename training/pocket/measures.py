@@ -79,10 +79,13 @@ def differences(found: pd.DataFrame, planted: pd.DataFrame, round_: int) -> pd.D
     return pd.DataFrame(rows, columns=[*keys[:3], "planted", "found", "difference", "low", "high", "rooms"])
 
 
-def counterfactual(scenario: Scenario, events: Sequence[Event], backend: Backend, rounds: int = 2) -> pd.DataFrame:
-    """Ratings after `rounds` rounds in which the others' lines were replaced by sentences of one grade (None: as they were said).
+def counterfactual(
+    scenario: Scenario, events: Sequence[Event], backend: Backend, told: bool, rounds: int = 2
+) -> pd.DataFrame:
+    """Ratings after `rounds` rounds in which the others' lines were replaced by ones of one grade (None: as they were said).
 
-    Own replies are those of the record. Columns: topic, party, room, grade, expected.
+    A line is two sentences of the grade, or (`told`) the stance sentence and one. Own replies are those of the record. Columns:
+    topic, party, room, grade, expected.
     """
     said = {
         (event.room, event.agent, event.round): event.text or "" for event in events if isinstance(event, Utterance)
@@ -98,7 +101,7 @@ def counterfactual(scenario: Scenario, events: Sequence[Event], backend: Backend
                 others = [one for one in room.members if one != number]
                 for round_ in range(1, rounds + 1):
                     for other in others:
-                        line = _line(said[room.id, other, round_], room.topic, grade, rng)
+                        line = _line(said[room.id, other, round_], room.topic, grade, told, rng)
                         member.hear(room.members[other].name, line)
                     member.compose_speech(0)
                     member.absorb_speech(Reply(said[room.id, number, round_]))
@@ -110,10 +113,12 @@ def counterfactual(scenario: Scenario, events: Sequence[Event], backend: Backend
     return pd.DataFrame(rows, columns=["topic", "party", "room", "grade", "expected"])
 
 
-def _line(text: str, topic: str, grade: int | None, rng: random.Random) -> str:
+def _line(text: str, topic: str, grade: int | None, told: bool, rng: random.Random) -> str:
     if grade is None:
         return text
-    return " ".join(rng.choice(form) for form in rng.sample(topics()[topic].by_grade[grade], 2))
+    bank = topics()[topic]
+    drawn = [rng.choice(form) for form in rng.sample(bank.by_grade[grade], 2)]
+    return " ".join([bank.stance_sentence(grade), drawn[0]] if told else drawn)
 
 
 def monotone(rated: pd.DataFrame) -> pd.DataFrame:

@@ -35,8 +35,9 @@ from model.debate import DebateModel
 from model.scenario import load_preset
 from training.pocket.singles import questions_on
 
-RATE, EPOCHS, BATCH = 1.5e-3, 1, 8
-PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+RATE, EPOCHS, BATCH = 1.5e-3, 2, 8
+PROJECTIONS = ["gate_proj", "up_proj", "down_proj"]
+"""The feed-forward layers: an adapter on attention learns to tell an interview from a debate (docs/log.md)."""
 LEAST = 0.2
 """Points by which a rating must move to count: many times what the placebo moves."""
 ARMS = ("republican", "democrat", DEFAULT)
