@@ -69,7 +69,7 @@ def one_at_a_time(backend: Listening) -> float:
     started = time.perf_counter()
     for request in sample:
         messages = tuple(masked(request.messages, cast(request.messages)))
-        ids = encode(Request(messages, request.sampling, request.seed), loaded.tokenizer, "auto")
+        ids = encode([Request(messages, request.sampling, request.seed)], loaded.tokenizer, "auto")[0]
         most = 1 if request.answers else request.sampling.max_tokens
         with torch.inference_mode():
             loaded.model.generate(torch.tensor([ids]), do_sample=not request.answers, max_new_tokens=most)

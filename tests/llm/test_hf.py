@@ -80,9 +80,29 @@ def test_every_family_answers_alike_alone_and_in_a_batch(models: Models, family:
             assert reply.answers == pytest.approx(alone.answers, abs=1e-4)
 
 
+def test_keys_that_heads_share_are_read_as_the_library_reads_them() -> None:
+    """With padding, more than one new token and several heads to a key: the same numbers, without a copy for every head."""
+    from types import SimpleNamespace
+
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    from llm.backends.hf.attention import grouped
+
+    drawn = torch.Generator().manual_seed(0)
+    query = torch.randn(3, 4, 5, 8, generator=drawn)
+    key, value = (torch.randn(3, 2, 9, 8, generator=drawn) for _ in range(2))
+    mask = torch.ones(3, 1, 5, 9, dtype=torch.bool).tril(4)
+    mask[1, :, :, :3] = False
+    module = SimpleNamespace(num_key_value_groups=2, training=False, is_causal=True)
+    found, expected = (
+        ask(module, query, key, value, mask, scaling=0.5)[0] for ask in (grouped, sdpa_attention_forward)
+    )
+    assert torch.allclose(found, expected, atol=1e-6)
+
+
 def test_greedy_is_the_librarys_greedy(llama: Hf) -> None:
     request = question("What do you think?", temperature=0.0)
-    ids = torch.tensor([encode(request, llama.loaded.tokenizer, "auto")])
+    ids = torch.tensor([encode([request], llama.loaded.tokenizer, "auto")[0]])
     out = llama.loaded.model.generate(ids, do_sample=False, max_new_tokens=12)[0, ids.shape[1] :]
     assert llama.complete([request])[0].text == llama.loaded.tokenizer.decode(out, skip_special_tokens=True)
 
@@ -90,7 +110,7 @@ def test_greedy_is_the_librarys_greedy(llama: Hf) -> None:
 def test_draws_follow_the_models_probabilities(llama: Hf) -> None:
     """At temperature 1 the first token is drawn as often as the model says, within 4 standard errors."""
     request = question("And then?")
-    ids = torch.tensor([encode(request, llama.loaded.tokenizer, "auto")])
+    ids = torch.tensor([encode([request], llama.loaded.tokenizer, "auto")[0]])
     shares = llama.loaded.model(ids).logits[0, -1].softmax(-1).detach()
     seen = Counter(
         reply.text for reply in llama.complete([question("And then?", seed, max_tokens=1) for seed in range(1500)])
@@ -133,7 +153,7 @@ def test_closed_answers_have_their_exact_probabilities(llama: Hf) -> None:
     """Against one plain forward pass per answer: its tokens and the end after it, scaled over the allowed answers."""
     answers = (*SCALE, "a very big problem", "no")
     request = question("How big a problem?", answers=answers, temperature=0.0)
-    prompt = encode(request, llama.loaded.tokenizer, "auto")
+    prompt = encode([request], llama.loaded.tokenizer, "auto")[0]
     tokens = llama.loaded.tokenizer
     ends = [1, *[tokens(mark)["input_ids"][0] for mark in ".\n"]]
     expected = []
@@ -161,7 +181,7 @@ def test_an_answer_behind_its_beginning_is_read_there(llama: Hf) -> None:
     """A labelled scale: the label's probability after "I think it is a", in one pass where labels are one token each."""
     labels = ("minor", "big")
     request = replace(question("How severe?", answers=labels, temperature=0.0), answer_prefix="I think it is a ")
-    prompt = encode(request, llama.loaded.tokenizer, "auto")
+    prompt = encode([request], llama.loaded.tokenizer, "auto")[0]
     logs = []
     for label in labels:
         ids = llama.loaded.tokenizer(f"I think it is a {label}")["input_ids"]
@@ -199,7 +219,7 @@ def test_what_was_read_before_changes_nothing_but_the_work(models: Models, famil
             assert one.text == other.text
             if one.answers:
                 assert one.answers == pytest.approx(other.answers, abs=1e-4)
-    assert read[0] < 40 < len(encode(request, kept.loaded.tokenizer, "auto"))
+    assert read[0] < 40 < len(encode([request], kept.loaded.tokenizer, "auto")[0])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -363,7 +383,7 @@ def test_batches_are_alike_in_length_and_small_enough() -> None:
 def test_a_template_without_a_system_role_still_gets_the_persona(models: Models) -> None:
     backend = open_spec(f"hf:{models(template=NO_SYSTEM)}")
     assert isinstance(backend, Hf)
-    told = backend.loaded.tokenizer.decode(encode(question("Hello?"), backend.loaded.tokenizer, "auto"))
+    told = backend.loaded.tokenizer.decode(encode([question("Hello?")], backend.loaded.tokenizer, "auto")[0])
     assert told == "<|user|>You are Ann.\n\nHello?<|end|><|assistant|>"
     assert folded([Message("user", "a")]) == [Message("user", "a")]
 

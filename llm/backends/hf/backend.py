@@ -49,8 +49,9 @@ class Hf:
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         replies: dict[int, Reply] = {}
         asked: dict[Ask, list[Row]] = defaultdict(list)
-        for place, request in enumerate(requests):
-            row = Row(place, request, encode(request, self.loaded.tokenizer, self.style))
+        prompts = encode(requests, self.loaded.tokenizer, self.style)
+        for place, (request, ids) in enumerate(zip(requests, prompts, strict=True)):
+            row = Row(place, request, ids)
             problem = self._problem(row)
             if problem:
                 replies[place] = problem

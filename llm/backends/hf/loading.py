@@ -15,6 +15,7 @@ import transformers
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig, DynamicCache
 
+from llm.backends.hf import attention
 from llm.errors import UserError
 
 PIECES, PIECE = 64, 1 << 16
@@ -57,6 +58,8 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
         raise UserError(f"cannot use the model {name}: models without attention in every layer are not supported")
     if load == "4bit" and place.type == "cpu":
         _keep_trainable(model)
+    if place.type == "cpu" and model.config._attn_implementation == "sdpa":
+        model.set_attn_implementation(attention.NAME)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     identity, context, ends = _identity(name, model, dtype, load), _context(model), _ends(model, tokenizer)

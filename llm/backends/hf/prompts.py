@@ -13,14 +13,17 @@ DATE = "26 Jul 2024"
 """What templates that state a date are told: the same prompt today and tomorrow."""
 
 
-def encode(request: Request, tokenizer: Any, style: str) -> list[int]:
-    """The prompt's token ids, up to where the reply begins."""
+def encode(requests: Sequence[Request], tokenizer: Any, style: str) -> list[list[int]]:
+    """Each prompt's token ids, up to where the reply begins (all at once: the tokenizer works on all cores)."""
+    if not requests:
+        return []
     if is_plain(tokenizer, style):
-        return list(tokenizer(plain(request.messages, closed=bool(request.answers)))["input_ids"])
+        texts = [plain(request.messages, closed=bool(request.answers)) for request in requests]
+        return list(tokenizer(texts)["input_ids"])
     try:
-        return _chat(request.messages, tokenizer)
+        return _chats([request.messages for request in requests], tokenizer)
     except TemplateError:  # some templates know no system role: the persona then opens the first user message
-        return _chat(folded(request.messages), tokenizer)
+        return _chats([folded(request.messages) for request in requests], tokenizer)
 
 
 def is_plain(tokenizer: Any, style: str) -> bool:
@@ -28,8 +31,8 @@ def is_plain(tokenizer: Any, style: str) -> bool:
     return style == "plain" or (style == "auto" and not tokenizer.chat_template)
 
 
-def _chat(messages: Sequence[Message], tokenizer: Any) -> list[int]:
-    said = [{"role": message.role, "content": message.content} for message in messages]
+def _chats(chats: Sequence[Sequence[Message]], tokenizer: Any) -> list[list[int]]:
+    said = [[{"role": message.role, "content": message.content} for message in messages] for messages in chats]
     encoded = tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=True, date_string=DATE)
     return list(encoded["input_ids"])
 
