@@ -19,7 +19,8 @@ class Stage(Oracle):
     """Tells its stance more often than the known-truth speaker does, and first: what a reply stands for is then decided in the
     word that answers a survey, and the sentences that follow go with it (docs/log.md).
 
-    `roles` maps a first paragraph (which names the one who is asked) to a role; `asked` are all questions and replies."""
+    `roles` maps a first paragraph (which names the one who is asked) to a role; `asked` are all questions and replies.
+    """
 
     stance_in_speech, stance_in_interviews, stance_first = 0.75, 0.8, True
 
