@@ -4,8 +4,10 @@ The model is asked interview questions with the shipped personas of a party, and
 with the persona left out. Then the Default is asked before any debate. If survey and speech were two circuits, training on speech
 would leave the ratings where they are. With a party's answers they should go to its side on every topic (Republicans: up on
 illegal immigration and abortion, down on the others); with the Default's own answers, the placebo, they should stay. The grade of
-what the Default says in interviews is shown beside. Layers and epochs were chosen
-after four settings had been seen on the shipped model (seed 0), the others beforehand; seeds 1 and 2 were asked after that (docs/log.md).
+what the Default says in interviews is shown beside.
+
+Layers and epochs were chosen after four settings had been seen on the shipped model (seed 0), the others
+beforehand; seeds 1 and 2 were asked after that (docs/log.md).
 
 The effect is close to built in (a survey is answered in a sentence that is also said in interviews): it makes the model a
 fixture for studies that move a bias, and is no evidence about large models.
