@@ -61,6 +61,13 @@ def test_the_weights_are_small_and_need_no_network(monkeypatch: pytest.MonkeyPat
         assert open_spec(f"pocket:{name}").complete([debater("default").compose_speech(1)])[0].text
 
 
+def test_what_is_kept_leaves_two_thirds_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine, or a container, of 300 MiB keeps 100 at most; less when less is asked for."""
+    monkeypatch.setattr("llm.backends.pocket._memory", lambda: 300)
+    most = [open_spec(spec).inner.prefixes.most >> 20 for spec in ("pocket", "pocket,keep=40")]  # type: ignore[attr-defined]
+    assert most == [100, 40]
+
+
 def test_it_takes_a_debate_of_2048_tokens(pocket: Backend) -> None:
     assert pocket.inner.loaded.context >= 2048  # type: ignore[attr-defined]
 

@@ -8,6 +8,7 @@
     batch    most tokens in one batch, padding and reply included; a batch that does not fit into memory is halved
     keep     MiB for keys and values of what was read before, so that a debate is not read again at every turn; 0: none
     workers  batches that run beside each other on a CPU, each on one core (for small models; with adapters always one)
+    draft    tokens guessed ahead from what was said before and checked in one pass (changes the time, not the reply)
     adapters folders of LoRA adapters, joined by +; each is known by its folder's name (a request says which one is to answer,
              several may share a batch)
 
@@ -16,6 +17,7 @@
     batches.py   which requests go through the model together
     cache.py     what was read before
     prefill.py   a batch of prompts on its way through the model
+    drafts.py    tokens guessed ahead
     generate.py  open questions: sampling with a generator for each request
     closed.py    closed questions: exact probabilities of the allowed answers
 
@@ -50,6 +52,7 @@ def open_backend(
     batch: int = 65536,
     keep: int = 512,
     workers: int = 1,
+    draft: int = 0,
     adapters: str = "",
 ) -> Backend:
     """Load a model. Errors: UserError when it cannot be found or loaded, or when the `[local]` extra is not installed."""
@@ -71,4 +74,4 @@ def open_backend(
     from llm.backends.hf.loading import load_model
 
     loaded = load_model(model, dtype, load, device, tuple(filter(None, adapters.split("+"))))
-    return Hf(loaded, style, closed == "exact", batch, keep << 20, workers)
+    return Hf(loaded, style, closed == "exact", batch, keep << 20, workers, draft)

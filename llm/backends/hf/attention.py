@@ -1,7 +1,8 @@
 """Attention over keys that several heads share, read where they are: the library copies keys and values for each of the heads.
 
-On a CPU, with a mask and more than one new token a row, that was a quarter of the time of attention (docs/log.md). All else is
-left to the library, and so are the numbers: the same kernel is asked.
+On a CPU, with a mask and more than one new token a row, that was a quarter of the time of attention (docs/log.md). The mask is
+made of numbers once for all layers: one of truth values is turned into numbers in each. All else is left to the library, and so
+are the results: the same kernel is asked.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import sdpa_mask
+from transformers.masking_utils import eager_mask
 
 NAME = "grouped"
 SPECIAL = ("softcap", "position_bias", "cache")
@@ -42,4 +43,4 @@ def grouped(
 
 
 AttentionInterface.register(NAME, grouped)
-AttentionMaskInterface.register(NAME, sdpa_mask)
+AttentionMaskInterface.register(NAME, eager_mask)

@@ -13,6 +13,7 @@ import torch
 from llm.backends.hf.batches import by_length, halving
 from llm.backends.hf.cache import Prefixes, can_keep
 from llm.backends.hf.closed import Allowed, answer, begun
+from llm.backends.hf.drafts import Drafts
 from llm.backends.hf.generate import generate
 from llm.backends.hf.loading import Loaded
 from llm.backends.hf.prefill import Answered, Row
@@ -31,14 +32,15 @@ class Hf:
 
     `most` is the number of tokens in a batch, padding and reply included; `keep` the bytes for what was read before; `workers`
     the number of batches that run beside each other, each on one core (the adapters of a batch are set on the model itself, so
-    that with adapters there is one worker).
+    that with adapters there is one worker); `draft` the tokens guessed ahead.
     """
 
     in_flight = 0
 
-    def __init__(self, loaded: Loaded, style: str, exact: bool, most: int, keep: int, workers: int = 1):
+    def __init__(self, loaded: Loaded, style: str, exact: bool, most: int, keep: int, workers: int = 1, draft: int = 0):
         self.loaded, self.style, self.exact, self.most = loaded, style, exact, most
         self.prefixes = Prefixes(keep) if keep and can_keep(loaded.model) else None
+        self.drafts = Drafts(draft if can_keep(loaded.model) else 0)
         alone = workers == 1 or bool(loaded.adapters)
         self._pool = None if alone else ThreadPoolExecutor(workers, initializer=partial(torch.set_num_threads, 1))
 
@@ -65,7 +67,9 @@ class Hf:
         return (request.answers, request.answer_prefix) if self.exact else ((), "")
 
     def _open(self, rows: list[Row]) -> dict[int, Reply]:
-        return self._run(rows, _said, partial(generate, self.loaded, keep=self.prefixes is not None))
+        return self._run(
+            rows, _said, partial(generate, self.loaded, keep=self.prefixes is not None, drafts=self.drafts)
+        )
 
     def _closed(self, rows: list[Row], answers: int) -> dict[int, Reply]:
         """Replies by place to questions with the same answers; unless these are single tokens, each takes a row of the batch."""
@@ -82,12 +86,16 @@ class Hf:
         """Replies by place. Batches run beside each other; what was read is kept in their order, whichever is done first."""
         batches = list(by_length([self._found(row) for row in rows], parts, self.most))
         replies: dict[int, Reply] = {}
+        said: list[tuple[Row, Sequence[int]]] = []
         run = self._pool.map if self._pool and len(batches) > 1 else map
         for batch, found in zip(batches, run(partial(halving, run=ask), batches), strict=True):
-            for row, (reply, read) in zip(batch, found, strict=True):
-                replies[row.place] = reply
-                if self.prefixes and read:
-                    self.prefixes.keep(read, row.kept, row.shared)
+            for row, answered in zip(batch, found, strict=True):
+                replies[row.place] = answered.reply
+                said.append((row, answered.said))
+                if self.prefixes and answered.read:
+                    self.prefixes.keep(answered.read, row.kept, row.shared)
+        for row, tokens in said:  # when all batches are done: what is guessed must not depend on which was first
+            self.drafts.learn(row.ids, tokens)
         return replies
 
     def _found(self, row: Row) -> Row:

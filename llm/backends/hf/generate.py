@@ -1,4 +1,8 @@
-"""Open questions: a batch is generated together, every row draws from a generator of its own, finished rows leave the batch."""
+"""Open questions: a batch is generated together, every row draws from a generator of its own, finished rows leave the batch.
+
+Where tokens are guessed ahead (drafts.py), a row's guesses go through the model behind its last token, in one pass; each token
+is then drawn as it would have been without them, and the guesses count for as long as they are what is drawn.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from collections.abc import Sequence
 import torch
 
 from llm.backends.hf.cache import Kept
+from llm.backends.hf.drafts import Drafts
 from llm.backends.hf.loading import Loaded
 from llm.backends.hf.prefill import Answered, Batch, Row
 from llm.request import Reply, Request, Usage
@@ -27,66 +32,89 @@ class Draw:
         self.temperature = torch.tensor([request.sampling.temperature for request in requests], device=device)
         self.top_p = torch.tensor([request.sampling.top_p for request in requests], device=device)
 
-    def __call__(self, logits: torch.Tensor, step: int) -> torch.Tensor:
-        """Tokens (rows,) from logits (rows, vocabulary); the likeliest one at temperature 0."""
-        likeliest = logits.argmax(-1)
-        if not (self.temperature > 0).any():
-            return likeliest
-        shares = (logits.float() / self.temperature.clamp(min=1e-6)[:, None]).softmax(-1)
-        shares = self._nucleus(shares).double()
-        reached = shares.cumsum(-1)
-        drawn = (reached <= self.uniform[:, step, None] * reached[:, -1:]).sum(-1).clamp(max=shares.shape[-1] - 1)
-        return torch.where(self.temperature > 0, drawn, likeliest)
+    def __call__(self, logits: torch.Tensor, rows: list[int], steps: list[int]) -> list[int]:
+        """The tokens of some rows, each at a step of its own, from logits (rows, vocabulary); the likeliest at temperature 0."""
+        temperature = self.temperature[rows]
+        if not (temperature > 0).any():
+            return list(logits.argmax(-1).tolist())
+        shares = (logits.float() / temperature.clamp(min=1e-6)[:, None]).softmax(-1)
+        reached = self._nucleus(shares, self.top_p[rows]).cumsum(-1, dtype=torch.float64)
+        wanted = self.uniform[rows, steps][:, None] * reached[:, -1:]
+        drawn = torch.searchsorted(reached, wanted, right=True)[:, 0].clamp(max=shares.shape[-1] - 1)
+        drawn = drawn if (temperature > 0).all() else torch.where(temperature > 0, drawn, logits.argmax(-1))
+        return list(drawn.tolist())
 
     def select(self, numbers: list[int]) -> None:
         self.uniform, self.temperature, self.top_p = (
             held[numbers] for held in (self.uniform, self.temperature, self.top_p)
         )
 
-    def _nucleus(self, shares: torch.Tensor) -> torch.Tensor:
+    @staticmethod
+    def _nucleus(shares: torch.Tensor, top_p: torch.Tensor) -> torch.Tensor:
         """Keep the most probable tokens until they reach top_p together (always the first)."""
-        if (self.top_p >= 1).all():
+        if (top_p >= 1).all():
             return shares
         ordered, order = shares.sort(dim=-1, descending=True)
         before = ordered.cumsum(dim=-1) - ordered
-        dropped = torch.zeros_like(shares, dtype=torch.bool).scatter(-1, order, before >= self.top_p[:, None])
+        dropped = torch.zeros_like(shares, dtype=torch.bool).scatter(-1, order, before >= top_p[:, None])
         return shares.masked_fill(dropped, 0.0)
 
 
-def generate(loaded: Loaded, rows: Sequence[Row], keep: bool) -> list[Answered]:
+def generate(loaded: Loaded, rows: Sequence[Row], keep: bool, drafts: Drafts) -> list[Answered]:
     """Replies to a batch, in its order."""
     with torch.inference_mode():
-        said, read = _say(loaded, rows, keep)
+        said, read = _say(loaded, rows, keep, drafts)
     return [
-        Answered(_reply(loaded, row, tokens), read.get(number))
+        Answered(_reply(loaded, row, tokens), read.get(number), tokens)
         for number, (row, tokens) in enumerate(zip(rows, said, strict=True))
     ]
 
 
-def _say(loaded: Loaded, rows: Sequence[Row], keep: bool) -> tuple[list[list[int]], dict[int, Kept | None]]:
+def _say(
+    loaded: Loaded, rows: Sequence[Row], keep: bool, drafts: Drafts
+) -> tuple[list[list[int]], dict[int, Kept | None]]:
     """The tokens of each row's reply, its end token included, and what is to be kept of each row."""
     batch, draw = Batch(loaded, rows, keep), Draw([row.request for row in rows], loaded.model.device)
     said: list[list[int]] = [[] for _ in rows]
     speaking = list(range(len(rows)))  # numbers of the rows that are still in the batch
     over: dict[int, Kept | None] = {}
-    logits = batch.logits
-    for step in range(max(row.request.sampling.max_tokens for row in rows)):
-        tokens = draw(logits, step)
-        for place, (number, token) in enumerate(zip(speaking, tokens.tolist(), strict=True)):
-            if number in over:
-                continue
-            said[number].append(token)
-            if _over(loaded, rows[number], said[number]):
-                over[number] = batch.read(place, said[number][:-1])
+    drawn = [[token] for token in draw(batch.logits, speaking, [0] * len(rows))]
+    while True:
+        for place, number in enumerate(speaking):
+            for token in drawn[place]:
+                if number not in over:
+                    said[number].append(token)
+                    if _over(loaded, rows[number], said[number]):
+                        over[number] = batch.read(place, said[number][:-1])
         if len(over) == len(rows):
-            break
+            return said, over
         left = [place for place, number in enumerate(speaking) if number not in over]
         if len(left) <= LEAVE * len(speaking):
             batch.select(left)
             draw.select(left)
-            speaking, tokens = [speaking[place] for place in left], tokens[left]
-        logits = batch.say(tokens)
-    return said, over
+            speaking = [speaking[place] for place in left]
+        guesses = [[] if number in over else _guess(drafts, rows[number], said[number]) for number in speaking]
+        logits = batch.say([[said[number][-1], *guess] for number, guess in zip(speaking, guesses, strict=True)])
+        drawn = _drawn(draw, logits, guesses, [0 if number in over else len(said[number]) for number in speaking])
+        batch.settle(logits.shape[1], list(map(len, drawn)))
+
+
+def _guess(drafts: Drafts, row: Row, said: list[int]) -> list[int]:
+    return drafts.guess(row.ids, said, row.request.sampling.max_tokens - len(said) - 1)
+
+
+def _drawn(draw: Draw, logits: torch.Tensor, guesses: list[list[int]], steps: list[int]) -> list[list[int]]:
+    """Each row's next tokens, from logits (rows, tokens, vocabulary): those that were guessed rightly, and one more."""
+    drawn: list[list[int]] = [[] for _ in guesses]
+    going = list(range(len(guesses)))
+    for ahead in range(logits.shape[1]):
+        tokens = draw(logits[going, ahead], going, [steps[place] + ahead for place in going])
+        for place, token in zip(going, tokens, strict=True):
+            drawn[place].append(token)
+        going = [place for place in going if drawn[place] == guesses[place][: ahead + 1]]
+        if not going:
+            break
+    return drawn
 
 
 def _over(loaded: Loaded, row: Row, said: list[int]) -> bool:

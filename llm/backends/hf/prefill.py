@@ -34,10 +34,11 @@ class Row(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A row's reply, and what was read and said for it (None where nothing is kept)."""
+    """A row's reply, what was read and said for it (None where nothing is kept), and the tokens of an open one."""
 
     reply: Reply
     read: Kept | None
+    said: Sequence[int] = ()
 
 
 class Batch:
@@ -59,11 +60,7 @@ class Batch:
         pad = loaded.tokenizer.pad_token_id
         ids = torch.tensor([[pad] * (self.unread - row.unread) + row.ids[row.shared :] for row in rows], device=device)
         places = (self.mask.cumsum(1) - 1).clamp(min=0)[:, self.shared :]
-        self.logits = self.forward(ids, places)
-
-    def forward(self, ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        """Logits (rows, vocabulary) of what follows the last of the tokens given."""
-        return self.all_logits(ids, places, 1)[:, -1]
+        self.logits = self.all_logits(ids, places, 1)[:, -1]
 
     def all_logits(self, ids: torch.Tensor, places: torch.Tensor, keep: int = 0) -> torch.Tensor:
         """Logits after each (or the last `keep`) of some tokens (rows, tokens) at their positions; the mask must hold them."""
@@ -82,11 +79,25 @@ class Batch:
         logits: torch.Tensor = out.logits
         return logits
 
-    def say(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Add one token (rows,) to every row; logits of what follows."""
-        self.mask = torch.cat([self.mask, self.mask.new_ones(len(self.rows), 1)], 1)
-        self.place = (self.place + 1).clamp(max=self.loaded.context)  # rows that are over go along for a while
-        return self.forward(tokens[:, None], self.place[:, None] - 1)
+    def say(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Add some tokens to every row (padded on the right); logits (rows, tokens, vocabulary) of what follows each.
+
+        `settle` then says how many of them count.
+        """
+        width, device = max(map(len, tokens)), self.mask.device
+        pad = self.loaded.tokenizer.pad_token_id
+        ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in tokens], device=device)
+        self.mask = torch.cat([self.mask, self.mask.new_ones(ids.shape)], 1)
+        places = self.place[:, None] + torch.arange(width, device=device)
+        return self.all_logits(
+            ids, places.clamp(max=self.loaded.context - 1)
+        )  # rows that are over go along for a while
+
+    def settle(self, width: int, counts: Sequence[int]) -> None:
+        """Of the last `width` tokens of each row, the first so many count; the others are as if never read."""
+        held = torch.tensor(counts, device=self.mask.device)
+        self.mask[:, self.mask.shape[1] - width :] = torch.arange(width, device=held.device) < held[:, None]
+        self.place = self.place + held
 
     def select(self, numbers: list[int]) -> None:
         """Go on with some of the rows."""
@@ -100,13 +111,9 @@ class Batch:
         if not self.keep:
             return None
         row = self.rows[number]
-        columns = self.shared + self.unread
-        first, second = slice(self.shared - row.shared, self.shared), slice(columns - row.unread, columns + len(said))
+        columns = self.mask[number].nonzero()[: len(row.ids) + len(said), 0]
         layers = [
-            (
-                torch.cat([layer.keys[number, :, first], layer.keys[number, :, second]], 1),
-                torch.cat([layer.values[number, :, first], layer.values[number, :, second]], 1),
-            )
+            (layer.keys[number].index_select(1, columns), layer.values[number].index_select(1, columns))
             for layer in self.cache.layers
         ]
         return Kept(row.ids + said, row.request.adapter, layers)

@@ -8,7 +8,8 @@ A real tokenizer, transformer, chat template, logits; nothing is downloaded. It 
 bias: it is there to run, test and calibrate instruments, and is no evidence about people or about large language models
 (docs/pocket.md).
 Options are those of hf; `workers` is one for each core unless given (4 at most), each of one thread: on so small a model more
-threads in a matrix product are in each other's way. Needs the `[local]` extra.
+threads in a matrix product are in each other's way. `keep` is never more than a third of the machine's memory. Needs the
+`[local]` extra.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ def open_backend(
     model: str,
     dtype: str = "float32",
     batch: int = 32768,
-    keep: int = 4096,
+    keep: int = 6144,
     closed: str = "exact",
     adapters: str = "",
     workers: int = 0,
+    draft: int = 3,
 ) -> Backend:
     """Load one of the models in the box, or one from a folder. Errors: UserError."""
     folder = Path(model) if "/" in model else WEIGHTS / (model or "pocket")
@@ -56,8 +58,18 @@ def open_backend(
     workers = workers or min(
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4
     )
-    options: dict[str, Any] = {"dtype": dtype, "closed": closed, "batch": batch, "keep": keep, "workers": workers}
+    options: dict[str, Any] = {"dtype": dtype, "closed": closed, "batch": batch, "keep": min(keep, _memory() // 3)}
+    options |= {"workers": workers, "draft": draft}
     return Pocket(hf.open_backend(str(folder), adapters=adapters, **options))
+
+
+def _memory() -> int:
+    """MiB of memory that this process may use: the machine's, or its container's; 8 GiB where neither can be told."""
+    limit = Path("/sys/fs/cgroup/memory.max")
+    told = limit.read_text() if limit.is_file() else ""
+    names = getattr(os, "sysconf_names", {})
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if "SC_PHYS_PAGES" in names else 8 << 30
+    return min(whole, int(told) if told.strip().isdigit() else whole) >> 20
 
 
 class Pocket(Wrapper):
