@@ -118,6 +118,7 @@ def figure(rates: dict[int, float], most: float, path: Path) -> None:
         )
     axis.set(xscale="log", yscale="log", xlabel="requests in a batch", ylabel="tokens per second")
     axis.set_xticks(list(rates), [str(batch) for batch in rates])
+    axis.margins(x=0.12, y=0.12)
     axis.legend(fontsize=7, frameon=False)
     drawn.tight_layout()
     drawn.savefig(path)
