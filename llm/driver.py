@@ -7,19 +7,18 @@ A conversation yields a tuple of requests (asked together) and is sent back the 
         both = yield from ask_all([second, second])
         return reply, both
 
-A batch backend gets whatever all live conversations are waiting for as one list. A network backend (in_flight > 0) gets
-single requests, N at a time, and each conversation goes on the moment its own replies are there, so a slow room never
-holds a fast one. Results do not depend on the order of completion: every request carries its own named seed.
+A batch backend gets whatever all live conversations are waiting for as one list. A network backend (in_flight > 0) has N
+requests on their way, and each conversation goes on the moment its own replies are there, so a slow room never holds a fast
+one. Results do not depend on the order of completion: every request carries its own named seed.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from llm.request import Backend, Reply, Request, checked
+from llm.flight import Flight
+from llm.request import Backend, Network, Reply, Request, checked
 
 Result = TypeVar("Result")
 Conversation = Generator[tuple[Request, ...], tuple[Reply, ...], Result]
@@ -80,46 +79,34 @@ class _Batched:
 
 class _Concurrent:
     def __init__(self, backend: Backend, progress: Progress | None):
-        self.backend, self.progress = backend, progress
-        self.queue: deque[tuple[int, int, Request]] = deque()
-        self.flying: dict[Future[list[Reply]], tuple[int, int]] = {}
+        self.flight: Flight[tuple[int, int]] = Flight(cast(Network, backend))
+        self.progress = progress
         self.landed: dict[int, list[Reply | None]] = {}
 
     def run(self, conversations: list[Conversation[Any]]) -> list[Any]:
         results: list[Any] = [None] * len(conversations)
-        with ThreadPoolExecutor(self.backend.in_flight, thread_name_prefix="llm") as pool:
-            try:
-                self._enqueue(_advance(conversations, [(index, None) for index in range(len(conversations))], results))
-                while self.queue or self.flying:
-                    self._launch(pool)
-                    self._enqueue(_advance(conversations, self._land(), results))
-            finally:
-                self.queue.clear()
-                pool.shutdown(wait=True, cancel_futures=True)
+        self._enqueue(_advance(conversations, [(index, None) for index in range(len(conversations))], results))
+        while self.flight:
+            self._enqueue(_advance(conversations, self._land(), results))
         return results
 
     def _enqueue(self, waiting: list[tuple[int, tuple[Request, ...]]]) -> None:
         for index, asked in waiting:
             self.landed[index] = [None] * len(asked)
-            self.queue.extend((index, place, request) for place, request in enumerate(asked))
-
-    def _launch(self, pool: ThreadPoolExecutor) -> None:
-        while self.queue and len(self.flying) < self.backend.in_flight:
-            index, place, request = self.queue.popleft()
-            self.flying[pool.submit(self.backend.complete, [request])] = (index, place)
+            for place, request in enumerate(asked):
+                self.flight.add((index, place), request)
 
     def _land(self) -> list[tuple[int, tuple[Reply, ...] | None]]:
-        done, _ = wait(self.flying, return_when=FIRST_COMPLETED)
         ready: list[tuple[int, tuple[Reply, ...] | None]] = []
-        for future in done:
-            index, place = self.flying.pop(future)
+        landed = self.flight.land()
+        for (index, place), reply in landed:
             replies = self.landed[index]
-            replies[place] = checked(future.result(), 1)[0]
-            if self.progress:
-                self.progress(1)
+            replies[place] = reply
             whole = tuple([reply for reply in replies if reply is not None])
             if len(whole) == len(replies):
                 ready.append((index, whole))
+        if self.progress:
+            self.progress(len(landed))
         return ready
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -46,7 +45,7 @@ def journal_errors(path: Path) -> Iterator[None]:
 def open_database(path: Path) -> sqlite3.Connection:
     """Open or make a journal. Errors: UserError when the file is no journal or cannot be written."""
     with journal_errors(path):
-        connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(path, timeout=30, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
@@ -70,8 +69,8 @@ def read_database(path: Path) -> sqlite3.Connection:
 class Journal(Wrapper):
     """A backend that answers from its file first and asks the inner backend the rest.
 
-    `asked` and `replayed` count the requests of this sitting. Thread-safe: a question that another thread is asking is
-    waited for, not asked twice. Errors: UserError when the disk is full.
+    `asked` and `replayed` count the requests of this sitting. A question that is on its way is waited for, not asked twice.
+    Errors: UserError when the disk is full.
     """
 
     def __init__(self, path: Path, inner: Backend, retry_failures: bool = False):
@@ -79,52 +78,57 @@ class Journal(Wrapper):
         self.path, self.retry_failures = path, retry_failures
         self.asked = self.replayed = 0
         self._identity = identity_text(inner)
-        self._lock = threading.Condition()
-        self._asking: set[bytes] = set()
+        self._waiting: dict[bytes, list[Request]] = {}
+        self._landed: list[tuple[Request, Reply]] = []
         self._database = open_database(path)
         self._started = time.time()
         self._retried: set[bytes] = set()
-        with self._lock:
-            self._run("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (self._identity,))
-            self._run("INSERT INTO sittings VALUES (?, NULL, 0, 0)", (self._started,))
-            self._sitting = self._run("SELECT last_insert_rowid()")[0][0]
+        self._run("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (self._identity,))
+        self._run("INSERT INTO sittings VALUES (?, NULL, 0, 0)", (self._started,))
+        self._sitting = self._run("SELECT last_insert_rowid()")[0][0]
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         keys = [request.key(self._identity) for request in requests]
         wanted = dict(zip(keys, requests, strict=True))
-        outcomes: dict[bytes, Reply] = {}
-        asked = 0
-        while len(outcomes) < len(wanted):
-            known, fresh = self._claim({key: request for key, request in wanted.items() if key not in outcomes})
-            outcomes |= known | self._ask(fresh)
-            asked += len(fresh)
-        with self._lock:
-            self.replayed += len(requests) - asked
+        outcomes = self._known(list(wanted))
+        fresh = {key: request for key, request in wanted.items() if key not in outcomes}
+        if fresh:
+            outcomes |= self._ask(fresh)
+        self.replayed += len(requests) - len(fresh)
         return [outcomes[key] for key in keys]
 
-    def _claim(self, wanted: dict[bytes, Request]) -> tuple[dict[bytes, Reply], dict[bytes, Request]]:
-        """What is known, and what is this thread's to ask. Waits while all of it is being asked by other threads."""
-        with self._lock:
-            while True:
-                known = self._known(list(wanted))
-                fresh = {key: wanted[key] for key in wanted if key not in known and key not in self._asking}
-                if known or fresh:
-                    self._asking.update(fresh)
-                    return known, fresh
-                self._lock.wait()
+    def send(self, requests: Sequence[Request]) -> None:
+        keys = [request.key(self._identity) for request in requests]
+        known, fresh = self._known([key for key in keys if key not in self._waiting]), []
+        for key, request in zip(keys, requests, strict=True):
+            if key in known:
+                self._landed.append((request, known[key]))
+            elif key in self._waiting:
+                self._waiting[key].append(request)
+            else:
+                self._waiting[key] = [request]
+                fresh.append(request)
+        self.replayed += len(requests) - len(fresh)
+        if fresh:
+            super().send(fresh)
+
+    def receive(self) -> list[tuple[Request, Reply]]:
+        landed, self._landed = self._landed, []
+        return landed or self._receive()
+
+    def _receive(self) -> list[tuple[Request, Reply]]:
+        """What has landed is kept as one transaction, and goes to all who wait for it."""
+        arrived = super().receive()
+        fresh = {request.key(self._identity): request for request, _ in arrived}
+        outcomes = self._keep(fresh, [reply for _, reply in arrived])
+        return [(request, reply) for key, reply in outcomes.items() for request in self._waiting.pop(key)]
 
     def _ask(self, fresh: dict[bytes, Request]) -> dict[bytes, Reply]:
-        if not fresh:
-            return {}
         try:
             return self._keep(fresh, checked(self.inner.complete(list(fresh.values())), len(fresh)))
         except BudgetSpent as spent:
             self._keep(fresh, list(spent.replies))
             raise
-        finally:
-            with self._lock:
-                self._asking.difference_update(fresh)
-                self._lock.notify_all()
 
     def _keep(self, fresh: dict[bytes, Request], replies: list[Reply]) -> dict[bytes, Reply]:
         rows, outcomes = [], {}
@@ -133,13 +137,12 @@ class Journal(Wrapper):
             rows.append((key, key, request.purpose, _name(reply), *reply.usage, line))
             # JSON joins a split surrogate pair: hand out now what a replay will hand out.
             outcomes[key] = Reply.from_json(line) if "\\ud" in line else reply
-        with self._lock:
-            with journal_errors(self.path), self._database:
-                self._database.execute("BEGIN")
-                self._database.executemany(_INSERT, rows)
-            self.asked += len(rows)
-            if self.retry_failures:
-                self._retried.update(outcomes)
+        with journal_errors(self.path), self._database:
+            self._database.execute("BEGIN")
+            self._database.executemany(_INSERT, rows)
+        self.asked += len(rows)
+        if self.retry_failures:
+            self._retried.update(outcomes)
         return outcomes
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
@@ -157,22 +160,18 @@ class Journal(Wrapper):
 
     def spent(self) -> tuple[int, Usage]:
         """Calls and tokens already paid for in this journal, over all sittings."""
-        with self._lock:
-            calls, *tokens = self._run("SELECT COUNT(*), TOTAL(prompt_tokens), TOTAL(completion_tokens) FROM outcomes")[
-                0
-            ]
+        calls, *tokens = self._run("SELECT COUNT(*), TOTAL(prompt_tokens), TOTAL(completion_tokens) FROM outcomes")[0]
         return calls, Usage(*map(int, tokens))
 
     def close(self) -> None:
         """Write this sitting's figures (wall-clock time lives only here, never in the record) and close the file."""
-        with self._lock:
-            try:
-                self._run(
-                    "UPDATE sittings SET seconds = ?, asked = ?, replayed = ? WHERE rowid = ?",
-                    (time.time() - self._started, self.asked, self.replayed, self._sitting),
-                )
-            finally:
-                self._database.close()
+        try:
+            self._run(
+                "UPDATE sittings SET seconds = ?, asked = ?, replayed = ? WHERE rowid = ?",
+                (time.time() - self._started, self.asked, self.replayed, self._sitting),
+            )
+        finally:
+            self._database.close()
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with journal_errors(self.path):

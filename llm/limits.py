@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -31,20 +30,23 @@ class Budget(NamedTuple):
 
 
 NO_LIMIT = Budget()
+REPEATED = "repeated"
+"""The note by which a reply says how many calls it took beside the one that counts."""
 
 
 class Limits(Wrapper):
     """Counts calls and tokens and stops at the budget.
 
-    Tokens are known only after the reply, so a batch may overshoot the limits on tokens and cost by itself; the limit on
-    calls is never overshot, where a call that had to be repeated (llm/retry.py) counts once, with its last outcome.
+    Tokens are known only after the reply, so a batch, or what is in flight, may overshoot the limits on tokens and cost by
+    itself; the limit on calls is overshot only by calls that a network backend had to repeat. With a batch backend a repeated
+    call (llm/retry.py) counts once, with its last outcome.
     """
 
     def __init__(self, inner: Backend, budget: Budget = NO_LIMIT):
         super().__init__(inner)
         self.budget = budget
         self.calls, self.usage = 0, Usage()
-        self._lock = threading.Lock()
+        self._flying, self._refused = 0, False
 
     @property
     def cost(self) -> float:
@@ -54,28 +56,47 @@ class Limits(Wrapper):
     def charge(self, calls: int, usage: Usage) -> None:
         """Count what was spent in earlier sittings."""
         self.calls += calls
-        self._add([usage])
+        self._count([usage])
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         allowed = self._reserve(len(requests))
         replies = checked(self.inner.complete(requests[:allowed]), allowed) if allowed else []
-        with self._lock:
-            self._add([reply.usage for reply in replies])
+        self._add(replies)
         if allowed < len(requests):
             raise BudgetSpent(self._what(), tuple(replies))
         return replies
 
-    def _add(self, usages: Sequence[Usage]) -> None:
+    def send(self, requests: Sequence[Request]) -> None:
+        """Send what the budget allows; `receive` says so when all of that has landed."""
+        allowed = self._reserve(len(requests))
+        self._refused |= allowed < len(requests)
+        self._flying += allowed
+        if allowed:
+            super().send(requests[:allowed])
+
+    def receive(self) -> list[tuple[Request, Reply]]:
+        if self._refused and not self._flying:
+            raise BudgetSpent(self._what(), ())
+        landed = super().receive()
+        self._flying -= len(landed)
+        self._add([reply for _, reply in landed])
+        return landed
+
+    def _add(self, replies: Sequence[Reply]) -> None:
+        """Count what the replies took. A network backend notes how often it had to ask again: each time was a call."""
+        self.calls += sum(reply.notes.get(REPEATED, 0) for reply in replies)
+        self._count([reply.usage for reply in replies])
+
+    def _count(self, usages: Sequence[Usage]) -> None:
         prompts, completions = (sum(usage[place] for usage in usages) for place in (0, 1))
         self.usage = Usage(self.usage.prompt_tokens + prompts, self.usage.completion_tokens + completions)
 
     def _reserve(self, wanted: int) -> int:
-        with self._lock:
-            if self._spent():
-                return 0
-            allowed = wanted if self.budget.calls is None else min(wanted, self.budget.calls - self.calls)
-            self.calls += allowed
-            return allowed
+        if self._spent():
+            return 0
+        allowed = wanted if self.budget.calls is None else min(wanted, self.budget.calls - self.calls)
+        self.calls += allowed
+        return allowed
 
     def _spent(self) -> str:
         """The limit that is reached, as it is given on the command line; empty when none is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from llm.randomness import digest
 
@@ -120,14 +120,28 @@ class Backend(Protocol):
 
     @property
     def in_flight(self) -> int:
-        """0: takes any number of requests as one batch. N > 0: asks over a network; keep N single requests in flight."""
+        """0: takes any number of requests as one batch. N > 0: asks over a network (`Network`), N requests at a time."""
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request, in the order of the requests. A failed call is a Reply with a Failure, not an exception."""
 
 
+class Network(Backend, Protocol):
+    """A backend that asks over a network: replies land one by one, in any order, and none waits for another.
+
+    Used by one thread. It asks again by itself what failed in passing: only it knows for how long a server wants to be left
+    alone.
+    """
+
+    def send(self, requests: Sequence[Request]) -> None:
+        """Hand requests over and come back at once. The caller has no more than `in_flight` on their way."""
+
+    def receive(self) -> list[tuple[Request, Reply]]:
+        """Wait until something has landed; all that has, each request as it was sent. Call it while something is on its way."""
+
+
 class Wrapper:
-    """A backend around another one: the same model, asked in the same way."""
+    """A backend around another one: the same model, asked in the same way. `send` and `receive` are those of a `Network`."""
 
     def __init__(self, inner: Backend):
         self.inner = inner
@@ -139,6 +153,12 @@ class Wrapper:
     @property
     def in_flight(self) -> int:
         return self.inner.in_flight
+
+    def send(self, requests: Sequence[Request]) -> None:
+        cast(Network, self.inner).send(requests)
+
+    def receive(self) -> list[tuple[Request, Reply]]:
+        return cast(Network, self.inner).receive()
 
 
 def checked(replies: list[Reply], expected: int) -> list[Reply]:

@@ -11,7 +11,7 @@ from llm.request import Backend, Reply, Request, Wrapper, checked
 class Retry(Wrapper):
     """Up to `attempts` calls per request while its failure is transient; the last outcome stands.
 
-    Pauses double from `pause` seconds; `sleep` is the seam for tests.
+    Pauses double from `pause` seconds; `sleep` is the seam for tests. A network backend asks again by itself (`Network`).
     """
 
     def __init__(

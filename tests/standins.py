@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import random
+from collections.abc import Callable
 
-from llm.request import Request
+from llm.backends.fake import Fake
+from llm.request import Reply, Request
 
 
 def opinionated(request: Request) -> str:
@@ -13,3 +16,23 @@ def opinionated(request: Request) -> str:
     if request.answers:
         return request.answers[told[0] % len(request.answers)]
     return f"I have thought about it, and my point number {told[0]} is about case {told[1]}."
+
+
+class Scrambled(Fake):
+    """A network whose replies land one at a time, in an order drawn from `seed`.
+
+    `order` holds the requests as they landed, `most` how many were on their way at once.
+    """
+
+    def __init__(self, source: Callable[[Request], str | Reply], in_flight: int, seed: int = 0):
+        super().__init__(source, in_flight=in_flight)
+        self.order: list[Request] = []
+        self.most = 0
+        self._draw = random.Random(seed)
+
+    def receive(self) -> list[tuple[Request, Reply]]:
+        self.most = max(self.most, len(self._sent))
+        self._sent.rotate(self._draw.randrange(len(self._sent)))
+        landed = super().receive()
+        self.order += [request for request, _ in landed]
+        return landed

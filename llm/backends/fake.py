@@ -6,10 +6,11 @@ and never made-up ones.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from llm.request import Backend, Reply, Request, Usage
+from llm.request import Backend, Reply, Request, Usage, checked
 
 Answer = str | Reply
 Source = Callable[[Request], Answer] | Sequence[Answer] | Mapping[str, Answer]
@@ -23,6 +24,7 @@ class Fake:
 
     def __init__(self, source: Source, name: str = "fake", in_flight: int = 0):
         self._name, self._in_flight = name, in_flight
+        self._sent: deque[Request] = deque()
         self._answer = _answerer(source)
 
     @property
@@ -39,6 +41,14 @@ class Fake:
             given if isinstance(given := answer(request), Reply) else Reply(given, usage=Usage(0, given.count(" ") + 1))
             for request in requests
         ]
+
+    def send(self, requests: Sequence[Request]) -> None:
+        self._sent.extend(requests)
+
+    def receive(self) -> list[tuple[Request, Reply]]:
+        """One reply at a time, in the order of asking."""
+        request = self._sent.popleft()
+        return [(request, reply) for reply in checked(self.complete([request]), 1)]
 
 
 def _answerer(source: Source) -> Callable[[Request], Answer]:

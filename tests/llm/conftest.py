@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,9 +15,6 @@ from llm.randomness import digest
 from llm.request import Failure, Message, Reply, Request, Sampling, Usage
 
 from . import exam
-
-PATIENCE = 20
-"""Seconds after which a thread that waits for another gives up: a bug shows as a failure, never as a hang."""
 
 any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=30)
 """Text with everything a str may hold: controls, emoji, lone surrogates."""
@@ -72,41 +67,6 @@ class Counted(Fake):
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         self.batches.append(list(requests))
         return super().complete(requests)[self.lost :]
-
-
-class Scrambled(Fake):
-    """A network whose answers arrive in an order drawn from `seed`, one at a time.
-
-    Every caller waits; once as many wait as ever will (`expected` questions, at most `in_flight`), one is let go.
-    """
-
-    def __init__(self, in_flight: int, seed: int = 0):
-        super().__init__(echo, in_flight=in_flight)
-        self.expected = self.most = 0
-        self.order: list[Request] = []
-        self._draw, self._gate = random.Random(seed), threading.Condition()
-        self._waiting: list[Request] = []
-
-    def expect(self, count: int) -> None:
-        with self._gate:
-            self.expected += count
-
-    def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        (request,) = requests
-        with self._gate:
-            self._waiting.append(request)
-            self.most = max(self.most, len(self._waiting))
-            self._let_one_go()
-            assert self._gate.wait_for(lambda: request not in self._waiting, PATIENCE), "never let go"
-            self.expected -= 1
-            self.order.append(request)
-            self._let_one_go()
-        return super().complete(requests)
-
-    def _let_one_go(self) -> None:
-        if self._waiting and len(self._waiting) == min(self.in_flight, self.expected):
-            self._waiting.pop(self._draw.randrange(len(self._waiting)))
-            self._gate.notify_all()
 
 
 @pytest.fixture

@@ -1,35 +1,34 @@
-"""The driver: what a conversation is told depends on what it asked, never on who else asks, on batches or on threads."""
+"""The driver: what a conversation is told depends on what it asked, never on who else asks, on batches or on their order."""
 
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from standins import Scrambled
 
 from llm import driver
 from llm.backends.fake import Fake
 from llm.driver import Conversation, ask, ask_all, drive
 from llm.errors import BudgetSpent
+from llm.flight import all_of
 from llm.limits import Budget, Limits
-from llm.request import Backend, Reply, Request
+from llm.request import Reply, Request
 
-from .conftest import PATIENCE, Counted, Scrambled, echo, question, questions
+from .conftest import Counted, echo, question, questions
 
 plans = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=6)
 """For each conversation, how many questions it asks at once, one step after the other."""
 
 
-def talk(name: int, plan: Sequence[int], backend: object = None) -> Conversation[list[str | None]]:
+def talk(name: int, plan: Sequence[int]) -> Conversation[list[str | None]]:
     """Each question holds all that was said before, so a reply in the wrong place changes everything after it."""
     said: list[str | None] = [str(name)]
     for count in plan:
-        if isinstance(backend, Scrambled):
-            backend.expect(count)
         asked = [question(" ".join(map(str, said)), seed=place) for place in range(count)]
         said += [reply.text for reply in (yield from ask_all(asked))]
     return said
@@ -49,41 +48,44 @@ def test_results_do_not_depend_on_the_batch(plan: list[list[int]], size: int) ->
     assert all(0 < len(batch) <= size for batch in backend.batches)
 
 
-@settings(max_examples=60, deadline=None)
 @given(plans, st.integers(1, 8), st.integers(0, 99))
 def test_results_do_not_depend_on_the_order_of_completion(plan: list[list[int]], in_flight: int, seed: int) -> None:
-    backend = Scrambled(in_flight, seed)
-    results = drive([talk(name, steps, backend) for name, steps in enumerate(plan)], backend)
+    backend = Scrambled(echo, in_flight, seed)
+    results = drive([talk(name, steps) for name, steps in enumerate(plan)], backend)
     assert results == one_by_one(plan)
     assert backend.most <= in_flight
 
 
 def test_the_scrambled_network_does_scramble() -> None:
     """The property above would be empty if answers came in the order of asking."""
-    backend = Scrambled(8, seed=1)
-    drive([talk(name, [1], backend) for name in range(8)], backend)
+    backend = Scrambled(echo, 8, seed=1)
+    drive([talk(name, [1]) for name in range(8)], backend)
     assert [request.messages[0].content for request in backend.order] != [str(name) for name in range(8)]
     assert backend.most == 8
 
 
 def test_a_slow_room_does_not_hold_a_fast_one() -> None:
-    """The slow room's one reply arrives only after the fast room has finished three rounds."""
-    finished = threading.Event()
+    """The slow room's one reply lands only when nothing else is on its way: the fast room has finished by then."""
+
+    class Slow(Fake):
+        def receive(self) -> list[tuple[Request, Reply]]:
+            if self._sent[0].messages[0].content == "slow":
+                self._sent.rotate(-1)
+            return super().receive()
+
+    landed: list[str] = []
 
     def answer(request: Request) -> str:
-        assert request.messages[0].content != "slow" or finished.wait(PATIENCE)
+        landed.append(request.messages[0].content)
         return "done"
 
-    def fast() -> Conversation[str]:
-        for seed in range(3):
-            yield from ask(question("fast", seed))
-        finished.set()
-        return "fast"
+    def room(name: str, rounds: int) -> Conversation[str]:
+        for seed in range(rounds):
+            yield from ask(question(name, seed))
+        return name
 
-    def slow() -> Conversation[str | None]:
-        return (yield from ask(question("slow"))).text
-
-    assert drive([slow(), fast()], Fake(answer, in_flight=2)) == ["done", "fast"]
+    assert drive([room("slow", 1), room("fast", 3)], Slow(answer, in_flight=2)) == ["slow", "fast"]
+    assert landed == ["fast", "fast", "fast", "slow"]
 
 
 @pytest.mark.parametrize("in_flight", [0, 3])
@@ -176,12 +178,36 @@ def test_a_bug_stops_asking() -> None:
 
 
 def test_never_more_in_flight_than_allowed() -> None:
-    """32 at once, from as many threads, and each reply back in its place."""
-    backend: Backend = Scrambled(32, seed=3)
-    results = drive([talk(name, [3, 2], backend) for name in range(40)], backend)
-    assert results == one_by_one([[3, 2]] * 40)
-    assert isinstance(backend, Scrambled)
+    """32 at once, and each reply back in its place."""
+    backend = Scrambled(echo, 32, seed=3)
+    assert drive([talk(name, [3, 2]) for name in range(40)], backend) == one_by_one([[3, 2]] * 40)
     assert backend.most == 32
+
+
+def test_one_request_on_its_way_twice_lands_twice() -> None:
+    """A room may put the very same request to two seats."""
+    one = question()
+
+    def both() -> Conversation[list[str | None]]:
+        return [reply.text for reply in (yield from ask_all([one, one]))]
+
+    assert drive([both()], Scrambled(echo, 2)) == [[echo(one)] * 2]
+
+
+def test_a_reply_to_nothing_is_an_error() -> None:
+    class Confused(Fake):
+        def receive(self) -> list[tuple[Request, Reply]]:
+            return [(question("of another room"), Reply("?"))]
+
+    with pytest.raises(RuntimeError, match="not on its way"):
+        drive([talk(1, [1])], Confused(echo, in_flight=2))
+
+
+@given(st.integers(0, 20), st.integers(1, 9), st.integers(0, 99))
+def test_a_network_completes_in_the_order_asked(count: int, in_flight: int, seed: int) -> None:
+    backend = Scrambled(echo, in_flight, seed)
+    assert [reply.text for reply in all_of(backend, questions(count))] == [echo(one) for one in questions(count)]
+    assert backend.most <= in_flight
 
 
 def test_ask_helpers() -> None:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from standins import Scrambled
 
 from llm.errors import UserError
 from llm.journal import Journal, read_identity
 from llm.request import Reply, Request, identity_text
 from llm.retry import Retry
 
-from .conftest import PATIENCE, Counted, echo, question, questions, replies
+from .conftest import Counted, echo, question, questions, replies
 
 Opener = Callable[..., Journal]
 TIMEOUT = Reply.failed("timeout", "after 30 s")
@@ -134,63 +134,56 @@ def test_a_lost_reply_is_never_kept(open_journal: Opener) -> None:
         assert rows(journal) == []
 
 
-def test_32_threads(open_journal: Opener) -> None:
-    """All outcomes of all threads are kept and counted, each asked once, each given to who asked."""
-    inner, start, asked = Counted(in_flight=32), threading.Barrier(32), questions(96)
+def landing(journal: Journal, count: int) -> list[tuple[Request, Reply]]:
+    """What lands until so many have."""
+    landed: list[tuple[Request, Reply]] = []
+    while len(landed) < count:
+        landed += journal.receive()
+    return landed
+
+
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(0, 99))
+def test_a_network_is_asked_each_question_once(asked: list[int], seed: int) -> None:
+    """Asked again while it is on its way, or after it has landed: the same reply, and no second call."""
+    inner, sent = Scrambled(echo, 99, seed), [question(str(number)) for number in asked]
+    with TemporaryDirectory() as folder, closing(Journal(Path(folder) / "journal.sqlite", inner)) as journal:
+        journal.send(sent[:7])
+        landed = landing(journal, min(1, len(sent)))
+        journal.send(sent[7:])
+        landed += landing(journal, len(sent) - len(landed))
+        assert sorted(map(id, (request for request, _ in landed))) == sorted(map(id, sent))
+        assert all(reply.text == echo(request) for request, reply in landed)
+        assert len(inner.order) == len(rows(journal)) == journal.asked == len(set(asked))
+        assert journal.replayed == len(asked) - len(set(asked))
+
+
+def test_what_landed_is_replayed_to_a_network(open_journal: Opener) -> None:
+    """The second sitting asks only what the first did not, and hands out what is known before it waits for the rest."""
+    first = open_journal(Scrambled(echo, 9))
+    first.send(questions(5))
+    landing(first, 5)
+    inner = Scrambled(echo, 9)
     journal = open_journal(inner)
-
-    def sit(thread: int) -> list[Reply]:
-        start.wait(PATIENCE)
-        mine = asked[thread * 3 :] + asked[: thread * 3]
-        return [reply for request in mine[:48] for reply in journal.complete([request])]
-
-    with ThreadPoolExecutor(32) as pool:
-        for thread, got in enumerate(pool.map(sit, range(32))):
-            assert [reply.text for reply in got] == [echo(asked[(thread * 3 + n) % 96]) for n in range(48)]
-    assert inner.calls == len(rows(journal)) == journal.asked == 96
-    assert journal.replayed == 32 * 48 - 96
+    asked = questions(7)
+    journal.send(asked)
+    assert [request for request, _ in journal.receive()] == asked[:5]
+    assert {request for request, _ in landing(journal, 2)} == set(asked[5:])
+    assert (journal.asked, journal.replayed, len(inner.order)) == (2, 5, 2)
 
 
-def test_a_question_in_flight_is_not_asked_again(open_journal: Opener) -> None:
-    """Two rooms with the same question at the same time hear the same reply, as they will in a replay."""
-    asked, answer, numbers = threading.Event(), threading.Event(), itertools.count()
+def test_what_lands_together_is_one_transaction(open_journal: Opener) -> None:
+    """A network may land hundreds at once, and a commit for each would be most of the work."""
 
-    def slow(request: Request) -> str:
-        asked.set()
-        assert answer.wait(PATIENCE)
-        return str(next(numbers))
+    class Wave(Scrambled):
+        def receive(self) -> list[tuple[Request, Reply]]:
+            return [super(Wave, self).receive()[0] for _ in range(len(self._sent))]
 
-    inner = Counted(slow, in_flight=2)
-    journal = open_journal(inner)
-    with ThreadPoolExecutor(2) as pool:
-        one = pool.submit(journal.complete, [question()])
-        assert asked.wait(PATIENCE)
-        other = pool.submit(journal.complete, [question(), question()])
-        answer.set()
-        assert [reply.text for reply in one.result(PATIENCE) + other.result(PATIENCE)] == ["0", "0", "0"]
-    assert inner.calls == 1
-
-
-def test_a_question_that_broke_in_flight_is_asked_anew(open_journal: Opener) -> None:
-    """Whoever waited for it does not wait for ever."""
-    asked, answer, numbers = threading.Event(), threading.Event(), itertools.count()
-
-    def breaks_once(request: Request) -> str:
-        asked.set()
-        assert answer.wait(PATIENCE)
-        if next(numbers) == 0:
-            raise ConnectionError
-        return "fine"
-
-    journal = open_journal(Counted(breaks_once, in_flight=2))
-    with ThreadPoolExecutor(2) as pool:
-        one = pool.submit(journal.complete, [question()])
-        assert asked.wait(PATIENCE)
-        other = pool.submit(journal.complete, [question()])
-        answer.set()
-        with pytest.raises(ConnectionError):
-            one.result(PATIENCE)
-        assert other.result(PATIENCE)[0].text == "fine"
+    journal = open_journal(Wave(echo, 99))
+    statements: list[str] = []
+    journal._database.set_trace_callback(statements.append)
+    journal.send(questions(50))
+    assert len(journal.receive()) == 50
+    assert sum(statement.startswith("BEGIN") for statement in statements) == 1
 
 
 def test_sittings_are_noted(open_journal: Opener, tmp_path: Path) -> None:

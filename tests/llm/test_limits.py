@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from standins import Scrambled
 
+from llm.driver import Conversation, ask, drive
 from llm.errors import BudgetSpent
+from llm.flight import all_of
 from llm.journal import Journal
-from llm.limits import Budget, Limits, Price
+from llm.limits import REPEATED, Budget, Limits, Price
 from llm.request import Reply, Request, Usage
 
-from .conftest import PATIENCE, Counted, echo, question, questions
+from .conftest import Counted, echo, question, questions
 
 
 def costly(request: Request) -> Reply:
@@ -75,23 +76,31 @@ def test_a_lost_reply_is_an_error() -> None:
         Limits(Counted(lost=1), Budget(calls=2)).complete(questions(3))
 
 
-def test_32_threads_share_one_budget() -> None:
-    inner, start = Counted(), threading.Barrier(32)
-    limits = Limits(inner, Budget(calls=50))
+@given(st.integers(0, 30), st.integers(1, 9), st.integers(0, 99))
+def test_a_network_stops_when_all_that_was_allowed_has_landed(most: int, in_flight: int, seed: int) -> None:
+    """Not one call too many, and nothing on its way is lost: it was paid for."""
+    inner, kept = Scrambled(costly, in_flight, seed), []
+    limits = Limits(inner, Budget(calls=most))
 
-    def spend(thread: int) -> int:
-        start.wait(PATIENCE)
-        made = 0
-        for seed in range(4):
-            try:
-                made += len(limits.complete([question(str(thread), seed)]))
-            except BudgetSpent as spent:
-                made += len(spent.replies)
-        return made
+    def room(name: int) -> Conversation[None]:
+        for turn in range(2):
+            kept.append((yield from ask(question(str(name), turn))))
 
-    with ThreadPoolExecutor(32) as pool:
-        assert sum(pool.map(spend, range(32))) == 50
-    assert inner.calls == 50
+    rooms = [room(name) for name in range(10)]
+    if most < 20:
+        with pytest.raises(BudgetSpent, match=f"--max-calls {most} is spent"):
+            drive(rooms, limits)
+    else:
+        drive(rooms, limits)
+    assert len(inner.order) == limits.calls == len(kept) == min(most, 20)
+    assert sum(limits.usage) == 10 * len(kept)
+
+
+def test_calls_that_a_network_repeated_count() -> None:
+    """A reply that took three calls is three calls of the budget."""
+    limits = Limits(Scrambled(lambda request: Reply(".", notes={REPEATED: 2}), 1), Budget(calls=4))
+    with pytest.raises(BudgetSpent, match=r"--max-calls 4 is spent \(6 calls"):
+        all_of(limits, questions(5))
 
 
 def test_what_was_paid_for_is_kept(open_journal: Callable[..., Journal]) -> None:
