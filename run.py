@@ -22,6 +22,8 @@ EPILOG = """examples:
   python run.py --scenario three_way --topic climate_change,racism --repetitions 10
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --out runs/echo
   python run.py --scenario two_way --llm oracle                     (the rule-based speaker whose truth is known)
+  python run.py --scenario two_way --llm openai:gpt-4o-mini --max-cost 2 --price 0.15,0.6
+  python run.py --scenario two_way --llm openai:llama3 --base-url http://127.0.0.1:11434/v1
   python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
   python run.py calibrate                                           (is what was planted found again?)
@@ -76,7 +78,12 @@ def debate_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--llm",
         metavar="NAME[:MODEL][,key=value]",
-        help="pocket (in the box), oracle (known truth), hf:PATH_OR_ID, fake, recorded:RUN",
+        help="pocket (in the box), oracle (known truth), openai:MODEL (any compatible server), hf:PATH_OR_ID, fake, recorded:RUN",
+    )
+    parser.add_argument(
+        "--base-url",
+        metavar="URL[+URL]",
+        help="where the model of --llm openai:MODEL is served; several share the load",
     )
     parser.add_argument(
         "--set",
@@ -125,8 +132,10 @@ def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
         "repetitions": options.repetitions,
         "rounds": options.rounds,
         "seed": options.seed,
-        "llm": options.llm,
+        "llm": f"{options.llm},base_url={options.base_url}" if options.llm and options.base_url else options.llm,
     }
+    if options.base_url and not options.llm:
+        raise UserError("--base-url needs --llm openai:MODEL")
     settings = parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
     scenario = load_preset(options.scenario).with_settings(settings)
     check_spec(scenario.llm)
@@ -176,7 +185,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
     task = Ask(scenario, folder, given, budget(options), options.retry_failures)
     print(f"folder   {folder}", flush=True)
     with Progress(scenario) as bar:
-        outcome = sit(task, bar.calls, bar.step)
+        outcome = sit(task, bar.calls, bar.step, on_open=bar.found)
     say(scenario, folder, outcome)
 
     from analysis.report import SUMMARY, write_report
@@ -226,6 +235,11 @@ class Progress:
 
     def calls(self, number: int) -> None:
         self.bar.update(number)
+
+    def found(self, backend: Any) -> None:
+        """What a backend says of the endpoint that it found."""
+        if says := getattr(backend, "says", ""):
+            self.bar.write(f"model    {says}")
 
     def step(self, model: Any) -> None:
         self.bar.set_postfix_str(f"{self.rooms} rooms, round {model.round + 1}/{self.scenario.rounds}")

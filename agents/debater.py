@@ -42,7 +42,8 @@ class Rating(NamedTuple):
     """One answered survey: the value on the probe's scale (or None and a reason), and the raw reply.
 
     `attitude` is the value on the topic's 0-10 axis. `expected` is the mean of the answer distribution on that axis, and
-    `probabilities` the distribution itself, where the backend gives it. `how` names the way the value was read.
+    `probabilities` the distribution itself, where the backend gives it. `how` names the reader, and the way
+    a closed question was answered where a backend has several (`strict, logprobs`).
     """
 
     probe: str
@@ -119,9 +120,8 @@ class Debater(mesa.Agent):
         attitude = None if reading.value is None else probe.attitude(reading.value)
         shares = tuple([reply.answers[answer] for answer in probe.scale.answers]) if reply.answers else None
         expected = probe.attitude(probe.scale.expected(reply.answers)) if reply.answers else None
-        rating = Rating(
-            probe.name, reading.value, reading.reason, attitude, expected, shares, reply.text, self.manner.reader
-        )
+        how = f"{self.manner.reader}, {reply.way}" if reply.way else self.manner.reader
+        rating = Rating(probe.name, reading.value, reading.reason, attitude, expected, shares, reply.text, how)
         self.ratings[probe.name] = rating
         return rating
 

@@ -80,7 +80,9 @@ class Reply:
     """Text or a named failure, never both.
 
     `answers` maps each allowed answer to its probability where the backend knows it (sums to 1).
-    `notes` are counts that the backend wants in the record (`unread`: lines it could not interpret).
+    `notes` are counts that the backend wants in the record (`unread`: lines it could not interpret). `thinking` is what a model
+    that thinks first wrote before its reply; nobody hears it. `way` is how a closed question was answered, where there are
+    several ways (logprobs, choice, text).
     """
 
     text: str | None
@@ -88,6 +90,8 @@ class Reply:
     usage: Usage = NOTHING
     answers: Mapping[str, float] | None = None
     notes: Mapping[str, int] = field(default_factory=dict)
+    thinking: str = ""
+    way: str = ""
 
     @classmethod
     def failed(cls, name: str, detail: str = "", transient: bool = False) -> Reply:
@@ -102,13 +106,15 @@ class Reply:
             "answers": None if self.answers is None else dict(self.answers),
             "notes": dict(self.notes),
         }
+        kept |= {name: text for name, text in (("thinking", self.thinking), ("way", self.way)) if text}
         return json.dumps(kept, ensure_ascii=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, line: str) -> Reply:
         kept = json.loads(line)
         failure = Failure(*kept["failure"]) if kept["failure"] else None
-        return cls(kept["text"], failure, Usage(*kept["usage"]), kept["answers"], kept["notes"])
+        more = kept.get("thinking", ""), kept.get("way", "")
+        return cls(kept["text"], failure, Usage(*kept["usage"]), kept["answers"], kept["notes"], *more)
 
 
 class Backend(Protocol):

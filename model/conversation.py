@@ -11,7 +11,7 @@ from environments.base import Turn
 from llm.driver import Conversation, ask, ask_all
 from llm.randomness import derive
 from llm.request import Reply, Request
-from model.events import Called, Event, Rated, Summarised, Utterance
+from model.events import Called, Event, Rated, Summarised, Thought, Utterance
 
 
 @dataclass(slots=True)
@@ -115,17 +115,10 @@ def _summarise(
 def _note(
     events: list[Event], room: RoomState, round_: int, agent: int, request: Request, reply: Reply, desk: Desk
 ) -> None:
-    if desk.key is not None:
-        failure = reply.failure.name if reply.failure else None
-        events.append(
-            Called(
-                room.id,
-                round_,
-                agent,
-                request.purpose,
-                desk.key(request).hex(),
-                failure,
-                *reply.usage,
-                dict(reply.notes),
-            )
-        )
+    if desk.key is None:
+        return
+    failure, key = reply.failure.name if reply.failure else None, desk.key(request).hex()
+    notes = dict(reply.notes)
+    events.append(Called(room.id, round_, agent, request.purpose, key, failure, *reply.usage, notes))
+    if reply.thinking:
+        events.append(Thought(room.id, round_, agent, request.purpose, key, reply.thinking))

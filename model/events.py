@@ -119,6 +119,19 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
+class Thought:
+    """What a model that thinks first wrote before the reply of the call `key`. Nobody in the room hears it."""
+
+    kind: ClassVar[str] = "thought"
+    room: str
+    round: int
+    agent: int
+    purpose: str
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The last line of a finished record."""
 
@@ -127,8 +140,10 @@ class Ended:
     events: int
 
 
-Event = Header | Seated | Utterance | Summarised | Rated | Called | Ended
-KINDS: dict[str, type] = {cls.kind: cls for cls in (Header, Seated, Utterance, Summarised, Rated, Called, Ended)}
+Event = Header | Seated | Utterance | Summarised | Rated | Called | Thought | Ended
+KINDS: dict[str, type] = {
+    cls.kind: cls for cls in (Header, Seated, Utterance, Summarised, Rated, Called, Thought, Ended)
+}
 _NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 

@@ -13,6 +13,7 @@ from typing import Any
 from agents.datafiles import HERE as AGENTS
 from agents.persona import PERSONAS
 from agents.topic import PROMPTS, TOPICS
+from llm.backends import essence
 from llm.errors import UserError
 from llm.randomness import digest
 from llm.request import Backend
@@ -75,6 +76,7 @@ def claim_folder(folder: Path, scenario: Scenario, backend: Backend) -> None:
 
 def _contents(scenario: Scenario) -> dict[str, Any]:
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
+    fields["llm"] = essence(scenario.llm)
     return {"scenario": fields, "prompts": digests(PROMPTS), "data": _data_digest(scenario)}
 
 

@@ -62,7 +62,11 @@ Step = Callable[[DebateModel], object]
 
 
 def sit(
-    task: Ask, progress: Progress | None = None, on_step: Step | None = None, backend: Backend | None = None
+    task: Ask,
+    progress: Progress | None = None,
+    on_step: Step | None = None,
+    backend: Backend | None = None,
+    on_open: Callable[[Backend], object] | None = None,
 ) -> Outcome:
     """Run or resume a scenario in its folder. Errors: UserError for a folder of another run, a full disk, a second sitting.
 
@@ -73,6 +77,8 @@ def sit(
     if whole(record) and not task.retry_failures:
         return Outcome(record, 0, 0, 0.0, already=True)
     backend = backend or open_spec(task.scenario.llm)  # before the folder is made: a model may be misspelt or missing
+    if on_open:
+        on_open(backend)
     with _locked(task.folder):
         claim_folder(task.folder, task.scenario, backend)
         if record.exists():  # failures are asked again, or it was damaged: until it is whole again it is a partial one

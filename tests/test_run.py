@@ -30,7 +30,8 @@ def test_help_loads_nothing_heavy() -> None:
         "import sys, run\n"
         "try: run.main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'torch', 'transformers', 'solara', 'mesa', 'pandas', 'numpy', 'matplotlib', 'scipy'} & set(sys.modules)\n"
+        "heavy = {'torch', 'transformers', 'solara', 'mesa', 'pandas', 'numpy', 'matplotlib', 'scipy', 'openai', 'aiohttp'}\n"
+        "heavy &= set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else 0)"
     )
     done = python(code)
@@ -42,7 +43,8 @@ def test_a_run_loads_no_deep_learning_library(tmp_path: Path) -> None:
     """The light install is enough for a whole run with its report."""
     code = (
         f"import sys, run\nassert run.main({[*SMALL, '--out', str(tmp_path / 'run')]!r}) == 0\n"
-        "heavy = {'torch', 'transformers', 'solara'} & set(sys.modules)\nsys.exit(f'loaded {heavy}' if heavy else 0)"
+        "heavy = {'torch', 'transformers', 'solara', 'openai', 'aiohttp'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)"
     )
     done = python(code)
     assert done.returncode == 0, done.stderr

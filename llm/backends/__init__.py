@@ -1,6 +1,7 @@
 """The folder is the registry: `--llm NAME[:MODEL][,key=value...]` opens `llm/backends/NAME`.
 
 A backend module has one function, `open_backend(model, **options)`; its keyword arguments, with their types, are the options.
+Those that change how the model is asked and not what it says are named in its `MANNER`: a run may be resumed with others.
 """
 
 from __future__ import annotations
@@ -39,6 +40,14 @@ def open_spec(spec: str) -> Backend:
     name, model, options = check_spec(spec)
     backend: Backend = importlib.import_module(f"llm.backends.{name}").open_backend(model, **options)
     return backend
+
+
+def essence(spec: str) -> str:
+    """The spec without the options that change only how the model is asked: `openai:m,base_url=URL` is `openai:m`."""
+    name, model, options = split_spec(spec)
+    manner = getattr(importlib.import_module(f"llm.backends.{name}"), "MANNER", ()) if name in names() else ()
+    kept = [f",{key}={value}" for key, value in sorted(options.items()) if key not in manner]
+    return f"{name}:{model}{''.join(kept)}"
 
 
 def check_spec(spec: str) -> tuple[str, str, dict[str, object]]:

@@ -117,3 +117,12 @@ def pocket_spec() -> str:
     for name in ("torch", "transformers"):
         pytest.importorskip(name, reason="the [local] extra is not installed")
     return "pocket"
+
+
+@pytest.fixture
+def openai_spec() -> Iterator[str]:
+    """A server for the exam."""
+    from .loopback import Loopback, echo
+
+    with Loopback(echo) as server:
+        yield f"openai:echo,base_url={server.url}"

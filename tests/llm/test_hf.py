@@ -20,8 +20,9 @@ from llm.backends.hf import batches  # noqa: E402
 from llm.backends.hf.backend import Hf  # noqa: E402
 from llm.backends.hf.cache import Kept, Prefixes, can_keep  # noqa: E402
 from llm.backends.hf.drafts import Drafts  # noqa: E402
-from llm.backends.hf.prompts import encode, folded, plain  # noqa: E402
+from llm.backends.hf.prompts import encode, folded  # noqa: E402
 from llm.errors import UserError  # noqa: E402
+from llm.plain import plain  # noqa: E402
 from llm.request import Message, Reply, Request, Sampling  # noqa: E402
 from model.debate import DebateModel  # noqa: E402
 from model.events import Rated, Utterance  # noqa: E402

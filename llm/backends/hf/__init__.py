@@ -34,6 +34,7 @@ from __future__ import annotations
 from llm.errors import UserError
 from llm.request import Backend
 
+MANNER = frozenset({"batch", "keep", "workers", "draft"})
 CHOICES = {
     "dtype": ("auto", "float32", "bfloat16", "float16"),
     "load": ("full", "8bit", "4bit"),

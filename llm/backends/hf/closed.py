@@ -11,7 +11,6 @@ different, that is all: none can be taken for the beginning of another.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ import torch
 from llm.backends.hf.loading import Loaded
 from llm.backends.hf.prefill import Answered, Batch, Row
 from llm.backends.hf.prompts import is_plain
-from llm.randomness import derive
+from llm.closed import answered
 from llm.request import Reply, Request, Usage
 
 
@@ -97,13 +96,6 @@ def _end_tokens(loaded: Loaded) -> list[int]:
 
 
 def _reply(row: Row, shares: list[float]) -> Reply:
-    """The most probable answer at temperature 0, else one drawn with the request's seed, and the distribution."""
-    answers, temperature = row.request.answers, row.request.sampling.temperature
-    if temperature == 0:
-        text = max(zip(shares, answers, strict=True))[1]
-    else:
-        weights = [(share / max(shares)) ** (1 / temperature) for share in shares]
-        text = random.Random(derive(row.request.seed, "answer")).choices(answers, weights)[0]
-    total = sum(shares)
-    known = {answer: share / total for answer, share in zip(answers, shares, strict=True)}
-    return Reply(text, usage=Usage(len(row.ids), 0), answers=known)
+    reply = Reply(None, usage=Usage(len(row.ids), 0))
+    answered(reply, row.request, shares)
+    return reply

@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
+from llm.plain import plain
 from llm.request import Message, Request
 
 DATE = "26 Jul 2024"
@@ -44,9 +45,3 @@ def folded(messages: Sequence[Message]) -> list[Message]:
     if not system or not rest:
         return list(messages)
     return [Message("user", "\n\n".join([*system, rest[0].content])), *rest[1:]]
-
-
-def plain(messages: Sequence[Message], closed: bool) -> str:
-    """One text for a completion model: persona, what was said (own lines as `Me:`), instruction, and a cue to go on."""
-    parts = [f"Me: {message.content}" if message.role == "assistant" else message.content for message in messages]
-    return "\n\n".join([*parts, "Answer:" if closed else "Me:"])

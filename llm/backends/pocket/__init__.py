@@ -25,6 +25,7 @@ from llm.backends.pocket.names import cast, masked, named
 from llm.errors import UserError, unknown
 from llm.request import Backend, Reply, Request, Wrapper
 
+MANNER = hf.MANNER
 WEIGHTS = Path(__file__).parent / "weights"
 
 

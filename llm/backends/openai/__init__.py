@@ -1,0 +1,80 @@
+"""openai: any OpenAI-compatible endpoint. `--llm openai:MODEL[,base_url=URL][,key=value...]`, or `--base-url URL`
+
+    base_url   where it is; several, joined by +, share the load (default: $OPENAI_BASE_URL, else the OpenAI API)
+    key        name of the environment variable that holds the key (OPENAI_API_KEY)
+    api        chat, or completions (one plain text, as for gpt-3.5-turbo-instruct)
+    closed     how closed questions are answered: auto (the best that the probe finds), logprobs (from the likeliest tokens: a
+               distribution), choice (a schema that allows nothing else), text (free text, then read)
+    thinking   tokens allowed beside the reply for a model that thinks first (-1: the probe finds out)
+    in_flight  requests on their way at once; halved when a server says that it is too much, and slowly more again
+    rpm, tpm   requests and tokens a minute at each address (0: no limit)
+    timeout    seconds for one reply
+    attempts   how often a request is asked that fails by itself (time-outs, broken bodies, server errors)
+    patience   seconds for which a busy or missing server is asked again
+    client     fast (aiohttp), or official (each call through the openai client)
+
+    asking.py     requests as JSON           telling.py  what came back, as a reply or a named failure
+    likely.py     distributions from tokens  probe.py    what an endpoint can do
+    transport.py  the way of one call        endpoint.py how many at once, how fast
+    backend.py    send and receive
+
+Which way a rating was read is in the record (`how`), what was found about the endpoint in its header. A key is never written
+down.
+"""
+
+from __future__ import annotations
+
+import os
+
+from llm.errors import UserError
+from llm.request import Backend
+
+MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience", "client"})
+APIS, WAYS, CLIENTS = ("chat", "completions"), ("auto", "logprobs", "choice", "text"), ("fast", "official")
+
+
+def open_backend(
+    model: str,
+    base_url: str = "",
+    key: str = "OPENAI_API_KEY",
+    api: str = "chat",
+    closed: str = "auto",
+    thinking: int = -1,
+    in_flight: int = 32,
+    rpm: float = 0.0,
+    tpm: float = 0.0,
+    timeout: float = 120.0,
+    attempts: int = 4,
+    patience: float = 600.0,
+    client: str = "fast",
+) -> Backend:
+    """Find the endpoints and what they can do. Errors: UserError when one does not answer, or refuses the key or the model."""
+    if not model:
+        raise UserError("--llm openai needs a model: openai:gpt-4o-mini, or the name that the server gives it")
+    for name, value, known in (("api", api, APIS), ("closed", closed, WAYS), ("client", client, CLIENTS)):
+        if value not in known:
+            raise UserError(f"option {name} of openai must be one of {', '.join(known)}, not {value!r}")
+    if min(in_flight, attempts) < 1 or min(rpm, tpm, patience) < 0 or timeout <= 0:
+        raise UserError(
+            "options in_flight, attempts and timeout of openai must be above 0, rpm, tpm and patience not below"
+        )
+    urls = [url.rstrip("/") for url in (base_url or os.environ.get("OPENAI_BASE_URL") or _PUBLIC).split("+")]
+    if bad := next((url for url in urls if not url.startswith(("http://", "https://"))), ""):
+        raise UserError(f"base_url of openai must begin with http:// or https://, not {bad!r}")
+    if any("@" in url for url in urls):
+        raise UserError(
+            f"base_url of openai must not hold a name or password: put the key into the environment variable {key}"
+        )
+    secret = os.environ.get(key, "")
+    if not secret and _PUBLIC in urls:
+        raise UserError(
+            f"put the key into the environment variable {key}, or name another one: --llm openai:{model},key=NAME"
+        )
+
+    from llm.backends.openai.opening import Settings, opened
+
+    settings = Settings(model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client)
+    return opened(settings, in_flight, attempts, patience)
+
+
+_PUBLIC = "https://api.openai.com/v1"

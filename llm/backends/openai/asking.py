@@ -1,0 +1,89 @@
+"""Requests as the JSON that an endpoint takes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from llm.plain import plain
+from llm.request import Request
+
+CHAT, COMPLETIONS = "chat", "completions"
+PATHS = {CHAT: "/chat/completions", COMPLETIONS: "/completions"}
+LOGPROBS, CHOICE, TEXT = "logprobs", "choice", "text"
+"""How a closed question is answered: from the likeliest tokens, from a schema that allows nothing else, or in free text."""
+ASIDE = 16
+"""Tokens that a closed answer may take beside what it begins with."""
+
+
+@dataclass(frozen=True)
+class Abilities:
+    """What an endpoint does with a model, as the probe found it (probe.py) or the user said.
+
+    `closed` is the way of closed questions and `top` the number of likeliest tokens told; `most` the name of the field for the
+    length of a reply; `sampling` whether temperature, top_p and stop strings are taken (reasoning models: not), `seed` whether a
+    seed is; `thinking` the tokens allowed beside the reply for a model that thinks first.
+    """
+
+    api: str = CHAT
+    closed: str = TEXT
+    top: int = 0
+    most: str = "max_tokens"
+    sampling: bool = True
+    seed: bool = True
+    thinking: int = 0
+
+
+def body(model: str, request: Request, can: Abilities) -> dict[str, Any]:
+    """The fields of a call."""
+    sampling = request.sampling
+    asked: dict[str, Any] = {"model": model, **_prompt(request, can), can.most: sampling.max_tokens + can.thinking}
+    if can.sampling:
+        asked["temperature"] = sampling.temperature
+        if sampling.top_p < 1:
+            asked["top_p"] = sampling.top_p
+        if sampling.stop:
+            asked["stop"] = list(sampling.stop[:4])
+    if can.seed:
+        asked["seed"] = request.seed & 0x7FFFFFFF
+    if request.answers:
+        asked |= _closed(request, can)
+    return asked
+
+
+def encode(asked: dict[str, Any]) -> bytes:
+    return json.dumps(asked, separators=(",", ":")).encode()
+
+
+def size(request: Request) -> int:
+    """About how many tokens a call takes, for limits on tokens a minute: four characters a token, and the longest reply."""
+    return sum(len(message.content) for message in request.messages) // 4 + request.sampling.max_tokens
+
+
+def schema(answers: tuple[str, ...]) -> dict[str, Any]:
+    """A reply that can be nothing but `{"answer": ONE OF THEM}`."""
+    shape = {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": list(answers)}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": shape}}
+
+
+def _prompt(request: Request, can: Abilities) -> dict[str, Any]:
+    if can.api == COMPLETIONS:
+        text = plain(request.messages, closed=bool(request.answers))
+        return {"prompt": f"{text} {request.answer_prefix}".rstrip() if request.answers else text}
+    return {"messages": [{"role": message.role, "content": message.content} for message in request.messages]}
+
+
+def _closed(request: Request, can: Abilities) -> dict[str, Any]:
+    if can.closed == CHOICE:
+        return {"response_format": schema(request.answers)}
+    if can.closed == TEXT:
+        return {}
+    if can.api == COMPLETIONS:
+        return {"logprobs": can.top, can.most: ASIDE}
+    return {"logprobs": True, "top_logprobs": can.top, can.most: len(request.answer_prefix.split()) * 2 + ASIDE}

@@ -1,0 +1,207 @@
+"""The backend: requests go out through an event loop of its own and land in a queue; what fails in passing is asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import random
+import threading
+import weakref
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+from llm.backends.openai import asking
+from llm.backends.openai.endpoint import Clock, Endpoint
+from llm.backends.openai.telling import BUSY, STOP, read, rest
+from llm.backends.openai.transport import Line, NoAnswer
+from llm.errors import UserError
+from llm.flight import all_of
+from llm.limits import REPEATED
+from llm.request import Reply, Request
+
+Result = TypeVar("Result")
+PAUSE = 0.5
+"""Seconds before a request that failed by itself is asked again; twice as long before each further time."""
+
+
+class Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._work, name="openai", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Do it there, and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+    def close(self, lines: Sequence[Line]) -> None:
+        """Close the lines, then the loop. May be called from anywhere, the loop's own thread included."""
+
+        async def close() -> None:
+            for line in lines:
+                await line.close()
+            self.loop.stop()
+
+        asyncio.run_coroutine_threadsafe(close(), self.loop)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(5)
+
+    def _work(self) -> None:
+        self.loop.run_forever()
+        self.loop.close()
+
+
+@dataclass(frozen=True)
+class Policy:
+    """`in_flight` requests on their way. One that fails by itself is asked `attempts` times; a busy or missing server for
+    `patience` seconds.
+    """
+
+    in_flight: int
+    attempts: int
+    patience: float
+
+
+class Openai:
+    """A model behind one or more endpoints.
+
+    Errors: UserError from `receive` when no call can go well any more (a key that is not accepted, no such model, no credit);
+    what was on its way has landed by then.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        endpoints: Sequence[Endpoint],
+        can: asking.Abilities,
+        policy: Policy,
+        loop: Loop,
+        clock: Clock,
+        served: str = "",
+    ):
+        self.model, self.endpoints, self.can, self.policy, self.clock = model, list(endpoints), can, policy, clock
+        self.served = served
+        self._loop = loop
+        self._landed: queue.SimpleQueue[tuple[Request, Reply | BaseException]] = queue.SimpleQueue()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._out = 0
+        self._error: BaseException | None = None
+        weakref.finalize(self, loop.close, [endpoint.line for endpoint in endpoints])
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"backend": "openai", "model": self.model, "served": self.served, "can": asdict(self.can)}
+
+    @property
+    def says(self) -> str:
+        """What the probe found, in words: `gpt-4o-mini (chat): closed questions by the 20 likeliest tokens`."""
+        ways = {
+            asking.LOGPROBS: f"closed questions by the {self.can.top} likeliest tokens",
+            asking.CHOICE: "closed questions by a schema",
+            asking.TEXT: "closed questions in free text",
+        }
+        fields = [ways[self.can.closed], *([] if self.can.seed else ["no seed"])]
+        fields += [] if self.can.sampling else ["no temperature"]
+        fields += [f"thinks in {self.can.thinking} tokens"] if self.can.thinking else []
+        return f"{self.served or self.model} ({self.can.api}): {', '.join(fields)}"
+
+    @property
+    def in_flight(self) -> int:
+        return self.policy.in_flight
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        return all_of(self, requests)
+
+    def send(self, requests: Sequence[Request]) -> None:
+        self._out += len(requests)
+        self._loop.loop.call_soon_threadsafe(self._start, list(requests))
+
+    def receive(self) -> list[tuple[Request, Reply]]:
+        while True:
+            landed = self._arrived()
+            if landed:
+                return landed
+            if self._error and not self._out:
+                error, self._error = self._error, None
+                raise error
+
+    def _arrived(self) -> list[tuple[Request, Reply]]:
+        """Wait for something, and take all there is; an error is kept until the rest is there."""
+        arrived = [self._landed.get()]
+        while not self._landed.empty():
+            arrived.append(self._landed.get())
+        self._out -= len(arrived)
+        for _, outcome in arrived:
+            if isinstance(outcome, BaseException):
+                self._error = self._error or outcome
+        return [(request, outcome) for request, outcome in arrived if isinstance(outcome, Reply)]
+
+    def _start(self, requests: list[Request]) -> None:
+        for request in requests:
+            task = self._loop.loop.create_task(self._bring(request))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _bring(self, request: Request) -> None:
+        outcome: Reply | BaseException
+        try:
+            outcome = self._error or await self._ask(request)
+        except Exception as error:  # noqa: BLE001  carried over to the thread that waits, and raised there
+            outcome = error
+        if isinstance(outcome, BaseException):
+            self._error = self._error or outcome
+        self._landed.put((request, outcome))
+
+    async def _ask(self, request: Request) -> Reply:
+        body, tokens = asking.encode(asking.body(self.model, request, self.can)), asking.size(request)
+        began, failed, calls = self.clock.now(), 0, 0
+        while True:
+            endpoint = min(self.endpoints, key=lambda one: one.load)
+            reply = await self._call(endpoint, request, body, tokens)
+            calls += 1
+            failure = reply.failure
+            if failure is None or not failure.transient:
+                break
+            failed += failure.name not in BUSY
+            pause = self._pause(request, failure.name in BUSY, failed)
+            if failed >= self.policy.attempts or self.clock.now() + pause - began > self.policy.patience:
+                break
+            await self.clock.sleep(pause)
+        if failure and failure.name in STOP:
+            raise UserError(
+                f"{self.model}: the endpoint says {failure.detail}; mend that and run the same command again to go on"
+            )
+        return _final(reply, calls)
+
+    def _pause(self, request: Request, busy: bool, failed: int) -> float:
+        """Seconds before a request is asked again: until some address may be, or longer with each failure of its own."""
+        if busy:
+            return min(endpoint.rests for endpoint in self.endpoints)
+        return PAUSE * 2.0 ** (failed - 1) * random.Random(request.seed + failed).uniform(0.75, 1.25)
+
+    async def _call(self, endpoint: Endpoint, request: Request, body: bytes, tokens: int) -> Reply:
+        sent = self.clock.now()
+        try:
+            answer = await endpoint.post(asking.PATHS[self.can.api], body, tokens)
+        except NoAnswer as error:
+            if error.name in BUSY:
+                endpoint.too_much(sent, None)
+            return Reply.failed(error.name, str(error), transient=True)
+        reply = read(answer, request, self.can)
+        if reply.failure and reply.failure.name in BUSY:
+            endpoint.too_much(sent, rest(answer))
+        else:
+            endpoint.went_well()
+        return reply
+
+
+def _final(reply: Reply, calls: int) -> Reply:
+    """The outcome that stands, with the number of calls beside the one that counts."""
+    if reply.failure:
+        reply.failure = reply.failure._replace(transient=False)
+    if calls > 1:
+        reply.notes = {**reply.notes, REPEATED: calls - 1}
+    return reply

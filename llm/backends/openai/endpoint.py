@@ -1,0 +1,105 @@
+"""One address: how many calls it is sent at once, how fast, and when it is left alone.
+
+As many as allowed at first; half as many when the server says that it is too much (at most once for the calls of one moment), and
+slowly more again with every call that goes well (additive increase, multiplicative decrease: the rule of TCP).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+
+from llm.backends.openai.transport import Answer, Line
+
+CALM = 0.5
+"""Seconds an endpoint is left alone after the first refusal in a row that names no time; twice as long after each more."""
+LONGEST = 30.0
+
+
+class Clock:
+    """Time, and waiting: the seam for tests."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class Pace:
+    """So many units a minute, evenly: the time at which the next may pass. 0 is no limit."""
+
+    def __init__(self, per_minute: float):
+        self.each = 60 / per_minute if per_minute else 0.0
+        self._next = 0.0
+
+    def take(self, units: float, now: float) -> float:
+        """Book some units; seconds to wait for them. 60 a minute: the third of a moment waits 2 s."""
+        start = max(now, self._next)
+        self._next = start + units * self.each
+        return start - now
+
+
+class Endpoint:
+    """`most` calls at once, `rpm` requests and `tpm` tokens a minute (0: no limit)."""
+
+    def __init__(self, line: Line, most: int, rpm: float, tpm: float, clock: Clock):
+        self.line, self.most, self.clock = line, most, clock
+        self.limit, self.flying, self.calls = float(most), 0, 0
+        self._paces = Pace(rpm), Pace(tpm)
+        self._rest_until = self._cut_at = 0.0
+        self._refusals = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def load(self) -> tuple[float, float, int]:
+        """What to choose by: how long it is left alone, the share of its room that is taken, and the calls that it had."""
+        return self.rests, (self.flying + len(self._waiting)) / self.limit, self.calls
+
+    @property
+    def rests(self) -> float:
+        """Seconds for which it is still left alone."""
+        return max(0.0, self._rest_until - self.clock.now())
+
+    async def post(self, path: str, body: bytes, tokens: int) -> Answer:
+        """Send as soon as there is room. Errors: NoAnswer."""
+        await self._enter(tokens)
+        try:
+            return await self.line.post(path, body)
+        finally:
+            self.flying -= 1
+            self._wake()
+
+    def went_well(self) -> None:
+        self._refusals = 0
+        if self.limit < self.most:
+            self.limit = min(self.most, self.limit + 1 / self.limit)
+            self._wake()
+
+    def too_much(self, sent: float, seconds: float | None) -> None:
+        """Less from now on. `sent` is when the refused call began, `seconds` how long the server wants to be left alone."""
+        now = self.clock.now()
+        if sent >= self._cut_at:
+            self.limit, self._cut_at = max(1.0, self.limit / 2), now
+            self._refusals += 1
+        calm = min(LONGEST, CALM * 2 ** (self._refusals - 1)) if seconds is None else seconds
+        self._rest_until = max(self._rest_until, now + calm)
+
+    async def _enter(self, tokens: int) -> None:
+        while self.flying >= int(self.limit) or self.rests:
+            if self.flying >= int(self.limit):
+                place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._waiting.append(place)
+                await place
+            else:
+                await self.clock.sleep(self.rests)
+        self.flying += 1
+        self.calls += 1
+        wait = max(pace.take(units, self.clock.now()) for pace, units in zip(self._paces, (1, tokens), strict=True))
+        if wait > 0:
+            await self.clock.sleep(wait)
+
+    def _wake(self) -> None:
+        for _ in range(min(len(self._waiting), max(0, int(self.limit) - self.flying))):
+            self._waiting.popleft().set_result(None)

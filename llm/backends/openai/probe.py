@@ -1,0 +1,132 @@
+"""What can this endpoint do with this model? Asked once, before the run; a 200 is no proof, only what is in it.
+
+Servers differ, and some lie: 200 with logprobs, a schema or a stop string ignored, 500 for a field that they do not know. So
+each ability is tried on a question whose right use shows in the reply.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from llm.backends.openai import asking
+from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, TEXT, Abilities
+from llm.backends.openai.telling import STOP, read, refused, tidy
+from llm.backends.openai.transport import Answer, Line, NoAnswer
+from llm.errors import UserError
+from llm.request import Message, Request, Sampling
+
+TOPS = (20, 5)
+THINKING = 4000
+"""Tokens allowed beside the reply for a model that thinks first, unless the user says otherwise."""
+DIGITS = tuple("0123456789")
+BEASTS = ("quagga", "okapi")
+"""Words that nobody answers to a question about colours, unless a schema leaves no other."""
+
+
+class Found(NamedTuple):
+    """Abilities, and the name that the server gives the model it uses."""
+
+    can: Abilities
+    served: str
+
+
+async def probe(line: Line, model: str, url: str, api: str, closed: str, thinking: int) -> Found:
+    """Find out. `closed` and `thinking` are the user's word for it ("auto" and -1: try). Errors: UserError, in one line."""
+    can, told = await _speaks(line, model, url, Abilities(api, thinking=max(thinking, 0)), thinking < 0)
+    if closed in ("auto", LOGPROBS):
+        can = await _likely(line, model, can)
+    if closed == LOGPROBS and can.closed != LOGPROBS:
+        raise UserError(f"{url} gives no likeliest tokens for {model}: leave out closed=logprobs")
+    if can.closed == TEXT and closed in ("auto", CHOICE) and api == CHAT:
+        can = await _chooses(line, model, can)
+    if closed == CHOICE and can.closed != CHOICE:
+        raise UserError(f"{url} does not keep {model} to a schema: leave out closed=choice")
+    return Found(can, str(told.get("model") or "") if isinstance(told, dict) else "")
+
+
+async def _speaks(line: Line, model: str, url: str, can: Abilities, free: bool) -> tuple[Abilities, Any]:
+    """Does it answer at all, and which of the usual fields does it take?"""
+    request = _question("Is the sky blue? Answer with one word.", Sampling(0.7, 16, 0.9, ("\n\n\n",)))
+    for _ in range(6):
+        answer = await _post(line, url, asking.body(model, request, can))
+        if answer.status == 200:
+            reply = read(answer, request, can)
+            if reply.failure and reply.failure.name in ("out_of_tokens", "empty") and free and not can.thinking:
+                can = replace(can, thinking=THINKING)
+                continue
+            if reply.failure and reply.failure.name == "malformed":
+                raise UserError(f"{url} is no OpenAI-compatible endpoint: {reply.failure.detail}")
+            if (reply.thinking or reply.notes.get("thinking_tokens")) and free and not can.thinking:
+                can = replace(can, thinking=THINKING)
+            return can, json.loads(answer.body)
+        failure = refused(answer).failure
+        assert failure is not None
+        if failure.name in STOP:
+            raise UserError(
+                f"{url} refuses {model}: {failure.detail}{await _known(line) if answer.status == 404 else ''}"
+            )
+        fewer = _without(can, failure.detail.lower(), free)
+        if fewer == can:
+            raise UserError(f"{url} cannot be asked for {model}: {failure.detail}")
+        can = fewer
+    raise UserError(f"{url} takes none of the usual fields for {model}")
+
+
+def _without(can: Abilities, said: str, free: bool) -> Abilities:
+    """Fewer fields, by what the refusal names."""
+    if "max_completion_tokens" in said and can.most == "max_tokens":
+        return replace(can, most="max_completion_tokens", thinking=can.thinking or (THINKING if free else 0))
+    if any(name in said for name in ("temperature", "top_p", "'stop'", '"stop"', "stop is not", "parameter: stop")):
+        return replace(can, sampling=False)
+    if "seed" in said:
+        return replace(can, seed=False)
+    return can
+
+
+async def _likely(line: Line, model: str, can: Abilities) -> Abilities:
+    request = _question("How many legs has a dog? Answer with one digit only.", Sampling(0.0, 8), DIGITS)
+    for top in TOPS:
+        trying = replace(can, closed=LOGPROBS, top=top)
+        try:
+            answer = await line.post(asking.PATHS[can.api], asking.encode(asking.body(model, request, trying)))
+        except NoAnswer:
+            continue
+        if answer.status == 200 and read(answer, request, trying).way == LOGPROBS:
+            return trying
+    return can
+
+
+async def _chooses(line: Line, model: str, can: Abilities) -> Abilities:
+    request = _question("Name the colour of grass.", Sampling(0.0, 40), BEASTS)
+    trying = replace(can, closed=CHOICE)
+    try:
+        answer = await line.post(asking.PATHS[can.api], asking.encode(asking.body(model, request, trying)))
+    except NoAnswer:
+        return can
+    return trying if answer.status == 200 and read(answer, request, trying).way == CHOICE else can
+
+
+async def _post(line: Line, url: str, body: dict[str, Any]) -> Answer:
+    path = asking.PATHS[asking.COMPLETIONS if "prompt" in body else CHAT]
+    try:
+        return await line.post(path, asking.encode(body))
+    except NoAnswer as error:
+        raise UserError(
+            f"no answer from {url} ({error.name}: {tidy(str(error))}): is the server running, and the address right?"
+        ) from error
+
+
+async def _known(line: Line) -> str:
+    """The models that the server says it has."""
+    try:
+        told = json.loads((await line.get("/models")).body)
+        names = sorted(str(one["id"]) for one in told["data"])[:8]
+    except (NoAnswer, ValueError, KeyError, TypeError):
+        return ""
+    return f" (it has {', '.join(names)})" if names else ""
+
+
+def _question(text: str, sampling: Sampling, answers: tuple[str, ...] = ()) -> Request:
+    return Request((Message("user", text),), sampling, 1, answers)

@@ -1,0 +1,170 @@
+"""What a server said, as a reply or a named failure. Nothing that a 200 claims is believed unchecked.
+
+Failures that may pass (`transient`) are told apart by what to do about them: those in `BUSY` are the server's (it is asked again
+until its time is up), others this request's (a few times). After those in `STOP` no call can go well: they end the run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
+from llm.backends.openai.likely import shares
+from llm.backends.openai.transport import Answer
+from llm.closed import answered
+from llm.request import Failure, Reply, Request, Usage
+
+BUSY = frozenset({"busy", "unreachable"})
+STOP = frozenset({"not_allowed", "no_such_model", "no_credit"})
+_THOUGHT = re.compile(r"^\s*<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.S)
+_TOO_LONG = re.compile(
+    r"context.?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)|exceeds? .{0,40}token",
+    re.I,
+)
+_FILTERED = re.compile(r"content.?(?:filter|management|policy)|safety (?:system|filter)|moderation", re.I)
+_SECRET = re.compile(r"\b(?:sk|key|Bearer)[-_ ][\w*.-]{6,}")
+
+
+def read(answer: Answer, request: Request, can: Abilities) -> Reply:
+    """The reply to a request."""
+    if answer.status != 200:
+        return refused(answer)
+    try:
+        told = json.loads(answer.body)
+        if isinstance(told, dict) and told.get("error"):  # some gateways put an error into a 200
+            return refused(answer._replace(status=_code(told["error"])))
+        return _reply(told, request, can)
+    except (ValueError, RecursionError):
+        return Reply.failed("malformed", "the reply is no JSON", transient=True)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        return Reply.failed("malformed", f"the reply lacks {error}"[:200], transient=True)
+
+
+def refused(answer: Answer) -> Reply:
+    """A status that is not 200, by its name."""
+    said, code = _message(answer.body)
+    status, detail = answer.status, f"{answer.status}: {said}"[:300]
+    if status in (401, 403):
+        return Reply.failed("not_allowed", detail)
+    if status == 402 or code == "insufficient_quota":
+        return Reply.failed("no_credit", detail)
+    if status == 404:
+        return Reply.failed("no_such_model", detail)
+    if status in (408, 409, 425, 429, 502, 503, 504, 529):
+        return Reply.failed("busy", detail, transient=True)
+    if _TOO_LONG.search(said) or code == "context_length_exceeded" or status == 413:
+        return Reply.failed("context_overflow", detail)
+    if code == "content_filter" or _FILTERED.search(said):
+        return Reply.failed("content_filter", detail)
+    if status >= 500:
+        return Reply.failed("server_error", detail, transient=True)
+    return Reply.failed("bad_request", detail)
+
+
+def rest(answer: Answer) -> float | None:
+    """Seconds that the server wants to be left alone, where it says so."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return max(0.0, min(600.0, float(answer.headers.get(name, "")) / unit))
+        except ValueError:
+            continue
+    return None
+
+
+def tidy(text: str) -> str:
+    """A server's words as one line without what looks like a key."""
+    return _SECRET.sub("(secret)", " ".join(text.split()))
+
+
+def _reply(told: Any, request: Request, can: Abilities) -> Reply:
+    usage, notes = _usage(told.get("usage"))
+    choice = told["choices"][0]
+    text, thinking = _words(choice, can)
+    reply = Reply(None, usage=usage, notes=notes, thinking=thinking)
+    reason = choice.get("finish_reason")
+    if reason == "content_filter":
+        return _failed(reply, "content_filter")
+    if choice.get("message", {}).get("refusal"):
+        return _failed(reply, "refusal", tidy(choice["message"]["refusal"]))
+    if not text.strip():
+        return _failed(reply, "out_of_tokens" if reason == "length" else "empty", str(reason), reason != "length")
+    reply.text = text
+    if reason == "length":
+        reply.notes = {**notes, "cut": 1}
+    return _closed(reply, choice, request, can) if request.answers else reply
+
+
+def _closed(reply: Reply, choice: Any, request: Request, can: Abilities) -> Reply:
+    """A closed question's reply: the distribution where the server gave one, else the answer of the schema, else the text."""
+    if can.closed == LOGPROBS:
+        found = shares(choice.get("logprobs"), request, can.api == CHAT)
+        if found is not None:
+            answered(reply, request, found)
+            reply.way = LOGPROBS
+            return reply
+    if can.closed == CHOICE and reply.text is not None:
+        try:
+            chosen = json.loads(reply.text)["answer"]
+        except (ValueError, KeyError, TypeError):
+            chosen = None
+        if chosen in request.answers:
+            reply.text, reply.way = chosen, CHOICE
+            return reply
+    reply.way = "text"
+    return reply
+
+
+def _words(choice: Any, can: Abilities) -> tuple[str, str]:
+    """What is visible of a reply, and what the model thought before it."""
+    if can.api != CHAT:
+        return str(choice["text"]), ""
+    message = choice["message"]
+    text = message.get("content") or ""
+    if isinstance(text, list):  # some servers send parts
+        text = "".join(part.get("text", "") for part in text if isinstance(part, dict))
+    thought = message.get("reasoning_content") or message.get("reasoning") or ""
+    inline = _THOUGHT.match(text)
+    if inline:
+        return text[inline.end() :].lstrip(), f"{thought}{inline[1].strip()}"
+    return str(text), str(thought)
+
+
+def _usage(told: Any) -> tuple[Usage, dict[str, int]]:
+    if not isinstance(told, dict):
+        return Usage(), {"uncounted": 1}
+    notes = {}
+    for name, group, field in (
+        ("cached_tokens", "prompt_tokens_details", "cached_tokens"),
+        ("thinking_tokens", "completion_tokens_details", "reasoning_tokens"),
+    ):
+        count = (told.get(group) or {}).get(field)
+        if count:
+            notes[name] = int(count)
+    return Usage(int(told.get("prompt_tokens") or 0), int(told.get("completion_tokens") or 0)), notes
+
+
+def _failed(reply: Reply, name: str, detail: str = "", transient: bool = False) -> Reply:
+    reply.text, reply.failure = None, Failure(name, detail, transient)
+    return reply
+
+
+def _code(error: Any) -> int:
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else 500
+
+
+def _message(body: bytes) -> tuple[str, str]:
+    """The words and the code of an error, in any of the shapes that servers use."""
+    text = body.decode(errors="replace")
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return tidy(text), ""
+    inner = told.get("error", told) if isinstance(told, dict) else told
+    if not isinstance(inner, dict):
+        return tidy(str(inner)), ""
+    return tidy(str(inner.get("message") or inner.get("detail") or inner)), str(
+        inner.get("code") or inner.get("type") or ""
+    )

@@ -1,0 +1,124 @@
+"""The way of one call: bytes out, bytes back. `fast` posts through aiohttp, `official` through the openai client.
+
+The openai client makes objects of everything, which takes eight times the time of the call itself (docs/log.md); it is there for
+endpoints that need what only it knows (other kinds of authentication). Both use its address and headers, and neither asks twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, NamedTuple
+
+import aiohttp
+import httpx2
+from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncOpenAI, DefaultAioHttpClient
+
+
+class Answer(NamedTuple):
+    """What a server said, whatever it said. Header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class NoAnswer(Exception):
+    """No whole answer came: `name` is timeout, unreachable or connection."""
+
+    def __init__(self, name: str, detail: str):
+        super().__init__(detail)
+        self.name = name
+
+
+class Line(NamedTuple):
+    """An open way to an endpoint: `post` a path and a body, `get` a path, `close` it."""
+
+    post: Callable[[str, bytes], Awaitable[Answer]]
+    get: Callable[[str], Awaitable[Answer]]
+    close: Callable[[], Coroutine[Any, Any, None]]
+
+
+CONNECT = 10.0
+"""Seconds for a connection to be made."""
+
+
+def fast(client: AsyncOpenAI, timeout: float) -> Line:
+    """To be made in the event loop that uses it."""
+    session = aiohttp.ClientSession(
+        headers={
+            key: value
+            for key, value in ({**client.default_headers, **client.auth_headers}).items()
+            if isinstance(value, str)
+        },
+        connector=aiohttp.TCPConnector(limit=0),
+        timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT),
+    )
+    base = str(client.base_url).rstrip("/")
+
+    async def ask(method: str, path: str, body: bytes | None = None) -> Answer:
+        try:
+            async with session.request(method, base + path, data=body) as got:
+                return Answer(got.status, {key.lower(): value for key, value in got.headers.items()}, await got.read())
+        except TimeoutError as error:
+            raise NoAnswer("timeout", f"after {timeout:g} s") from error
+        except aiohttp.ClientConnectorError as error:
+            raise NoAnswer("unreachable", _words(error)) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise NoAnswer("connection", _words(error)) from error
+
+    async def post(path: str, body: bytes) -> Answer:
+        return await ask("POST", path, body)
+
+    async def get(path: str) -> Answer:
+        return await ask("GET", path)
+
+    return Line(post, get, session.close)
+
+
+def official(client: AsyncOpenAI, timeout: float) -> Line:
+    """Every call through the client itself."""
+    own = client.with_options(
+        max_retries=0, timeout=httpx2.Timeout(timeout, connect=CONNECT), http_client=DefaultAioHttpClient()
+    )
+
+    async def ask(method: str, path: str, body: bytes | None = None) -> Answer:
+        options: Any = {"headers": {"Content-Type": "application/json"}} if body else {}
+        try:
+            if method == "GET":
+                got = await own.get(path, cast_to=httpx2.Response)
+            else:
+                got = await own.post(path, cast_to=httpx2.Response, content=body, options=options)
+        except APIStatusError as error:
+            got = error.response
+        except (APIConnectionError, httpx2.HTTPError, aiohttp.ClientError) as error:
+            raise NoAnswer(*_cause(error, timeout)) from error
+        return Answer(got.status_code, {key.lower(): value for key, value in got.headers.items()}, got.content)
+
+    async def post(path: str, body: bytes) -> Answer:
+        return await ask("POST", path, body)
+
+    async def get(path: str) -> Answer:
+        return await ask("GET", path)
+
+    return Line(post, get, own.close)
+
+
+LINES = {"fast": fast, "official": official}
+
+
+def _cause(error: BaseException, timeout: float) -> tuple[str, str]:
+    """What a client's error goes back to: it calls a connection that broke a time-out."""
+    first: BaseException | None = error
+    while first is not None:
+        if isinstance(first, aiohttp.ClientConnectorError):
+            return "unreachable", _words(first)
+        if isinstance(first, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | ConnectionError):
+            return "connection", _words(first)
+        first = first.__cause__ or first.__context__
+    if isinstance(error, APITimeoutError):
+        return "timeout", f"after {timeout:g} s"
+    return "connection", _words(error)
+
+
+def _words(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

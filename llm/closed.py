@@ -1,0 +1,24 @@
+"""A closed question answered from a distribution over its answers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from llm.randomness import derive
+from llm.request import Reply, Request
+
+
+def answered(reply: Reply, request: Request, shares: Sequence[float]) -> None:
+    """Put a distribution into a reply: shares by answer, scaled to sum to 1.
+
+    Its text is the most probable answer at temperature 0 (of equals the last), else one drawn with the request's seed.
+    """
+    answers, temperature = request.answers, request.sampling.temperature
+    if temperature == 0:
+        reply.text = max(zip(shares, answers, strict=True))[1]
+    else:
+        weights = [(share / max(shares)) ** (1 / temperature) for share in shares]
+        reply.text = random.Random(derive(request.seed, "answer")).choices(answers, weights)[0]
+    total = sum(shares)
+    reply.answers = {answer: share / total for answer, share in zip(answers, shares, strict=True)}

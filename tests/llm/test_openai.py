@@ -1,0 +1,465 @@
+"""The openai backend against a server that lies, breaks off, storms and dies: each request ends as a reply or a named failure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from llm.backends import open_spec
+from llm.backends.openai.backend import Openai
+from llm.backends.openai.endpoint import Clock
+from llm.backends.openai.opening import Settings, opened
+from llm.driver import Conversation, ask, drive
+from llm.errors import UserError
+from llm.journal import Journal
+from llm.limits import REPEATED
+from llm.request import Message, Reply, Request, Sampling, Usage
+
+from .loopback import Act, Body, Loopback, Plan, completed, digest, echo, likely, problem, said
+
+KEY = "sk-very-secret-1234567890"
+SCALE = tuple(str(point) for point in range(11))
+
+
+class Quick(Clock):
+    """A clock on which waiting takes no time but moves the hands."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        until = self.time + seconds
+        self.waits.append(seconds)
+        await asyncio.sleep(0)
+        self.time = max(self.time, until)
+
+
+@pytest.fixture(params=["fast", "official"])
+def client(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def backend(
+    *servers: Loopback,
+    client: str = "fast",
+    in_flight: int = 16,
+    attempts: int = 4,
+    patience: float = 600,
+    **more: object,
+) -> Openai:
+    urls = [server.url for server in servers]
+    given = {"api": "chat", "closed": "text", "thinking": -1, "rpm": 0, "tpm": 0, "timeout": 5.0} | more
+    settings = Settings("echo", urls, KEY, client=client, **given)  # type: ignore[arg-type]
+    return opened(settings, in_flight, attempts, patience, Quick())
+
+
+def question(
+    text: str = "Why?", seed: int = 1, answers: tuple[str, ...] = (), prefix: str = "", t: float = 0.7
+) -> Request:
+    return Request((Message("user", text),), Sampling(t, 30), seed, answers, "survey" if answers else "speech", prefix)
+
+
+def questions(count: int) -> list[Request]:
+    return [question(f"Question {number}?", number) for number in range(count)]
+
+
+def after_the_probe(plan: Plan) -> Plan:
+    """The probe's own questions are answered well; the plan is for all others."""
+    return lambda body, time: plan(body, time) if "sky" not in str(body) else said("Yes.")
+
+
+def one(act: Act, **more: object) -> Reply:
+    """The outcome of one question to which the server always does the same."""
+    with Loopback(after_the_probe(lambda body, time: act)) as server:
+        return backend(server, **more).complete([question()])[0]  # type: ignore[arg-type]
+
+
+def test_what_is_sent(client: str) -> None:
+    """Every field of the sampling, the key in its header and nowhere else, and the reply's text and usage back."""
+    with Loopback(echo) as server:
+        asked = Request(
+            (Message("system", "You are Ann."), Message("user", "Why?")), Sampling(0.5, 33, 0.9, ("\n",)), 7
+        )
+        (reply,) = backend(server, client=client).complete([asked])
+        body = server.asked[-1]
+    assert body == {
+        "model": "echo",
+        "messages": [{"role": "system", "content": "You are Ann."}, {"role": "user", "content": "Why?"}],
+        "max_tokens": 33,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "stop": ["\n"],
+        "seed": 7,
+    }
+    assert (reply.text, reply.usage) == (digest(body), Usage(20, 5))
+    assert server.keys == {f"Bearer {KEY}"}
+
+
+def test_a_completion_is_one_text() -> None:
+    with Loopback(echo) as server:
+        asked = Request((Message("system", "You are Ann."), Message("user", "Why?")), Sampling(), 7)
+        backend(server, api="completions").complete([asked])
+    assert server.asked[-1]["prompt"] == "You are Ann.\n\nWhy?\n\nMe:"
+
+
+FAILURES: dict[str, tuple[Act, str, str]] = {
+    "bad request": (problem(400, "temperature is too odd"), "bad_request", "400: temperature is too odd"),
+    "long prompt": (problem(400, "This model's maximum context length is 8192 tokens"), "context_overflow", "8192"),
+    "filtered prompt": (problem(400, "no", "content_filter"), "content_filter", "400"),
+    "filtered reply": (said("Some", "content_filter"), "content_filter", ""),
+    "refusal": (said(None, message={"refusal": "I won't."}), "refusal", "I won't."),
+    "no choices": (Act(body=b'{"choices": []}'), "malformed", "index out of range"),
+    "no message": (Act(body=b'{"choices": [{"finish_reason": "stop"}]}'), "malformed", "'message'"),
+    "a list": (Act(body=b"[1, 2]"), "malformed", ""),
+    "no json": (Act(body=b"<html>proxy</html>"), "malformed", "no JSON"),
+    "deep json": (Act(body=b"[" * 100_000), "malformed", "no JSON"),
+    "empty": (said(""), "empty", "stop"),
+    "a tool call": (said(None, "tool_calls"), "empty", "tool_calls"),
+    "cut before a word": (said("", "length"), "out_of_tokens", "length"),
+    "server error": (problem(500, "oops"), "server_error", "500: oops"),
+    "half a body": (Act(body=said("whole").body, half=0.5), "connection", ""),
+    "reset": (Act(reset=True), "connection", ""),
+    "storm": (problem(429, "slow down"), "busy", "429: slow down"),
+    "error in a 200": (Act(body=b'{"error": {"message": "no luck", "code": 502}}'), "busy", "no luck"),
+}
+
+
+@pytest.mark.parametrize(("act", "name", "detail"), FAILURES.values(), ids=FAILURES.keys())
+def test_failures_by_name(act: Act, name: str, detail: str, client: str) -> None:
+    """Each is a named failure in the end, none an exception and none a made-up text."""
+    reply = one(act, client=client, patience=20)
+    assert reply.text is None
+    assert reply.failure is not None
+    assert (reply.failure.name, reply.failure.transient) == (name, False)
+    assert detail in reply.failure.detail
+
+
+def test_a_call_that_takes_too_long_is_a_timeout(client: str) -> None:
+    reply = one(Act(hang=True), client=client, timeout=0.2, attempts=2)
+    assert reply.failure is not None
+    assert (reply.failure.name, reply.notes) == ("timeout", {REPEATED: 1})
+
+
+@pytest.mark.parametrize("trouble", ["server error", "half a body", "reset", "storm", "no json", "empty"])
+def test_what_passes_is_asked_again(trouble: str, client: str) -> None:
+    """Twice a fault, then a reply: the reply stands, and says that it took two calls more."""
+    act = FAILURES[trouble][0]
+    with Loopback(after_the_probe(lambda body, time: act if time < 3 else echo(body))) as server:
+        (reply,) = backend(server, client=client).complete([question()])
+    assert reply.text == digest(server.asked[-1])
+    assert reply.notes == {REPEATED: 2}
+
+
+def test_what_will_not_pass_is_asked_once() -> None:
+    with Loopback(after_the_probe(lambda body, time: problem(400, "never"))) as server:
+        backend(server).complete(questions(3))
+    assert Counter(server.times.values()) == {1: 4}, "three questions and the probe's own"
+
+
+def test_a_server_says_how_long_it_wants_to_be_left_alone() -> None:
+    act = problem(429, "slow down", retry_after="7")
+    with Loopback(after_the_probe(lambda body, time: act if time == 1 else echo(body))) as server:
+        asked = backend(server)
+        asked.complete([question()])
+    assert isinstance(asked.clock, Quick)
+    assert asked.clock.waits == [pytest.approx(7)]
+
+
+def test_a_storm_makes_it_ask_less_at_once_and_quiet_more() -> None:
+    """Half as many at most once for the calls of one moment; one more for each full round that goes well."""
+    storm = iter(range(10**6))
+    with Loopback(after_the_probe(lambda body, time: problem(429) if next(storm) < 3 else echo(body))) as server:
+        asked = backend(server, in_flight=16)
+        replies = asked.complete(questions(300))
+        assert asked.endpoints[0].limit == 16
+    assert all(reply.text for reply in replies)
+    assert server.most <= 16
+
+
+def test_a_dead_server_is_waited_for() -> None:
+    """Busy for a minute of the clock; everything lands in the end."""
+    clock: list[Quick] = []
+    with Loopback(after_the_probe(lambda body, time: problem(503) if clock[0].time < 60 else echo(body))) as server:
+        asked = backend(server)
+        assert isinstance(asked.clock, Quick)
+        clock.append(asked.clock)
+        assert all(reply.text for reply in asked.complete(questions(100)))
+    assert clock[0].time >= 60
+
+
+def test_patience_ends() -> None:
+    with Loopback(after_the_probe(lambda body, time: problem(503, "down"))) as server:
+        asked = backend(server, patience=30)
+        replies = asked.complete(questions(5))
+    assert {reply.failure.name for reply in replies if reply.failure} == {"busy"}
+    assert isinstance(asked.clock, Quick)
+    assert asked.clock.time < 120
+
+
+@pytest.mark.parametrize(
+    ("act", "words"), [(problem(401, "bad key"), "401: bad key"), (problem(429, "pay", "insufficient_quota"), "pay")]
+)
+def test_what_ends_the_run_leaves_nothing_behind(act: Act, words: str) -> None:
+    """A key that is taken back: what was on its way lands first, then one line says why it stops."""
+    count = iter(range(10**6))
+    with Loopback(after_the_probe(lambda body, time: echo(body) if next(count) < 20 else act)) as server:
+        asked, landed = backend(server, in_flight=8), []
+
+        def room(number: int) -> Conversation[None]:
+            for turn in range(5):
+                landed.append((yield from ask(question(str(number), turn))))
+
+        with pytest.raises(UserError, match=words):
+            drive([room(number) for number in range(8)], asked)
+    assert len(landed) == 20
+
+
+def faulty(seed: int) -> Plan:
+    """Every call has a fault with probability .4, of any kind but a hanging one."""
+    drawn = random.Random(seed)
+    acts = [act for name, (act, *_) in FAILURES.items() if name != "deep json"]
+    return after_the_probe(lambda body, time: drawn.choice(acts) if drawn.random() < 0.4 else echo(body))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_thousands_of_requests_with_random_faults(tmp_path: Path, seed: int, client: str) -> None:
+    """Each ends as a reply or a named failure; a second sitting asks none of them again; no key is written anywhere."""
+    asked = questions(2000 if client == "fast" else 300)
+    path = tmp_path / "journal.sqlite"
+    with Loopback(faulty(seed)) as server:
+        with closing(Journal(path, backend(server, client=client))) as journal:
+            replies = _through(journal, asked)
+        calls = len(server.asked)
+        with closing(Journal(path, backend(server, client=client))) as journal:
+            assert _through(journal, asked) == replies
+        assert len(server.asked) == calls + 1, "the probe's own question"
+    texts = {json.dumps(body, sort_keys=True): digest(body) for body in server.asked}
+    for reply in replies:
+        assert (reply.text is None) == (reply.failure is not None)
+        assert reply.text is None or reply.text in texts.values() or reply.text == "whole"
+        assert reply.failure is None or reply.failure.name in {name for _, name, _ in FAILURES.values()}
+    assert sum(reply.text is not None for reply in replies) > 0.7 * len(asked)
+    assert calls == len(asked) + 1 + sum(reply.notes.get(REPEATED, 0) for reply in replies)
+    assert KEY.encode() not in path.read_bytes()
+
+
+def _through(journal: Journal, asked: list[Request]) -> list[Reply]:
+    def room(request: Request) -> Conversation[Reply]:
+        return (yield from ask(request))
+
+    return drive([room(request) for request in asked], journal)
+
+
+def test_a_server_that_tells_the_key_is_not_repeated() -> None:
+    """Some servers put the key into their error: it does not get into the record."""
+    reply = one(problem(400, f"Incorrect API key provided: {KEY}. See"))
+    assert reply.failure is not None
+    assert KEY not in reply.failure.detail
+    assert "(secret)" in reply.failure.detail
+
+
+def test_addresses_share_the_load() -> None:
+    """Two servers of one model get about half each; when one says that it is too much, the other takes over."""
+    with Loopback(echo) as first, Loopback(echo) as second:
+        backend(first, second).complete(questions(400))
+        assert 120 < len(first.asked) < 280
+        assert len(first.asked) + len(second.asked) == 400 + 2
+    with Loopback(after_the_probe(lambda body, time: problem(503))) as down, Loopback(echo) as up:
+        assert all(reply.text for reply in backend(down, up).complete(questions(50)))
+
+
+def test_addresses_that_do_not_serve_alike_are_one_line() -> None:
+    def seedless(body: Body, time: int) -> Act:
+        return problem(400, "seed") if "seed" in body else echo(body)
+
+    with Loopback(echo) as one_, Loopback(seedless) as other, pytest.raises(UserError, match="does not serve echo as"):
+        backend(one_, other)
+
+
+def test_thinking_is_kept_apart() -> None:
+    """Nobody hears what a model thinks before it speaks, whichever way the server sends it."""
+    for act in (
+        said("I agree.", message={"reasoning_content": "Hm."}),
+        said("<think>\nHm.\n</think>\n\nI agree."),
+    ):
+        reply = one(act, thinking=100)
+        assert (reply.text, reply.thinking) == ("I agree.", "Hm.")
+        assert Reply.from_json(reply.to_json()) == reply
+
+
+def test_a_thought_without_an_end_is_no_reply() -> None:
+    reply = one(said("<think>Let me see", "length"))
+    assert reply.failure is not None
+    assert (reply.failure.name, reply.thinking) == ("out_of_tokens", "Let me see")
+
+
+def closed(
+    act: Act, way: str, answers: tuple[str, ...] = SCALE, prefix: str = "", t: float = 0.0, api: str = "chat"
+) -> Reply:
+    """The outcome of a closed question at an endpoint that can do `way`."""
+
+    def plan(body: Body, time: int) -> Act:
+        if "dog" in str(body):
+            four = {"4": 0.9, "5": 0.05, " four": 0.05}
+            if api == "chat":
+                return said("4", logprobs=likely(("4", four)))
+            logs = {token: -1.0 - number for number, token in enumerate(four)}
+            return completed("4", logprobs={"tokens": ["4"], "top_logprobs": [logs]})
+        return said('{"answer": "okapi"}') if "quagga" in str(body) else act
+
+    with Loopback(after_the_probe(plan) if api == "chat" else plan) as server:
+        asked = backend(server, closed=way, api=api)
+        return asked.complete([question("Rate it.", 3, answers, prefix, t)])[0]
+
+
+def test_a_rating_comes_with_its_distribution() -> None:
+    shares = {"7": 0.5, "8": 0.3, " 7": 0.1, "I": 0.1}
+    reply = closed(said("7", logprobs=likely(("7", shares))), "logprobs")
+    assert (reply.text, reply.way) == ("7", "logprobs")
+    assert reply.answers == pytest.approx({**dict.fromkeys(SCALE, 0.0), "7": 2 / 3, "8": 1 / 3})
+
+
+def test_ten_is_not_one() -> None:
+    """Where 10 is one token, 1 is told apart; where it is two, by what follows the 1; where nothing follows, not at all."""
+    whole = closed(said("1", logprobs=likely(("1", {"1": 0.5, "10": 0.4, "2": 0.1}))), "logprobs")
+    assert whole.answers is not None
+    assert (whole.answers["1"], whole.answers["10"]) == pytest.approx((0.5, 0.4))
+    split = said("10", logprobs=likely(("1", {"1": 0.8, "2": 0.2}), ("0", {"0": 0.75, ".": 0.25})))
+    two = closed(split, "logprobs")
+    assert two.answers is not None
+    assert (two.answers["1"], two.answers["10"], two.answers["2"]) == pytest.approx((0.2, 0.6, 0.2))
+    untold = closed(said("2", logprobs=likely(("2", {"2": 0.6, "1": 0.4}))), "logprobs")
+    assert (untold.answers, untold.text, untold.way) == (None, "2", "text")
+
+
+def test_an_answer_behind_its_beginning_is_read_there() -> None:
+    labels = ("minor", "considerable", "big")
+    places = [(token, {token: 1.0}) for token in ("I", " think", " it", " is", " a")]
+    act = said(
+        "I think it is a big one", logprobs=likely(*places, (" big", {" big": 0.7, " consider": 0.2, " min": 0.1}))
+    )
+    reply = closed(act, "logprobs", labels, "I think it is a ")
+    assert reply.answers == pytest.approx({"minor": 0.1, "considerable": 0.2, "big": 0.7})
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        None,
+        {"content": None},
+        {"content": []},
+        {"content": [{"token": "7"}]},
+        likely(("7", {"I": 0.9, "7": 0.1})),
+        likely(("7", {"7": 0.9, "8": 0.9})),
+        {"content": [{"token": "7", "top_logprobs": [{"token": "7", "logprob": 3}]}]},
+        {"content": [{"token": "7", "top_logprobs": [{"token": "7", "logprob": "nan"}]}]},
+    ],
+)
+def test_likeliest_tokens_that_tell_nothing_leave_the_text(logprobs: object) -> None:
+    """Ignored, missing, no probabilities, or not about the answer: the text is read as it would have been, and says so."""
+    reply = closed(said("7", logprobs=logprobs), "logprobs")
+    assert (reply.text, reply.answers, reply.way) == ("7", None, "text")
+
+
+def test_a_completion_has_likeliest_tokens_too() -> None:
+    logs = {"tokens": [" 7"], "top_logprobs": [{" 7": -0.5, " 8": -1.0}]}
+    reply = closed(completed(" 7", logprobs=logs), "logprobs", api="completions")
+    assert reply.answers is not None
+    assert reply.answers["7"] == pytest.approx(0.6065 / (0.6065 + 0.3679), abs=1e-3)
+
+
+def test_a_schema_leaves_only_the_answers() -> None:
+    assert closed(said('{"answer": "7"}'), "choice").text == "7"
+    lie = closed(said('{"answer": "eleven"}'), "choice")
+    assert (lie.text, lie.way) == ('{"answer": "eleven"}', "text"), "left to the reader, who finds no number"
+
+
+PERSONALITIES: dict[str, tuple[Callable[[Body], Act | None], dict[str, object]]] = {
+    "plain": (lambda body: None, {"closed": "text", "sampling": True, "seed": True}),
+    "no seed": (lambda body: problem(422, "Extra inputs: seed") if "seed" in body else None, {"seed": False}),
+    "thinks first": (
+        lambda body: problem(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'") if "max_tokens" in body
+        else problem(400, "Unsupported value: 'temperature'") if "temperature" in body else None,
+        {"most": "max_completion_tokens", "sampling": False, "thinking": 4000},
+    ),
+    "five likeliest": (
+        lambda body: problem(400, "top_logprobs too large") if body.get("top_logprobs", 0) > 5
+        else said("4", logprobs=likely(("4", {"4": 0.9, "5": 0.1}))) if body.get("logprobs") else None,
+        {"closed": "logprobs", "top": 5},
+    ),
+    "ignores logprobs": (lambda body: said("4") if body.get("logprobs") else None, {"closed": "text"}),
+    "keeps to a schema": (
+        lambda body: said('{"answer": "quagga"}') if "response_format" in body else None, {"closed": "choice"}
+    ),
+    "ignores a schema": (lambda body: said("Green.") if "response_format" in body else None, {"closed": "text"}),
+    "breaks on a schema": (lambda body: problem(500) if "response_format" in body else None, {"closed": "text"}),
+    "thinks aloud": (lambda body: said("<think>Blue.</think>Yes."), {"thinking": 4000}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "found"), PERSONALITIES.values(), ids=PERSONALITIES.keys())
+def test_the_probe_believes_only_what_it_sees(act: Callable[[Body], Act | None], found: dict[str, object]) -> None:
+    with Loopback(lambda body, time: act(body) or echo(body)) as server:
+        asked = backend(server, closed="auto")
+        can = dict(asked.identity["can"])
+        assert {name: can[name] for name in found} == found
+        assert asked.identity["served"] == "echo-1"
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (lambda body, time: problem(401, "no such key"), "refuses echo: 401: no such key"),
+        (lambda body, time: problem(404, "no model"), r"404: no model \(it has echo, other\)"),
+        (lambda body, time: Act(body=b"<html>"), "no OpenAI-compatible endpoint"),
+        (lambda body, time: problem(400, "never"), "cannot be asked for echo: 400: never"),
+        (lambda body, time: Act(reset=True), "no answer from http://127.0.0.1"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_used_is_one_line(plan: Plan, words: str) -> None:
+    with Loopback(plan) as server, pytest.raises(UserError, match=words) as caught:
+        backend(server)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("openai", "needs a model"),
+        ("openai:m,api=soap", "option api of openai must be one of chat, completions"),
+        ("openai:m,in_flight=0", "must be above 0"),
+        ("openai:m,base_url=localhost:8000", "must begin with http"),
+        ("openai:m", "put the key into the environment variable OPENAI_API_KEY"),
+        ("openai:m,base_url=http://user:word@127.0.0.1:9/v1", "must not hold a name or password"),
+        ("openai:m,base_url=http://127.0.0.1:9/v1", r"no answer from http://127.0.0.1:9/v1 \(unreachable"),
+    ],
+)
+def test_what_cannot_be_opened_is_one_line(spec: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(UserError, match=words):
+        open_spec(spec)
+
+
+def test_no_more_a_minute_than_allowed() -> None:
+    """60 requests a minute are one a second; 600 tokens a minute, at 38 a call, are longer apart."""
+    with Loopback(echo) as server:
+        asked = backend(server, rpm=60)
+        asked.complete(questions(20))
+        assert isinstance(asked.clock, Quick)
+        assert asked.clock.time == pytest.approx(19, abs=1)
+        asked = backend(server, tpm=600)
+        asked.complete(questions(20))
+        assert isinstance(asked.clock, Quick)
+        assert asked.clock.time > 19 * 3

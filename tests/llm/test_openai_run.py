@@ -1,0 +1,87 @@
+"""Whole debates over a real connection: what a user of an endpoint sees, and what stands in the record."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import run
+from analysis.load import load
+from model import events
+from model.session import RECORD
+
+from .loopback import Act, Body, Loopback, digest, likely, problem, said
+
+SMALL = ["--scenario", "three_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2"]
+
+
+def person(body: Body, time: int = 1) -> Act:
+    """A debater with likeliest tokens, who thinks first, and whose line is busy at every fifth first call."""
+    if time == 1 and int(digest(body)[-1], 16) % 5 == 0 and "sky" not in str(body):
+        return problem(503, "busy", retry_after_ms="1")
+    if body.get("logprobs"):
+        rating = "4" if "legs has a dog" in str(body) else "7"
+        return said(rating, logprobs=likely((rating, {rating: 0.75, "5": 0.25})))
+    return said(f"{digest(body)}.", message={"reasoning_content": "Let me see."})
+
+
+def command(server: Loopback, folder: Path, *more: str) -> list[str]:
+    return [*SMALL, "--llm", "openai:echo,thinking=0", "--base-url", server.url, "--out", str(folder), *more]
+
+
+def test_a_debate_over_an_endpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ratings with their distribution and the way they were read, thoughts apart, what was found shown, the key nowhere."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-1234567890")
+    folder = tmp_path / "run"
+    with Loopback(person) as server:
+        assert run.main(command(server, folder)) == 0
+        assert server.keys == {"Bearer sk-very-secret-1234567890"}
+    tables = load(folder)
+    assert set(tables.attitudes["how"]) == {"strict, logprobs"}
+    assert set(tables.attitudes["rating"]) == {7.0}
+    assert set(tables.attitudes["expected"]) == {6.5}
+    assert tables.calls["failure"].isna().all()
+    found = list(events.read(folder / RECORD))
+    thoughts = [event for event in found if isinstance(event, events.Thought)]
+    speeches = [event for event in found if isinstance(event, events.Called) and event.purpose == "speech"]
+    assert {event.key for event in thoughts} == {event.key for event in speeches}
+    assert {event.text for event in thoughts} == {"Let me see."}
+    assert not any("Let me see" in str(body) for body in server.asked), "nobody hears what a model thinks"
+    assert "closed questions by the 20 likeliest tokens" in capsys.readouterr().out
+    for path in folder.rglob("*"):
+        assert not path.is_file() or b"sk-very-secret" not in path.read_bytes(), path
+
+
+def test_a_budget_stops_and_the_same_command_asks_only_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a server that has moved, too. Every question is answered once; the record is that of a run that was never stopped."""
+    with Loopback(person) as server:
+        assert run.main(command(server, tmp_path / "whole")) == 0
+        undisturbed = len(server.asked)
+        server.asked.clear()
+        server.times.clear()
+        assert run.main(command(server, tmp_path / "stopped", "--max-calls", "20")) == 2
+        assert "--max-calls 20 is spent" in capsys.readouterr().err
+        first = len(server.asked)
+    with Loopback(person) as moved:
+        assert run.main(command(moved, tmp_path / "stopped")) == 0
+        probes = 2
+        assert first + len(moved.asked) == undisturbed + probes
+        answered = [json.dumps(body) for body in server.asked + moved.asked if "Is the sky" not in str(body)]
+    assert max(Counter(answered).values()) <= 2, "once busy, once answered"
+    whole, stopped = (list(events.read(tmp_path / name / RECORD))[1:] for name in ("whole", "stopped"))
+    assert whole == stopped
+
+
+def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*SMALL, "--llm", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--out", str(tmp_path / "run")]
+    assert run.main(asked) == 2
+    assert "is the server running" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+    assert run.main([*SMALL, "--base-url", "http://127.0.0.1:9/v1"]) == 2
