@@ -198,13 +198,23 @@ def test_a_dead_server_is_waited_for() -> None:
     assert clock[0].time >= 60
 
 
-def test_patience_ends() -> None:
+def test_patience_ends_for_all_at_once() -> None:
+    """A hundred requests to a server that stays down do not wait for it one after the other."""
     with Loopback(after_the_probe(lambda body, time: problem(503, "down"))) as server:
-        asked = backend(server, patience=30)
-        replies = asked.complete(questions(5))
-    assert {reply.failure.name for reply in replies if reply.failure} == {"busy"}
+        asked = backend(server, patience=30, in_flight=100)
+        replies = asked.complete(questions(100))
+    assert [reply.failure.name for reply in replies if reply.failure] == ["busy"] * 100
     assert isinstance(asked.clock, Quick)
-    assert asked.clock.time < 120
+    assert 30 <= asked.clock.time < 90
+
+
+def test_one_request_that_is_always_refused_is_given_up() -> None:
+    """A server that takes all others will not take it for being asked a hundred times."""
+    act = problem(429, "too large for your limit", retry_after="0")
+    with Loopback(after_the_probe(lambda body, time: act if "Question 3?" in str(body) else echo(body))) as server:
+        replies = backend(server).complete(questions(300))
+    assert [place for place, reply in enumerate(replies) if reply.failure] == [3]
+    assert max(server.times.values()) == 50
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import queue
 import random
 import threading
+import time
 import weakref
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -21,6 +22,12 @@ from llm.limits import REPEATED
 from llm.request import Reply, Request
 
 Result = TypeVar("Result")
+GATHER = 1e-5
+"""Seconds for each request on its way (100 at most) for which more may land after the first: what is taken together is one
+transaction of the journal.
+"""
+MOST = 50
+"""Calls after which a request is given up that a server keeps refusing while it takes others."""
 PAUSE = 0.5
 """Seconds before a request that failed by itself is asked again; twice as long before each further time."""
 
@@ -131,6 +138,7 @@ class Openai:
     def _arrived(self) -> list[tuple[Request, Reply]]:
         """Wait for something, and take all there is; an error is kept until the rest is there."""
         arrived = [self._landed.get()]
+        time.sleep(GATHER * min(self._out - 1, 100))
         while not self._landed.empty():
             arrived.append(self._landed.get())
         self._out -= len(arrived)
@@ -167,7 +175,8 @@ class Openai:
                 break
             failed += failure.name not in BUSY
             pause = self._pause(request, failure.name in BUSY, failed)
-            if failed >= self.policy.attempts or self.clock.now() + pause - began > self.policy.patience:
+            waited = self.clock.now() + pause - max(began, *[one.well_at for one in self.endpoints])
+            if failed >= self.policy.attempts or waited > self.policy.patience or calls >= MOST:
                 break
             await self.clock.sleep(pause)
         if failure and failure.name in STOP:
@@ -185,8 +194,10 @@ class Openai:
     async def _call(self, endpoint: Endpoint, request: Request, body: bytes, tokens: int) -> Reply:
         sent = self.clock.now()
         try:
-            answer = await endpoint.post(asking.PATHS[self.can.api], body, tokens)
+            answer = await endpoint.post(asking.PATHS[self.can.api], body, tokens, self.policy.patience)
         except NoAnswer as error:
+            if error.name == "no_room":
+                return Reply.failed("busy", str(error), transient=True)
             if error.name in BUSY:
                 endpoint.too_much(sent, None)
             return Reply.failed(error.name, str(error), transient=True)

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import deque
 
-from llm.backends.openai.transport import Answer, Line
+from llm.backends.openai.transport import Answer, Line, NoAnswer
 
 CALM = 0.5
 """Seconds an endpoint is left alone after the first refusal in a row that names no time; twice as long after each more."""
@@ -49,6 +49,7 @@ class Endpoint:
         self.limit, self.flying, self.calls = float(most), 0, 0
         self._paces = Pace(rpm), Pace(tpm)
         self._rest_until = self._cut_at = 0.0
+        self.well_at = clock.now()
         self._refusals = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
@@ -62,9 +63,12 @@ class Endpoint:
         """Seconds for which it is still left alone."""
         return max(0.0, self._rest_until - self.clock.now())
 
-    async def post(self, path: str, body: bytes, tokens: int) -> Answer:
-        """Send as soon as there is room. Errors: NoAnswer."""
-        await self._enter(tokens)
+    async def post(self, path: str, body: bytes, tokens: int, patience: float) -> Answer:
+        """Send as soon as there is room.
+
+        Errors: NoAnswer, by the name of `no_room` when there is none and nothing has gone well for `patience` seconds.
+        """
+        await self._enter(tokens, self.clock.now(), patience)
         try:
             return await self.line.post(path, body)
         finally:
@@ -72,7 +76,7 @@ class Endpoint:
             self._wake()
 
     def went_well(self) -> None:
-        self._refusals = 0
+        self._refusals, self.well_at = 0, self.clock.now()
         if self.limit < self.most:
             self.limit = min(self.most, self.limit + 1 / self.limit)
             self._wake()
@@ -86,14 +90,18 @@ class Endpoint:
         calm = min(LONGEST, CALM * 2 ** (self._refusals - 1)) if seconds is None else seconds
         self._rest_until = max(self._rest_until, now + calm)
 
-    async def _enter(self, tokens: int) -> None:
+    async def _enter(self, tokens: int, began: float, patience: float) -> None:
         while self.flying >= int(self.limit) or self.rests:
+            left = max(began, self.well_at) + patience - self.clock.now()
+            if left <= 0:
+                self._wake()
+                raise NoAnswer("no_room", f"nothing went well for {patience:g} s")
             if self.flying >= int(self.limit):
                 place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self._waiting.append(place)
                 await place
             else:
-                await self.clock.sleep(self.rests)
+                await self.clock.sleep(min(self.rests, left))
         self.flying += 1
         self.calls += 1
         wait = max(pace.take(units, self.clock.now()) for pace, units in zip(self._paces, (1, tokens), strict=True))
