@@ -45,8 +45,9 @@ test)
     "$env/bin/python" -m pytest -n 2
     ;;
 test-local)
-    install "[dev,local]" "torch==2.13.0"
-    "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_backend_exam.py tests/training
+    install "[dev,local,serve]" "torch==2.13.0"
+    "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_backend_exam.py \
+        tests/llm/test_real_servers.py tests/training
     ;;
 *)
     echo "usage: sh do.sh demo | sh do.sh test | sh do.sh test-local" >&2

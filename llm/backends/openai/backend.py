@@ -100,7 +100,10 @@ class Openai:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {"backend": "openai", "model": self.model, "served": self.served, "can": asdict(self.can)}
+        model, served = (
+            name.rsplit("/", 1)[-1] if name.startswith("/") else name for name in (self.model, self.served)
+        )
+        return {"backend": "openai", "model": model, "served": served, "can": asdict(self.can)}
 
     @property
     def says(self) -> str:
