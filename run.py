@@ -77,8 +77,11 @@ def debate_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", metavar="N", help="same seed, same record")
     parser.add_argument(
         "--llm",
-        metavar="NAME[:MODEL][,key=value]",
-        help="pocket (in the box), oracle (known truth), openai:MODEL (any compatible server), hf:PATH_OR_ID, fake, recorded:RUN",
+        metavar="[PARTY=]NAME[:MODEL][,key=value]",
+        action="append",
+        default=[],
+        help="pocket (in the box), oracle (known truth), openai:MODEL (any compatible server), hf:PATH_OR_ID, fake, recorded:RUN; "
+        "once more for each party that has a model of its own",
     )
     parser.add_argument(
         "--base-url",
@@ -132,14 +135,37 @@ def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
         "repetitions": options.repetitions,
         "rounds": options.rounds,
         "seed": options.seed,
-        "llm": f"{options.llm},base_url={options.base_url}" if options.llm and options.base_url else options.llm,
+        **models(options.llm, options.base_url),
     }
-    if options.base_url and not options.llm:
-        raise UserError("--base-url needs --llm openai:MODEL")
     settings = parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
     scenario = load_preset(options.scenario).with_settings(settings)
-    check_spec(scenario.llm)
+    for spec in (scenario.llm, *scenario.llm_by_party().values()):
+        check_spec(spec)
     return scenario, tuple(settings)
+
+
+def models(given: Sequence[str], base_url: str | None) -> dict[str, Any]:
+    """`--llm` as the fields `llm` and `llms`; the address goes to those that name none."""
+    specs = [f"{spec},base_url={base_url}" if base_url and _served(spec) else spec for spec in given]
+    if base_url and specs == list(given):
+        raise UserError("--base-url needs an --llm openai:MODEL")
+    own = [spec for spec in specs if _party(spec)]
+    first = [spec for spec in specs if not _party(spec)]
+    if len(first) > 1:
+        raise UserError(
+            f"--llm names two models, {first[0]} and {first[1]}: one for all, PARTY=MODEL for a party of its own"
+        )
+    return {"llm": first[0] if first else None, "llms": tuple(own) or None}
+
+
+def _party(spec: str) -> str:
+    """`republican=oracle` is the republicans', `oracle,kappa=0` everybody's."""
+    head, equals, _ = spec.partition("=")
+    return head if equals and head.replace("_", "").isalpha() else ""
+
+
+def _served(spec: str) -> bool:
+    return spec.removeprefix(f"{_party(spec)}=").startswith("openai:") and "base_url=" not in spec
 
 
 def natural(text: str) -> int:

@@ -68,9 +68,11 @@ class Debater(mesa.Agent):
         others: Sequence[str],
         manner: Manner,
         adapter: str = "",
+        voice: str = "",
     ):
         super().__init__(model)
-        self.persona, self.name, self.topic, self.manner, self.adapter = persona, name, topic, manner, adapter
+        self.persona, self.name, self.topic, self.manner = persona, name, topic, manner
+        self.adapter, self.voice = adapter, voice
         self.memory = make_memory(
             manner.memory, _opening(name, topic, others, manner), prompt(PROMPTS, "summary_header").text
         )
@@ -91,7 +93,7 @@ class Debater(mesa.Agent):
             else prompt(PROMPTS, "turn").text
         )
         messages = (self._system, *self.memory.messages(self._instruction))
-        return Request(messages, self.manner.sampling, seed, adapter=self.adapter)
+        return Request(messages, self.manner.sampling, seed, adapter=self.adapter, voice=self.voice)
 
     def absorb_speech(self, reply: Reply) -> Speech:
         """Clean the reply and remember it. A failed or empty one, or one in another's name, leaves no trace."""
@@ -110,7 +112,7 @@ class Debater(mesa.Agent):
             question = prompt(PROMPTS, "reask").fill(survey=question)
         sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)
         messages = (self._system, *self.memory.messages(question))
-        return Request(messages, sampling, seed, probe.scale.answers, "survey", probe.prefix, self.adapter)
+        return Request(messages, sampling, seed, probe.scale.answers, "survey", probe.prefix, self.adapter, self.voice)
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
         """Read the rating and keep it as this agent's attitude (None when there is none: the last one is not carried on)."""
@@ -131,7 +133,9 @@ class Debater(mesa.Agent):
         ask = prompt(PROMPTS, "summary").fill(frame=self.manner.frame, words=SUMMARY_TOKENS // 2)
         last = Message("user", f"{old[-1].content}\n\n{ask}".strip())
         sampling = Sampling(self.manner.survey_temperature, SUMMARY_TOKENS)
-        return Request((self._system, *old[:-1], last), sampling, seed, (), "summary", adapter=self.adapter)
+        return Request(
+            (self._system, *old[:-1], last), sampling, seed, (), "summary", adapter=self.adapter, voice=self.voice
+        )
 
     def absorb_summary(self, reply: Reply) -> None:
         """Put the summary in the place of the old lines; without one they stay."""

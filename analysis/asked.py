@@ -39,13 +39,15 @@ def title(header: Header) -> str:
 def command(header: Header) -> str | None:
     """The command line of this very scenario, or None when this version's presets do not give it."""
     scenario = header.scenario
-    settings = {key: value(scenario, key) for key in header.given}
+    settings = {key: value(scenario, key) for key in header.given if key != "llms"}
+    own = scenario.get("llms", [])  # their specs may hold commas, which `--set` would take for the end of one
     try:
-        again = load_preset(str(scenario["name"])).with_settings(settings).to_dict()
+        again = load_preset(str(scenario["name"])).with_settings({**settings, "llms": own}).to_dict()
     except UserError:
         return None
     parts = ["python run.py --scenario", shlex.quote(scenario["name"])]
     parts += [f"--set {shlex.quote(f'{key}={told}')}" for key, told in settings.items()]
+    parts += [f"--llm {shlex.quote(spec)}" for spec in own]
     line = " ".join(parts)
     return line if again == scenario and line.isprintable() else None
 

@@ -20,11 +20,20 @@ LABELS = {"oracle": "known-truth speaker", "pocket": "model organism, planted bi
 
 
 def note(header: Header) -> str | None:
-    """What a reader has to know of the speaker; None for a model that is not ours."""
-    return NOTES.get(str(header.model.get("backend")))
+    """What a reader has to know of the speakers that are ours; None where none is."""
+    found = dict.fromkeys(NOTES[name] for _, name in _speakers(header) if name in NOTES)
+    return "\n\n".join(found) or None
 
 
 def model(header: Header) -> str:
-    """The model as it is named in captions: `pocket (model organism, planted bias)`."""
-    label = LABELS.get(str(header.model.get("backend")))
-    return f"{header.scenario['llm']} ({label})" if label else str(header.scenario["llm"])
+    """The models as they are named in captions: `pocket (model organism, planted bias); republican: openai:gpt-4o`."""
+    return "; ".join(f"{spec} ({LABELS[name]})" if name in LABELS else spec for spec, name in _speakers(header))
+
+
+def _speakers(header: Header) -> list[tuple[str, str]]:
+    """Each model as it was asked for, and its backend; the first is everybody's, others are named after their party."""
+    if header.model.get("backend") != "several":
+        return [(str(header.scenario["llm"]), str(header.model.get("backend")))]
+    voices, own = header.model["voices"], dict(entry.split("=", 1) for entry in header.scenario["llms"])
+    first = (str(header.scenario["llm"]), str(header.model["first"]["backend"]))
+    return [first, *[(f"{party}: {spec}", str(voices[party]["backend"])) for party, spec in own.items()]]

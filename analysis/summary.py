@@ -175,7 +175,7 @@ def _run_on(tables: Tables) -> Iterator[str]:
     rooms = seats.loc[seats["group"] != REFERENCE, "room"].nunique()
     tokens = f"{calls['prompt_tokens'].sum():,} tokens in, {calls['completion_tokens'].sum():,} out"
     rows = {
-        "model": scenario["llm"],
+        "model": "; ".join([scenario["llm"], *[spec.replace("=", ": ", 1) for spec in scenario["llms"]]]),
         "groups": "; ".join(group_title(group) for group in tables.groups),
         "topics": ", ".join(tables.title(topic) for topic in tables.topics),
         "rooms": f"{rooms:,} ({scenario['repetitions']} per topic and group), {len(seats):,} agents",

@@ -112,13 +112,13 @@ class Journal(Wrapper):
         if fresh:
             super().send(fresh)
 
-    def receive(self) -> list[tuple[Request, Reply]]:
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         landed, self._landed = self._landed, []
-        return landed or self._receive()
+        return landed or self._receive(wait)
 
-    def _receive(self) -> list[tuple[Request, Reply]]:
+    def _receive(self, wait: bool) -> list[tuple[Request, Reply]]:
         """What has landed is kept as one transaction, and goes to all who wait for it."""
-        arrived = super().receive()
+        arrived = super().receive(wait)
         fresh = {request.key(self._identity): request for request, _ in arrived}
         outcomes = self._keep(fresh, [reply for _, reply in arrived])
         return [(request, reply) for key, reply in outcomes.items() for request in self._waiting.pop(key)]

@@ -74,10 +74,10 @@ class Limits(Wrapper):
         if allowed:
             super().send(requests[:allowed])
 
-    def receive(self) -> list[tuple[Request, Reply]]:
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         if self._refused and not self._flying:
             raise BudgetSpent(self._what(), ())
-        landed = super().receive()
+        landed = super().receive(wait)
         self._flying -= len(landed)
         self._add([reply for _, reply in landed])
         return landed

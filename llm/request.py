@@ -32,8 +32,8 @@ class Request:
 
     `answers` is the closed set of allowed answers, if the question has one: a backend that can, returns the probability
     of each. `answer_prefix` is how the reply begins before the answer, where the question fixes that ("I think it is a ").
-    `adapter` names the adapter of a local model that is to answer (empty: the model as it is). `purpose` (speech, survey,
-    ...) is a label for the record and the meters; it is no part of what is asked.
+    `adapter` names the adapter of a local model that is to answer (empty: the model as it is), `voice` the model, where a run has
+    several. `purpose` (speech, survey, ...) is a label for the record and the meters; it is no part of what is asked.
     """
 
     messages: tuple[Message, ...]
@@ -43,6 +43,7 @@ class Request:
     purpose: str = "speech"
     answer_prefix: str = ""
     adapter: str = ""
+    voice: str = ""
     _key: tuple[str, bytes] | None = field(default=None, init=False, repr=False)
 
     def key(self, identity: str) -> bytes:
@@ -52,7 +53,10 @@ class Request:
         seed is the same question. Repetition, room and round are in the seed; purpose, ids and time-outs stay out.
         """
         if self._key is None or self._key[0] != identity:
-            special = (self.answer_prefix, self.adapter) if self.answer_prefix or self.adapter else ()
+            special: tuple[object, ...] = (
+                (self.answer_prefix, self.adapter) if self.answer_prefix or self.adapter else ()
+            )
+            special += (("voice", self.voice),) if self.voice else ()
             self._key = (identity, digest(identity, self.messages, self.sampling, self.seed, self.answers, *special))
         return self._key[1]
 
@@ -142,8 +146,11 @@ class Network(Backend, Protocol):
     def send(self, requests: Sequence[Request]) -> None:
         """Hand requests over and come back at once. The caller has no more than `in_flight` on their way."""
 
-    def receive(self) -> list[tuple[Request, Reply]]:
-        """Wait until something has landed; all that has, each request as it was sent. Call it while something is on its way."""
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
+        """All that has landed, each request as it was sent; wait for it unless told otherwise.
+
+        To be called while something is on its way.
+        """
 
 
 class Wrapper:
@@ -163,8 +170,8 @@ class Wrapper:
     def send(self, requests: Sequence[Request]) -> None:
         cast(Network, self.inner).send(requests)
 
-    def receive(self) -> list[tuple[Request, Reply]]:
-        return cast(Network, self.inner).receive()
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
+        return cast(Network, self.inner).receive(wait)
 
 
 def checked(replies: list[Reply], expected: int) -> list[Reply]:

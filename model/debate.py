@@ -25,11 +25,11 @@ import mesa
 from agents.debater import Debater
 from agents.topic import Probe, load_topic
 from environments.base import Room, Turn
-from llm.backends import open_spec
 from llm.driver import Conversation, Progress, drive
 from llm.errors import unknown
 from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
+from llm.several import open_all
 from model.conversation import Desk, RoomState, hold_round, hold_survey
 from model.events import Event, Seated
 from model.recorder import Nowhere, Recorder
@@ -59,8 +59,8 @@ class Seat(Debater):
         place = table.places[number]
         others = [name for name in table.present if name != place.persona.name]
         persona, topic = place.persona, load_topic(table.topic)
-        adapter = model.adapters.get(persona.party, "")
-        super().__init__(model, persona, persona.name, topic, others, model.manner, adapter)
+        adapter, voice = model.adapters.get(persona.party, ""), persona.party if persona.party in model.voices else ""
+        super().__init__(model, persona, persona.name, topic, others, model.manner, adapter, voice)
         self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
 
     @property
@@ -97,7 +97,8 @@ class DebateModel(mesa.Model):
         super().__init__(rng=self.setup.seed)
         self.manner = self.setup.manner()
         self.environment = self.setup.build_environment()
-        self.backend = backend if backend is not None else open_spec(self.setup.llm)
+        self.voices = self.setup.llm_by_party()
+        self.backend = backend if backend is not None else open_all(self.setup.llm, self.voices)
         self.adapters = _adapters(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else Nowhere()
         self.progress = progress

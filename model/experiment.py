@@ -77,6 +77,7 @@ def claim_folder(folder: Path, scenario: Scenario, backend: Backend) -> None:
 def _contents(scenario: Scenario) -> dict[str, Any]:
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
     fields["llm"] = essence(scenario.llm)
+    fields["llms"] = {party: essence(spec) for party, spec in scenario.llm_by_party().items()}
     return {"scenario": fields, "prompts": digests(PROMPTS), "data": _data_digest(scenario)}
 
 

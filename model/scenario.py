@@ -64,6 +64,7 @@ class Scenario:
     memory: str = "whole"  # whole, last:K, summary:K
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER for each party that speaks through an adapter of the model
     llm: str = "pocket"
+    llms: tuple[str, ...] = ()  # PARTY=SPEC for each party that speaks through a model of its own
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -82,6 +83,7 @@ class Scenario:
             load_personas(party)
         make_memory(self.memory, "", "")
         self.adapter_by_party()
+        self.llm_by_party()
 
     def build_environment(self) -> Environment:
         """The environment with its options. Errors: UserError when they do not fit."""
@@ -105,6 +107,18 @@ class Scenario:
             if not adapter or party in found:
                 raise UserError(f"adapters: write PARTY:ADAPTER, each party once, not {entry!r}")
             found[party] = adapter
+        return found
+
+    def llm_by_party(self) -> dict[str, str]:
+        """Which model a party speaks through, for those with one of their own. Errors: UserError on what cannot be read."""
+        found, known = {}, self.parties()
+        for entry in self.llms:
+            party, _, spec = entry.partition("=")
+            if party not in known:
+                raise unknown("party of llms", party, known)
+            if not spec or party in found:
+                raise UserError(f"llms: write PARTY=SPEC, each party once, not {entry!r}")
+            found[party] = spec
         return found
 
     def parties(self) -> list[str]:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from llm.backends import open_spec
 from llm.driver import Progress
 from llm.errors import BudgetSpent, UserError
 from llm.journal import Journal
 from llm.limits import NO_LIMIT, Budget, Limits
 from llm.request import Backend
 from llm.retry import Retry
+from llm.several import open_all
 from model.debate import DebateModel
 from model.events import Ended, from_line
 from model.experiment import LOCK, check_folder, claim_folder, header
@@ -76,7 +76,9 @@ def sit(
     record, partial = task.folder / RECORD, task.folder / PARTIAL
     if whole(record) and not task.retry_failures:
         return Outcome(record, 0, 0, 0.0, already=True)
-    backend = backend or open_spec(task.scenario.llm)  # before the folder is made: a model may be misspelt or missing
+    backend = backend or open_all(
+        task.scenario.llm, task.scenario.llm_by_party()
+    )  # before the folder is made: a model may be misspelt or missing
     if on_open:
         on_open(backend)
     with _locked(task.folder):

@@ -30,7 +30,7 @@ class Scrambled(Fake):
         self.most = 0
         self._draw = random.Random(seed)
 
-    def receive(self) -> list[tuple[Request, Reply]]:
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         self.most = max(self.most, len(self._sent))
         self._sent.rotate(self._draw.randrange(len(self._sent)))
         landed = super().receive()

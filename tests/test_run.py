@@ -261,3 +261,20 @@ def test_summary_tells_the_command_that_makes_it_again(tmp_path: Path) -> None:
 
     assert run.main([*shlex.split(line)[2:], "--out", str(again)]) == 0
     assert (again / "record.jsonl").read_bytes() == (first / "record.jsonl").read_bytes()
+
+
+def test_a_party_has_a_model_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Republicans whom nothing moves: they stay, the summary names both models and the command that does it again."""
+    asked = ["--scenario", "three_way", "--topic", "racism", "--repetitions", "4", "--llm", "oracle"]
+    folder = tmp_path / "run"
+    assert run.main([*asked, "--llm", "republican=oracle,kappa=0,mu=0", "--out", str(folder)]) == 0
+    summary = (folder / "summary.md").read_text()
+    assert "| model | oracle; republican: oracle,kappa=0,mu=0 |" in summary
+    assert "--llm republican=oracle,kappa=0,mu=0" in summary
+    ratings = pd.read_parquet(folder / "tables" / "attitudes.parquet")
+    moved = ratings.groupby(["party", "agent"])["attitude"].std().groupby("party").max()
+    assert moved["republican"] < moved["democrat"]
+    assert run.main([*asked, "--llm", "republican=oracle", "--out", str(folder)]) == 2
+    assert "holds a run with another scenario" in capsys.readouterr().err
+    assert run.main([*asked, "--llm", "pocket"]) == 2
+    assert "names two models, oracle and pocket" in capsys.readouterr().err

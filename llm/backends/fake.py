@@ -45,7 +45,7 @@ class Fake:
     def send(self, requests: Sequence[Request]) -> None:
         self._sent.extend(requests)
 
-    def receive(self) -> list[tuple[Request, Reply]]:
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         """One reply at a time, in the order of asking."""
         request = self._sent.popleft()
         return [(request, reply) for reply in checked(self.complete([request]), 1)]

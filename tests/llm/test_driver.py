@@ -68,7 +68,7 @@ def test_a_slow_room_does_not_hold_a_fast_one() -> None:
     """The slow room's one reply lands only when nothing else is on its way: the fast room has finished by then."""
 
     class Slow(Fake):
-        def receive(self) -> list[tuple[Request, Reply]]:
+        def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
             if self._sent[0].messages[0].content == "slow":
                 self._sent.rotate(-1)
             return super().receive()
@@ -196,7 +196,7 @@ def test_one_request_on_its_way_twice_lands_twice() -> None:
 
 def test_a_reply_to_nothing_is_an_error() -> None:
     class Confused(Fake):
-        def receive(self) -> list[tuple[Request, Reply]]:
+        def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
             return [(question("of another room"), Reply("?"))]
 
     with pytest.raises(RuntimeError, match="not on its way"):

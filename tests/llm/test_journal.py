@@ -175,7 +175,7 @@ def test_what_lands_together_is_one_transaction(open_journal: Opener) -> None:
     """A network may land hundreds at once, and a commit for each would be most of the work."""
 
     class Wave(Scrambled):
-        def receive(self) -> list[tuple[Request, Reply]]:
+        def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
             return [super(Wave, self).receive()[0] for _ in range(len(self._sent))]
 
     journal = open_journal(Wave(echo, 99))

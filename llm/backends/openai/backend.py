@@ -129,14 +129,16 @@ class Openai:
         self._out += len(requests)
         self._loop.loop.call_soon_threadsafe(self._start, list(requests))
 
-    def receive(self) -> list[tuple[Request, Reply]]:
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         while True:
-            landed = self._arrived()
+            landed = self._arrived() if wait or not self._landed.empty() else []
             if landed:
                 return landed
             if self._error and not self._out:
                 error, self._error = self._error, None
                 raise error
+            if not wait:
+                return []
 
     def _arrived(self) -> list[tuple[Request, Reply]]:
         """Wait for something, and take all there is; an error is kept until the rest is there."""

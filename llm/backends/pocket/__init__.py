@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -92,12 +93,4 @@ class Pocket(Wrapper):
 
 def _masked(request: Request, names: Mapping[str, str]) -> Request:
     messages = tuple(masked(request.messages, names))
-    return Request(
-        messages,
-        request.sampling,
-        request.seed,
-        request.answers,
-        request.purpose,
-        request.answer_prefix,
-        request.adapter,
-    )
+    return replace(request, messages=messages)

@@ -1,0 +1,85 @@
+"""Several models in one run: each seat is answered by its own, whether they are networks or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from standins import Scrambled, opinionated
+
+from llm.backends.fake import Fake
+from llm.driver import Conversation, ask, drive
+from llm.errors import UserError
+from llm.request import Request
+from llm.several import Several, open_all
+from model.debate import DebateModel
+from model.events import Called, Utterance
+from model.recorder import InMemory
+
+from .conftest import Counted, question
+
+VOICES = ("", "red", "blue", "green")
+
+
+def named(name: str) -> Callable[[Request], str]:
+    return lambda request: f"{name} says {request.messages[0].content}"
+
+
+@given(st.lists(st.sampled_from(VOICES), max_size=40), st.lists(st.sampled_from([0, 3, 9]), min_size=4, max_size=4))
+def test_each_request_goes_to_its_own_model(voices: list[str], in_flight: list[int]) -> None:
+    """Batch backends and networks mixed in any way: every reply is of the model that the voice names."""
+    backends = {
+        voice: Scrambled(named(voice), many) if many else Fake(named(voice))
+        for voice, many in zip(VOICES, in_flight, strict=True)
+    }
+    both = Several(backends[""], {voice: backends[voice] for voice in VOICES[1:]})
+
+    def room(number: int, voice: str) -> Conversation[list[str | None]]:
+        first = yield from ask(question(f"a{number}", voice=voice))
+        second = yield from ask(question(f"b{number}", voice=voice))
+        return [first.text, second.text]
+
+    said = drive([room(number, voice) for number, voice in enumerate(voices)], both)
+    assert said == [[f"{voice} says a{number}", f"{voice} says b{number}"] for number, voice in enumerate(voices)]
+    assert (both.in_flight > 0) == any(in_flight)
+
+
+def test_one_model_for_two_voices_is_opened_once() -> None:
+    both = open_all("oracle", {"red": "oracle,kappa=0", "blue": "oracle,kappa=0"})
+    assert isinstance(both, Several)
+    assert both.voices["red"] is both.voices["blue"] is not both.first
+
+
+def test_another_voice_is_another_question() -> None:
+    keys = {question(voice=voice).key("model") for voice in VOICES}
+    assert len(keys) == 4
+    assert question(voice="").key("model") == question().key("model")
+
+
+def test_a_party_speaks_through_its_own_model(small: Callable) -> None:
+    """In a debate too: the Republicans' lines are of one model, all others of the first, and the record names both."""
+    scenario = small(llms=("republican=fake",))
+    own, first = (
+        Counted(lambda request: "A line of my own model." if not request.answers else "3"),
+        Counted(opinionated),
+    )
+    record = InMemory()
+    DebateModel(scenario, backend=Several(first, {"republican": own}), recorder=record).run()
+    said = [event for event in record.events if isinstance(event, Utterance)]
+    assert sum(event.text == "A line of my own model." for event in said) == len(said) / 3
+    assert own.calls + first.calls == sum(isinstance(event, Called) for event in record.events)
+
+
+@pytest.mark.parametrize(
+    ("llms", "words"),
+    [
+        (("whig=oracle",), "unknown party of llms 'whig'"),
+        (("republican",), "write PARTY=SPEC"),
+        (("democrat=",), "write PARTY=SPEC"),
+    ],
+)
+def test_what_names_no_party_is_one_line(small: Callable, llms: tuple[str, ...], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        small(llms=llms)
