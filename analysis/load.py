@@ -33,7 +33,9 @@ class Tables:
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
                 reason (why there is no rating), raw (the reply), how (the reader), asked (times),
                 earlier (JSON: replies to the same question that could not be read)
-    calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, unread
+    calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
+                sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
+                unread (lines), repeated (calls), cut (replies), cached_tokens, thinking_tokens
     """
 
     header: events.Header
@@ -61,6 +63,9 @@ class Tables:
             return topic
 
 
+NOTED = ("unread", "repeated", "cut", "cached_tokens", "thinking_tokens")
+
+
 def load(run: Path) -> Tables:
     """Load a run folder or a record file. Errors: UserError when there is none."""
     kinds: dict[type, list[Any]] = {kind: [] for kind in events.KINDS.values()}
@@ -70,7 +75,9 @@ def load(run: Path) -> Tables:
         raise UserError(f"{run} has a record without a header: nothing was recorded yet")
     agents = _frame(kinds[events.Seated], events.Seated)
     calls = _frame(kinds[events.Called], events.Called)
-    calls["unread"] = pd.Series([notes.get("unread", 0) for notes in calls.pop("notes")], dtype="int64")
+    notes = calls.pop("notes")
+    for name in NOTED:
+        calls[name] = pd.Series([noted.get(name, 0) for noted in notes], dtype="int64")
     attitudes = _frame(kinds[events.Rated], events.Rated)
     for name in ("probabilities", "earlier"):
         attitudes[name] = pd.Series(

@@ -181,6 +181,7 @@ def _run_on(tables: Tables) -> Iterator[str]:
         "rooms": f"{rooms:,} ({scenario['repetitions']} per topic and group), {len(seats):,} agents",
         "length": f"{scenario['rounds']} rounds; {len(tables.utterances):,} replies, {len(tables.attitudes):,} ratings",
         "calls": f"{len(calls):,} ({tokens}, in the backend's own unit)",
+        "sent before": _sent_before(calls),
         "survey": f"probe {scenario['probe']}, temperature {scenario['survey_temperature']}, reader {scenario['reader']}",
         "replies": f"temperature {scenario['temperature']}, at most {scenario['max_tokens']} tokens",
         "seed, revision": f"{scenario['seed']}, {tables.header.revision}",
@@ -188,6 +189,17 @@ def _run_on(tables: Tables) -> Iterator[str]:
     }
     yield "## What was run on what\n"
     yield markdown_table(["what", "value"], [list(row) for row in rows.items()]) + "\n"
+
+
+def _sent_before(calls: pd.DataFrame) -> str:
+    """The share of prompt tokens that an agent had sent before, and what a server says that it reused."""
+    tokens = calls["prompt_tokens"].sum()
+    if not tokens:
+        return "no tokens were counted"
+    share = (calls["prompt_tokens"] * calls["sent_before"] / calls["prompt_chars"].clip(lower=1)).sum() / tokens
+    cached = calls["cached_tokens"].sum()
+    told = f"; the server reused {cached / tokens:.0%}" if cached else ""
+    return f"{share:.0%} of the tokens in were the beginning of what the same agent had sent before{told}"
 
 
 def _metric(tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agents.debater import Debater
 from agents.topic import Probe
@@ -12,6 +12,7 @@ from llm.driver import Conversation, ask, ask_all
 from llm.randomness import derive
 from llm.request import Reply, Request
 from model.events import Called, Event, Rated, Summarised, Thought, Utterance
+from model.prefix import as_text, common, with_reply
 
 
 @dataclass(slots=True)
@@ -24,7 +25,7 @@ class Desk:
 
 @dataclass(slots=True)
 class RoomState:
-    """One room on its way: its agents by id, in seat order, and the count of turns so far."""
+    """One room on its way: its agents by id, in seat order, the count of turns so far, and what each agent sent last."""
 
     id: str
     topic: str
@@ -33,6 +34,7 @@ class RoomState:
     members: dict[int, Debater]
     seats: dict[int, str]
     iteration: int = 0
+    sent: dict[int, str] = field(default_factory=dict)
 
     def seed(self, desk: Desk, agent: int, purpose: str, attempt: int = 0) -> int:
         """The seed of one request. It names the seat, not the agent's number: the same in any selection of rooms."""
@@ -118,7 +120,9 @@ def _note(
     if desk.key is None:
         return
     failure, key = reply.failure.name if reply.failure else None, desk.key(request).hex()
-    notes = dict(reply.notes)
-    events.append(Called(room.id, round_, agent, request.purpose, key, failure, *reply.usage, notes))
+    text = as_text(request)
+    told = len(text), common(text, room.sent.get(agent, ""))
+    room.sent[agent] = with_reply(text, reply)
+    events.append(Called(room.id, round_, agent, request.purpose, key, failure, *reply.usage, dict(reply.notes), *told))
     if reply.thinking:
         events.append(Thought(room.id, round_, agent, request.purpose, key, reply.thinking))

@@ -104,7 +104,11 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """One call to the model: its journal key, what for, what it cost, and what the backend noted (`unread` lines)."""
+    """One call to the model: its journal key, what for, what it cost, and what the backend noted (`unread` lines).
+
+    `prompt_chars` is the length of the prompt, `sent_before` how much of its beginning the agent had sent before
+    (model/prefix.py).
+    """
 
     kind: ClassVar[str] = "called"
     room: str
@@ -116,6 +120,8 @@ class Called:
     prompt_tokens: int
     completion_tokens: int
     notes: dict[str, int]
+    prompt_chars: int = 0
+    sent_before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
