@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from llm.errors import UserError, unknown
 
 if TYPE_CHECKING:
-    from llm.limits import Budget
+    from llm.limits import Budget, Price
     from model.scenario import Scenario
     from model.session import Outcome
 
@@ -22,7 +22,7 @@ EPILOG = """examples:
   python run.py --scenario three_way --topic climate_change,racism --repetitions 10
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --out runs/echo
   python run.py --scenario two_way --llm oracle                     (the rule-based speaker whose truth is known)
-  python run.py --scenario two_way --llm openai:gpt-4o-mini --max-cost 2 --price 0.15,0.6
+  python run.py --scenario two_way --llm openai:gpt-4o-mini --max-cost 2
   python run.py --scenario two_way --llm openai:llama3 --base-url http://127.0.0.1:11434/v1
   python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
@@ -104,8 +104,14 @@ def debate_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--max-tokens", metavar="N", type=natural, help="stop cleanly after about N tokens in this run folder"
     )
-    parser.add_argument("--max-cost", metavar="X", type=amount, help="stop cleanly at about this cost (needs --price)")
-    parser.add_argument("--price", metavar="IN,OUT", type=price, help="money per million tokens in and out")
+    parser.add_argument("--max-cost", metavar="X", type=amount, help="stop cleanly at about this cost")
+    parser.add_argument(
+        "--price",
+        metavar="IN,OUT",
+        type=price,
+        help="money per million tokens in and out (llm/prices.toml knows some models)",
+    )
+    parser.add_argument("--prices", metavar="FILE", type=Path, help="a table of your own, as llm/prices.toml")
     return parser
 
 
@@ -120,7 +126,7 @@ def debate(arguments: Sequence[str]) -> int:
     if options.dry_run:
         from model.plan import lines
 
-        print("\n".join(lines(scenario)))
+        print("\n".join(lines(scenario, known_price(scenario, options))))
         return 0
     return hold(scenario, given, options)
 
@@ -194,13 +200,26 @@ def price(text: str) -> tuple[float, float]:
     return amount(parts[0]), amount(parts[1])
 
 
-def budget(options: argparse.Namespace) -> Budget:
+def known_price(scenario: Scenario, options: argparse.Namespace) -> Price | None:
+    """The price that was given, or that of the scenario's one model in a table."""
+    from llm.limits import Price
+    from llm.prices import price_of
+
+    if options.price:
+        return Price(*options.price)
+    return None if scenario.llms else price_of(scenario.llm, options.prices)
+
+
+def budget(scenario: Scenario, options: argparse.Namespace) -> Budget:
     """The limits that were given."""
     from llm.limits import Budget, Price
 
-    if options.max_cost is not None and options.price is None:
-        raise UserError("--max-cost needs --price IN,OUT, money per million tokens in and out")
-    return Budget(options.max_calls, options.max_tokens, options.max_cost, Price(*(options.price or (0.0, 0.0))))
+    known = known_price(scenario, options)
+    if options.max_cost is not None and known is None:
+        raise UserError(
+            f"--max-cost needs --price IN,OUT, money per million tokens: no price is known for {scenario.llm}"
+        )
+    return Budget(options.max_calls, options.max_tokens, options.max_cost, known or Price(0.0, 0.0))
 
 
 def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
@@ -208,7 +227,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
     from model.session import Ask, sit
 
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    task = Ask(scenario, folder, given, budget(options), options.retry_failures)
+    task = Ask(scenario, folder, given, budget(scenario, options), options.retry_failures)
     print(f"folder   {folder}", flush=True)
     with Progress(scenario) as bar:
         outcome = sit(task, bar.calls, bar.step, on_open=bar.found)
@@ -218,7 +237,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
 
     figure = folder / "figures" / "attitudes.png"
     if not (outcome.already and (folder / SUMMARY).exists()):
-        figure = write_report(folder)
+        figure = write_report(folder, known_price(scenario, options))
     print(f"summary  {folder / SUMMARY}\nfigure   {figure}")
     if outcome.stopped:
         raise UserError(outcome.stopped)

@@ -12,6 +12,7 @@ import mesa
 from agents.attitude import Reading
 from agents.memory import Summary, make_memory
 from agents.persona import Persona
+from agents.refusal import refuses
 from agents.topic import PROMPTS, Probe, Topic
 from llm.request import Message, Reply, Request, Sampling
 from llm.template import prompt
@@ -96,12 +97,14 @@ class Debater(mesa.Agent):
         return Request(messages, self.manner.sampling, seed, adapter=self.adapter, voice=self.voice)
 
     def absorb_speech(self, reply: Reply) -> Speech:
-        """Clean the reply and remember it. A failed or empty one, or one in another's name, leaves no trace."""
+        """Clean the reply and remember it. A failed or empty one, a refusal, or one in another's name leaves no trace."""
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
         text = clean_speech(reply.text, self.name, self._labels)
         if not text:
             return Speech(None, "spoke_for_others" if clean_speech(reply.text, self.name, None) else "empty")
+        if refuses(text):
+            return Speech(None, "refusal")
         self.memory.spoke(self._instruction, text)
         return Speech(text, None)
 

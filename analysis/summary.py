@@ -29,6 +29,8 @@ from analysis.wording import (
     tally,
 )
 from llm.errors import UserError
+from llm.limits import Price
+from llm.request import Usage
 
 ASKED = {
     "rounds": "Attitudes are asked before the debate and after each round and run from 0 to 10:",
@@ -39,9 +41,9 @@ FEW = " With so few rooms they are a rough guide at best."
 Results = Mapping[str, pd.DataFrame]
 
 
-def write_summary(tables: Tables, results: Results, path: Path, figure: Path) -> Path:
-    """Write the summary beside the figure's folder. results: the metrics' tables by name."""
-    lines = _lines(tables, results, figure.relative_to(path.parent).as_posix())
+def write_summary(tables: Tables, results: Results, path: Path, figure: Path, price: Price | None = None) -> Path:
+    """Write the summary beside the figure's folder. results: the metrics' tables by name; price: that of the model, if known."""
+    lines = _lines(tables, results, figure.relative_to(path.parent).as_posix(), price)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -55,7 +57,7 @@ def caption(tables: Tables, points: pd.DataFrame) -> str:
     return plain(f"{run}: means over {rooms} rooms, bars are standard errors")
 
 
-def _lines(tables: Tables, results: Results, figure: str) -> Iterator[str]:
+def _lines(tables: Tables, results: Results, figure: str, price: Price | None) -> Iterator[str]:
     scenario = tables.header.scenario
     yield f"# {harmless(scenario['name'])}\n"
     yield harmless(f"{asked.title(tables.header)}.") + "\n"
@@ -72,7 +74,7 @@ def _lines(tables: Tables, results: Results, figure: str) -> Iterator[str]:
         if metric.LABELS:
             yield from _metric(tables, metric, results[name])
     yield from _missing(tables)
-    yield from _run_on(tables)
+    yield from _run_on(tables, price)
     yield from _again(tables)
 
 
@@ -170,7 +172,7 @@ def _missing(tables: Tables) -> Iterator[str]:
         yield f"Nothing: {listed(named)}, all readable.{none}\n" if named else "Nothing was asked yet.\n"
 
 
-def _run_on(tables: Tables) -> Iterator[str]:
+def _run_on(tables: Tables, price: Price | None) -> Iterator[str]:
     scenario, calls, seats = tables.header.scenario, tables.calls, tables.agents
     rooms = seats.loc[seats["group"] != REFERENCE, "room"].nunique()
     tokens = f"{calls['prompt_tokens'].sum():,} tokens in, {calls['completion_tokens'].sum():,} out"
@@ -182,6 +184,7 @@ def _run_on(tables: Tables) -> Iterator[str]:
         "length": f"{scenario['rounds']} rounds; {len(tables.utterances):,} replies, {len(tables.attitudes):,} ratings",
         "calls": f"{len(calls):,} ({tokens}, in the backend's own unit)",
         "sent before": _sent_before(calls),
+        **({"cost": _cost(calls, price)} if price else {}),
         "survey": f"probe {scenario['probe']}, temperature {scenario['survey_temperature']}, reader {scenario['reader']}",
         "replies": f"temperature {scenario['temperature']}, at most {scenario['max_tokens']} tokens",
         "seed, revision": f"{scenario['seed']}, {tables.header.revision}",
@@ -189,6 +192,12 @@ def _run_on(tables: Tables) -> Iterator[str]:
     }
     yield "## What was run on what\n"
     yield markdown_table(["what", "value"], [list(row) for row in rows.items()]) + "\n"
+
+
+def _cost(calls: pd.DataFrame, price: Price) -> str:
+    """What the calls of the record cost; those that were asked again in vain, or for nothing, are not in it."""
+    usage = Usage(int(calls["prompt_tokens"].sum()), int(calls["completion_tokens"].sum()))
+    return f"{price.of(usage):.4g}, at {price.prompt:g} and {price.completion:g} per million tokens in and out"
 
 
 def _sent_before(calls: pd.DataFrame) -> str:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from environments.base import Room
 from llm.backends.fake import Fake
-from llm.request import Request
+from llm.limits import Price
+from llm.request import Request, Usage
 from model.debate import DebateModel
 from model.scenario import Scenario
 
@@ -73,8 +74,8 @@ def plan(scenario: Scenario) -> Plan:
     return Plan(*count(scenario), *tokens)
 
 
-def lines(scenario: Scenario) -> Iterator[str]:
-    """The plan for a person."""
+def lines(scenario: Scenario, price: Price | None = None) -> Iterator[str]:
+    """The plan for a person, with what it will cost where a price is known."""
     made = plan(scenario)
     yield f"{scenario.name}: {scenario.title}"
     yield (
@@ -87,6 +88,9 @@ def lines(scenario: Scenario) -> Iterator[str]:
     )
     tokens = f"about {_rounded(made.prompt_tokens)} tokens in and up to about {_rounded(made.reply_tokens)} out"
     yield f"  {tokens} (estimated from words)"
+    if price:
+        cost = price.of(Usage(made.prompt_tokens, made.reply_tokens))
+        yield f"  cost up to about {cost:.2g}, at {price.prompt:g} and {price.completion:g} per million tokens in and out"
 
 
 def _rounded(tokens: int) -> str:
