@@ -53,6 +53,14 @@ def answers_no_questions_with_no_replies(open_backend: Open) -> None:
     assert open_backend().complete([]) == []
 
 
+def takes_a_thousand_requests_at_once(open_backend: Open) -> None:
+    closed = [request for request in questions() if request.answers]
+    asked = [closed[number % len(closed)] for number in range(1000)]
+    backend = open_backend()
+    first = _ask(backend, closed, len(closed))
+    assert _alike(backend.complete(asked), [first[number % len(closed)] for number in range(1000)])
+
+
 def gives_text_or_a_named_failure_never_both(open_backend: Open) -> None:
     for reply in _ask(open_backend(), questions(), 8):
         assert (reply.text is None) != (reply.failure is None)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,10 +17,11 @@ import pytest
 import run
 from analysis.load import load
 from model import events
-from model.session import RECORD
+from model.session import JOURNAL, RECORD
 
 from .loopback import Act, Body, Loopback, digest, likely, problem, said
 
+ROOT = Path(run.__file__).parent
 SMALL = ["--scenario", "three_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2"]
 
 
@@ -85,3 +92,33 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.C
     assert "is the server running" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
     assert run.main([*SMALL, "--base-url", "http://127.0.0.1:9/v1"]) == 2
+
+
+def test_an_interrupt_ends_at_once_and_loses_nothing(tmp_path: Path) -> None:
+    """The server falls silent in the middle. Ctrl-C ends the run while calls are on their way; then the rest is asked."""
+    silent, go_on = threading.Event(), threading.Event()
+
+    def plan(body: Body, time: int) -> Act:
+        if go_on.is_set() or len(server.asked) < 15:
+            return person(body, time=2)
+        silent.set()
+        return Act(hang=True)
+
+    with Loopback(plan) as server:
+        asked = [sys.executable, str(ROOT / "run.py"), *command(server, tmp_path / "run")]
+        with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert silent.wait(60)
+            process.send_signal(signal.SIGINT)
+            _, said_last = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert said_last.strip().startswith("run.py: interrupted; what was answered is kept")
+        with closing(sqlite3.connect(tmp_path / "run" / JOURNAL)) as journal:
+            kept = journal.execute("SELECT COUNT(*) FROM outcomes").fetchone()[0]
+        server.asked.clear()
+        go_on.set()
+        assert run.main(command(server, tmp_path / "run")) == 0
+        again = [body for body in server.asked if "Is the sky" not in str(body) and "legs has a dog" not in str(body)]
+    assert kept >= 6, "the first survey at least"
+    assert len(again) == 30 - kept
+    calls = load(tmp_path / "run").calls
+    assert (len(calls), calls["failure"].isna().all()) == (30, True)
