@@ -31,7 +31,7 @@ class Tables:
     summaries:  one row a summary of memory: the keys, round, iteration (before that turn), text, reason
     attitudes:  one row a rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
-                reason (why there is no rating), raw (the reply), how (the reader), asked (times),
+                reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),
                 earlier (JSON: replies to the same question that could not be read)
     calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
                 sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:

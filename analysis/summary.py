@@ -186,12 +186,18 @@ def _run_on(tables: Tables, price: Price | None) -> Iterator[str]:
         "sent before": _sent_before(calls),
         **({"cost": _cost(calls, price)} if price else {}),
         "survey": f"probe {scenario['probe']}, temperature {scenario['survey_temperature']}, reader {scenario['reader']}",
+        **({"ratings read": _ways(tables.attitudes)} if len(tables.attitudes) else {}),
         "replies": f"temperature {scenario['temperature']}, at most {scenario['max_tokens']} tokens",
         "seed, revision": f"{scenario['seed']}, {tables.header.revision}",
         "versions": ", ".join(f"{name} {version}" for name, version in tables.header.versions.items()),
     }
     yield "## What was run on what\n"
     yield markdown_table(["what", "value"], [list(row) for row in rows.items()]) + "\n"
+
+
+def _ways(ratings: pd.DataFrame) -> str:
+    """How many ratings were read in which way: `strict, logprobs: 118; strict, text: 2`."""
+    return "; ".join(f"{how}: {count:,}" for how, count in ratings["how"].value_counts().items())
 
 
 def _cost(calls: pd.DataFrame, price: Price) -> str:

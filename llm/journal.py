@@ -30,6 +30,10 @@ CREATE TABLE IF NOT EXISTS sittings (started REAL NOT NULL, seconds REAL, asked 
 _INSERT = (
     "INSERT INTO outcomes SELECT ?, COALESCE((SELECT MAX(attempt) + 1 FROM outcomes WHERE key = ?), 0), ?, ?, ?, ?, ?"
 )
+_SPENT = (
+    "SELECT COUNT(*) + TOTAL(json_extract(reply, '$.notes.repeated')), TOTAL(prompt_tokens), TOTAL(completion_tokens) "
+    "FROM outcomes"
+)
 _LOOK_UP = 500  # keys per SELECT, below SQLite's limit of 999 variables
 
 
@@ -159,9 +163,9 @@ class Journal(Wrapper):
         return found
 
     def spent(self) -> tuple[int, Usage]:
-        """Calls and tokens already paid for in this journal, over all sittings."""
-        calls, *tokens = self._run("SELECT COUNT(*), TOTAL(prompt_tokens), TOTAL(completion_tokens) FROM outcomes")[0]
-        return calls, Usage(*map(int, tokens))
+        """Calls (those that a network backend had to repeat too) and tokens already paid for, over all sittings."""
+        calls, *tokens = self._run(_SPENT)[0]
+        return int(calls), Usage(*map(int, tokens))
 
     def close(self) -> None:
         """Write this sitting's figures (wall-clock time lives only here, never in the record) and close the file."""

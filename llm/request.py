@@ -86,7 +86,7 @@ class Reply:
     `answers` maps each allowed answer to its probability where the backend knows it (sums to 1).
     `notes` are counts that the backend wants in the record (`unread`: lines it could not interpret). `thinking` is what a model
     that thinks first wrote before its reply; nobody hears it. `way` is how a closed question was answered, where there are
-    several ways (logprobs, choice, text).
+    several ways (exact, logprobs, choice, text).
     """
 
     text: str | None

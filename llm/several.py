@@ -31,6 +31,7 @@ class Several:
         self.first, self.voices = first, dict(voices)
         self._backends = list(dict.fromkeys([first, *voices.values()]))
         self._networks = [one for one in self._backends if one.in_flight]
+        self._error: Exception | None = None
         self._flying = dict.fromkeys(self._networks, 0)
         self._waiting: dict[Backend, list[Request]] = {one: [] for one in self._backends if not one.in_flight}
 
@@ -74,16 +75,23 @@ class Several:
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         """What the networks have; else a batch of a model without one, while theirs are on their way; else what comes first."""
         while True:
+            if self._error and not any(self._flying.values()):
+                error, self._error = self._error, None
+                raise error
             flying = [one for one in self._networks if self._flying[one]]
             alone = wait and len(flying) == 1 and not any(self._waiting.values())
             landed = [pair for one in flying for pair in self._receive(one, alone)]
-            landed = landed or self._batch()
+            landed = landed or ([] if self._error else self._batch())
             if landed or not wait:
                 return landed
             time.sleep(POLL)
 
     def _receive(self, backend: Backend, wait: bool) -> list[tuple[Request, Reply]]:
-        landed = cast(Network, backend).receive(wait)
+        try:
+            landed = cast(Network, backend).receive(wait)
+        except Exception as error:  # noqa: BLE001  raised when what the others have on their way has landed
+            self._error, self._flying[backend] = self._error or error, 0
+            return []
         self._flying[backend] -= len(landed)
         return landed
 

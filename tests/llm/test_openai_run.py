@@ -50,6 +50,7 @@ def test_a_debate_over_an_endpoint(
         assert server.keys == {"Bearer sk-very-secret-1234567890"}
     tables = load(folder)
     assert set(tables.attitudes["how"]) == {"strict, logprobs"}
+    assert "| ratings read | strict, logprobs: 18 |" in (folder / "summary.md").read_text()
     assert set(tables.attitudes["rating"]) == {7.0}
     assert set(tables.attitudes["expected"]) == {6.5}
     assert tables.calls["failure"].isna().all()

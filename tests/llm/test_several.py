@@ -12,7 +12,7 @@ from standins import Scrambled, opinionated
 from llm.backends.fake import Fake
 from llm.driver import Conversation, ask, drive
 from llm.errors import UserError
-from llm.request import Request
+from llm.request import Reply, Request
 from llm.several import Several, open_all
 from model.debate import DebateModel
 from model.events import Called, Utterance
@@ -83,3 +83,18 @@ def test_a_party_speaks_through_its_own_model(small: Callable) -> None:
 def test_what_names_no_party_is_one_line(small: Callable, llms: tuple[str, ...], words: str) -> None:
     with pytest.raises(UserError, match=words):
         small(llms=llms)
+
+
+def test_an_error_of_one_network_waits_for_what_the_others_have() -> None:
+    """Replies that were paid for land before the run ends."""
+
+    class Broken(Scrambled):
+        def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
+            raise UserError("no credit")
+
+    both = Several(Scrambled(named("first"), 9), {"red": Broken(named("red"), 9)})
+    both.send([question(str(number)) for number in range(5)] + [question("x", voice="red")])
+    landed = [both.receive() for _ in range(5)]
+    assert sum(map(len, landed)) == 5
+    with pytest.raises(UserError, match="no credit"):
+        both.receive()

@@ -96,6 +96,6 @@ def _end_tokens(loaded: Loaded) -> list[int]:
 
 
 def _reply(row: Row, shares: list[float]) -> Reply:
-    reply = Reply(None, usage=Usage(len(row.ids), 0))
+    reply = Reply(None, usage=Usage(len(row.ids), 0), way="exact")
     answered(reply, row.request, shares)
     return reply

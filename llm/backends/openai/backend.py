@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from llm.backends.openai import asking
-from llm.backends.openai.endpoint import Clock, Endpoint
+from llm.backends.openai.endpoint import NO_ROOM, Clock, Endpoint
 from llm.backends.openai.telling import BUSY, STOP, read, rest
 from llm.backends.openai.transport import Line, NoAnswer
 from llm.errors import UserError
 from llm.flight import all_of
 from llm.limits import REPEATED
-from llm.request import Reply, Request
+from llm.request import Reply, Request, Usage
 
 Result = TypeVar("Result")
 GATHER = 1e-5
@@ -131,14 +131,13 @@ class Openai:
 
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         while True:
-            landed = self._arrived() if wait or not self._landed.empty() else []
-            if landed:
-                return landed
             if self._error and not self._out:
                 error, self._error = self._error, None
                 raise error
-            if not wait:
+            if not wait and self._landed.empty():
                 return []
+            if landed := self._arrived():
+                return landed
 
     def _arrived(self) -> list[tuple[Request, Reply]]:
         """Wait for something, and take all there is; an error is kept until the rest is there."""
@@ -170,11 +169,11 @@ class Openai:
 
     async def _ask(self, request: Request) -> Reply:
         body, tokens = asking.encode(asking.body(self.model, request, self.can)), asking.size(request)
-        began, failed, calls = self.clock.now(), 0, 0
+        began, failed, calls, used = self.clock.now(), 0, 0, Usage()
         while True:
             endpoint = min(self.endpoints, key=lambda one: one.load)
             reply = await self._call(endpoint, request, body, tokens)
-            calls += 1
+            calls, used = calls + 1, Usage(*map(sum, zip(used, reply.usage, strict=True)))
             failure = reply.failure
             if failure is None or not failure.transient:
                 break
@@ -188,6 +187,7 @@ class Openai:
             raise UserError(
                 f"{self.model}: the endpoint says {failure.detail}; mend that and run the same command again to go on"
             )
+        reply.usage = used
         return _final(reply, calls)
 
     def _pause(self, request: Request, busy: bool, failed: int) -> float:
@@ -197,18 +197,15 @@ class Openai:
         return PAUSE * 2.0 ** (failed - 1) * random.Random(request.seed + failed).uniform(0.75, 1.25)
 
     async def _call(self, endpoint: Endpoint, request: Request, body: bytes, tokens: int) -> Reply:
-        sent = self.clock.now()
         try:
-            answer = await endpoint.post(asking.PATHS[self.can.api], body, tokens, self.policy.patience)
+            answer, sent = await endpoint.post(asking.PATHS[self.can.api], body, tokens, self.policy.patience)
         except NoAnswer as error:
-            if error.name == "no_room":
-                return Reply.failed("busy", str(error), transient=True)
-            if error.name in BUSY:
-                endpoint.too_much(sent, None)
-            return Reply.failed(error.name, str(error), transient=True)
+            return Reply.failed("busy" if error.name == NO_ROOM else error.name, str(error), transient=True)
         reply = read(answer, request, self.can)
         if reply.failure and reply.failure.name in BUSY:
             endpoint.too_much(sent, rest(answer))
+        elif reply.failure and reply.failure.transient:
+            endpoint.failed()
         else:
             endpoint.went_well()
         return reply

@@ -10,11 +10,12 @@ import asyncio
 import time
 from collections import deque
 
-from llm.backends.openai.transport import Answer, Line, NoAnswer
+from llm.backends.openai.transport import UNREACHABLE, Answer, Line, NoAnswer
 
 CALM = 0.5
 """Seconds an endpoint is left alone after the first refusal in a row that names no time; twice as long after each more."""
 LONGEST = 30.0
+NO_ROOM = "no_room"
 
 
 class Clock:
@@ -48,35 +49,46 @@ class Endpoint:
         self.line, self.most, self.clock = line, most, clock
         self.limit, self.flying, self.calls = float(most), 0, 0
         self._paces = Pace(rpm), Pace(tpm)
-        self._rest_until = self._cut_at = 0.0
+        self._rest_until = self._cut_at = self._avoided_until = 0.0
         self.well_at = clock.now()
         self._refusals = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
-    def load(self) -> tuple[float, float, int]:
-        """What to choose by: how long it is left alone, the share of its room that is taken, and the calls that it had."""
-        return self.rests, (self.flying + len(self._waiting)) / self.limit, self.calls
+    def load(self) -> tuple[float, bool, float, int]:
+        """What to choose by: how long it is left alone, did a call fail there, how full is it, how many calls had it."""
+        avoided = self.clock.now() < self._avoided_until
+        return self.rests, avoided, (self.flying + len(self._waiting)) / self.limit, self.calls
 
     @property
     def rests(self) -> float:
         """Seconds for which it is still left alone."""
         return max(0.0, self._rest_until - self.clock.now())
 
-    async def post(self, path: str, body: bytes, tokens: int, patience: float) -> Answer:
-        """Send as soon as there is room.
+    async def post(self, path: str, body: bytes, tokens: int, patience: float) -> tuple[Answer, float]:
+        """Send as soon as there is room; the answer, and when it was sent.
 
-        Errors: NoAnswer, by the name of `no_room` when there is none and nothing has gone well for `patience` seconds.
+        Errors: NoAnswer, by the name of NO_ROOM when there is none and nothing has gone well for `patience` seconds.
         """
         await self._enter(tokens, self.clock.now(), patience)
+        sent = self.clock.now()
         try:
-            return await self.line.post(path, body)
+            return await self.line.post(path, body), sent
+        except NoAnswer as error:
+            if error.name == UNREACHABLE:
+                self.too_much(sent, None)
+            self.failed()
+            raise
         finally:
             self.flying -= 1
             self._wake()
 
+    def failed(self) -> None:
+        """Something went wrong with a call, not with the load: for a while other addresses are asked first."""
+        self._avoided_until = self.clock.now() + LONGEST
+
     def went_well(self) -> None:
-        self._refusals, self.well_at = 0, self.clock.now()
+        self._refusals, self.well_at, self._avoided_until = 0, self.clock.now(), 0.0
         if self.limit < self.most:
             self.limit = min(self.most, self.limit + 1 / self.limit)
             self._wake()
@@ -87,7 +99,9 @@ class Endpoint:
         if sent >= self._cut_at:
             self.limit, self._cut_at = max(1.0, self.limit / 2), now
             self._refusals += 1
-        calm = min(LONGEST, CALM * 2 ** (self._refusals - 1)) if seconds is None else seconds
+        calm = min(LONGEST, CALM * 2 ** max(self._refusals - 1, 0))
+        if seconds is not None:  # a server that says "at once" again and again is not believed
+            calm = seconds if self._refusals < 2 else max(seconds, calm)
         self._rest_until = max(self._rest_until, now + calm)
 
     async def _enter(self, tokens: int, began: float, patience: float) -> None:
@@ -95,7 +109,7 @@ class Endpoint:
             left = max(began, self.well_at) + patience - self.clock.now()
             if left <= 0:
                 self._wake()
-                raise NoAnswer("no_room", f"nothing went well for {patience:g} s")
+                raise NoAnswer(NO_ROOM, f"nothing went well for {patience:g} s")
             if self.flying >= int(self.limit):
                 place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self._waiting.append(place)

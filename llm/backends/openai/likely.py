@@ -47,7 +47,9 @@ def _count(places: Sequence[Place], start: int, answers: Sequence[str]) -> tuple
         begun = _bare(token)
         fits = [place for place, answer in enumerate(answers) if begun and answer.startswith(begun)]
         longer = [place for place in fits if answers[place] != begun and answers[place] not in known]
-        if len(fits) == 1 or (fits and not longer):
+        if len(begun) == 1 and begun not in answers:  # "I" begins "in favour", and most sentences
+            continue
+        if len(fits) == 1 or (begun in answers and not longer):
             found[fits[0] if len(fits) == 1 else answers.index(begun)] += share
         elif fits and begun in answers and _bare(here.token) == begun and len(longer) == 1 and start + 1 < len(places):
             more = _continued(places[start + 1], answers[longer[0]][len(begun) :])

@@ -18,7 +18,7 @@ from llm.request import Failure, Reply, Request, Usage
 
 BUSY = frozenset({"busy", "unreachable"})
 STOP = frozenset({"not_allowed", "no_such_model", "no_credit"})
-_THOUGHT = re.compile(r"^\s*<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.S)
+_THOUGHT = re.compile(r"^\s*(?:<think(?:ing)?>)?(.*?)</think(?:ing)?>|^\s*<think(?:ing)?>(.*)", re.S)
 _TOO_LONG = re.compile(
     r"context.?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)|exceeds? .{0,40}token",
     re.I,
@@ -36,7 +36,7 @@ def read(answer: Answer, request: Request, can: Abilities) -> Reply:
         if isinstance(told, dict) and told.get("error"):  # some gateways put an error into a 200
             return refused(answer._replace(status=_code(told["error"])))
         return _reply(told, request, can)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, OverflowError):
         return Reply.failed("malformed", "the reply is no JSON", transient=True)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         return Reply.failed("malformed", f"the reply lacks {error}"[:200], transient=True)
@@ -46,6 +46,9 @@ def refused(answer: Answer) -> Reply:
     """A status that is not 200, by its name."""
     said, code = _message(answer.body)
     status, detail = answer.status, f"{answer.status}: {said}"[:300]
+    filtered = code == "content_filter" or bool(_FILTERED.search(said))
+    if filtered and status in (400, 403, 422):
+        return Reply.failed("content_filter", detail)
     if status in (401, 403):
         return Reply.failed("not_allowed", detail)
     if status == 402 or code == "insufficient_quota":
@@ -54,10 +57,8 @@ def refused(answer: Answer) -> Reply:
         return Reply.failed("no_such_model", detail)
     if status in (408, 409, 425, 429, 502, 503, 504, 529):
         return Reply.failed("busy", detail, transient=True)
-    if _TOO_LONG.search(said) or code == "context_length_exceeded" or status == 413:
+    if code == "context_length_exceeded" or (status < 500 and _TOO_LONG.search(said)) or status == 413:
         return Reply.failed("context_overflow", detail)
-    if code == "content_filter" or _FILTERED.search(said):
-        return Reply.failed("content_filter", detail)
     if status >= 500:
         return Reply.failed("server_error", detail, transient=True)
     return Reply.failed("bad_request", detail)
@@ -119,7 +120,7 @@ def _closed(reply: Reply, choice: Any, request: Request, can: Abilities) -> Repl
 def _words(choice: Any, can: Abilities) -> tuple[str, str]:
     """What is visible of a reply, and what the model thought before it."""
     if can.api != CHAT:
-        return str(choice["text"]), ""
+        return str(choice["text"] or ""), ""
     message = choice["message"]
     text = message.get("content") or ""
     if isinstance(text, list):  # some servers send parts
@@ -127,22 +128,29 @@ def _words(choice: Any, can: Abilities) -> tuple[str, str]:
     thought = message.get("reasoning_content") or message.get("reasoning") or ""
     inline = _THOUGHT.match(text)
     if inline:
-        return text[inline.end() :].lstrip(), f"{thought}{inline[1].strip()}"
+        return text[inline.end() :].lstrip(), f"{thought}{(inline[1] or inline[2] or '').strip()}"
     return str(text), str(thought)
 
 
 def _usage(told: Any) -> tuple[Usage, dict[str, int]]:
-    if not isinstance(told, dict):
+    if not isinstance(told, dict) or None in (
+        tokens := [_count(told.get(f"{kind}_tokens")) for kind in ("prompt", "completion")]
+    ):
         return Usage(), {"uncounted": 1}
     notes = {}
     for name, group, field in (
         ("cached_tokens", "prompt_tokens_details", "cached_tokens"),
         ("thinking_tokens", "completion_tokens_details", "reasoning_tokens"),
     ):
-        count = (told.get(group) or {}).get(field)
-        if count:
-            notes[name] = int(count)
-    return Usage(int(told.get("prompt_tokens") or 0), int(told.get("completion_tokens") or 0)), notes
+        details = told.get(group)
+        if count := _count(details.get(field)) if isinstance(details, dict) else None:
+            notes[name] = count
+    return Usage(tokens[0] or 0, tokens[1] or 0), notes
+
+
+def _count(told: Any) -> int | None:
+    """A number of tokens, or None for what can be none."""
+    return told if type(told) is int and 0 <= told < 1 << 40 else None
 
 
 def _failed(reply: Reply, name: str, detail: str = "", transient: bool = False) -> Reply:

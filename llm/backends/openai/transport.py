@@ -6,6 +6,7 @@ endpoints that need what only it knows (other kinds of authentication). Both use
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
@@ -20,6 +21,9 @@ class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+UNREACHABLE = "unreachable"
 
 
 class NoAnswer(Exception):
@@ -58,11 +62,15 @@ def fast(client: AsyncOpenAI, timeout: float) -> Line:
     async def ask(method: str, path: str, body: bytes | None = None) -> Answer:
         try:
             async with session.request(method, base + path, data=body) as got:
-                return Answer(got.status, {key.lower(): value for key, value in got.headers.items()}, await got.read())
+                return Answer(
+                    got.status,
+                    {key.lower(): value for key, value in got.headers.items()},
+                    _hidden(await got.read(), client.api_key),
+                )
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise NoAnswer(UNREACHABLE, _words(error)) from error
         except TimeoutError as error:
             raise NoAnswer("timeout", f"after {timeout:g} s") from error
-        except aiohttp.ClientConnectorError as error:
-            raise NoAnswer("unreachable", _words(error)) from error
         except (aiohttp.ClientError, OSError) as error:
             raise NoAnswer("connection", _words(error)) from error
 
@@ -84,15 +92,22 @@ def official(client: AsyncOpenAI, timeout: float) -> Line:
     async def ask(method: str, path: str, body: bytes | None = None) -> Answer:
         options: Any = {"headers": {"Content-Type": "application/json"}} if body else {}
         try:
-            if method == "GET":
-                got = await own.get(path, cast_to=httpx2.Response)
-            else:
-                got = await own.post(path, cast_to=httpx2.Response, content=body, options=options)
+            async with asyncio.timeout(timeout):
+                if method == "GET":
+                    got = await own.get(path, cast_to=httpx2.Response)
+                else:
+                    got = await own.post(path, cast_to=httpx2.Response, content=body, options=options)
         except APIStatusError as error:
             got = error.response
+        except TimeoutError as error:
+            raise NoAnswer("timeout", f"after {timeout:g} s") from error
         except (APIConnectionError, httpx2.HTTPError, aiohttp.ClientError) as error:
             raise NoAnswer(*_cause(error, timeout)) from error
-        return Answer(got.status_code, {key.lower(): value for key, value in got.headers.items()}, got.content)
+        return Answer(
+            got.status_code,
+            {key.lower(): value for key, value in got.headers.items()},
+            _hidden(got.content, client.api_key),
+        )
 
     async def post(path: str, body: bytes) -> Answer:
         return await ask("POST", path, body)
@@ -106,12 +121,17 @@ def official(client: AsyncOpenAI, timeout: float) -> Line:
 LINES = {"fast": fast, "official": official}
 
 
+def _hidden(body: bytes, key: str) -> bytes:
+    """What a server said without the key, which some repeat in their errors."""
+    return body.replace(key.encode(), b"(secret)") if len(key) >= 8 else body
+
+
 def _cause(error: BaseException, timeout: float) -> tuple[str, str]:
     """What a client's error goes back to: it calls a connection that broke a time-out."""
     first: BaseException | None = error
     while first is not None:
-        if isinstance(first, aiohttp.ClientConnectorError):
-            return "unreachable", _words(first)
+        if isinstance(first, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+            return UNREACHABLE, _words(first)
         if isinstance(first, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | ConnectionError):
             return "connection", _words(first)
         first = first.__cause__ or first.__context__
