@@ -99,26 +99,21 @@ class Scenario:
 
     def adapter_by_party(self) -> dict[str, str]:
         """Which adapter a party speaks through, for those that do. Errors: UserError on a field that cannot be read."""
-        found, known = {}, self.parties()
-        for entry in self.adapters:
-            party, _, adapter = entry.partition(":")
-            if party not in known:
-                raise unknown("party of adapters", party, known)
-            if not adapter or party in found:
-                raise UserError(f"adapters: write PARTY:ADAPTER, each party once, not {entry!r}")
-            found[party] = adapter
-        return found
+        return self._by_party("adapters", self.adapters, ":", "ADAPTER")
 
     def llm_by_party(self) -> dict[str, str]:
         """Which model a party speaks through, for those with one of their own. Errors: UserError on what cannot be read."""
+        return self._by_party("llms", self.llms, "=", "SPEC")
+
+    def _by_party(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
         found, known = {}, self.parties()
-        for entry in self.llms:
-            party, _, spec = entry.partition("=")
+        for entry in entries:
+            party, _, value = entry.partition(mark)
             if party not in known:
-                raise unknown("party of llms", party, known)
-            if not spec or party in found:
-                raise UserError(f"llms: write PARTY=SPEC, each party once, not {entry!r}")
-            found[party] = spec
+                raise unknown(f"party of {name}", party, known)
+            if not value or party in found:
+                raise UserError(f"{name}: write PARTY{mark}{what}, each party once, not {entry!r}")
+            found[party] = value
         return found
 
     def parties(self) -> list[str]:
