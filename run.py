@@ -126,7 +126,7 @@ def debate(arguments: Sequence[str]) -> int:
     if options.dry_run:
         from model.plan import lines
 
-        print("\n".join(lines(scenario, known_price(scenario, options))))
+        print("\n".join(lines(scenario, prices(scenario, options))))
         return 0
     return hold(scenario, given, options)
 
@@ -200,26 +200,26 @@ def price(text: str) -> tuple[float, float]:
     return amount(parts[0]), amount(parts[1])
 
 
-def known_price(scenario: Scenario, options: argparse.Namespace) -> Price | None:
-    """The price that was given, or that of the scenario's one model in a table."""
+def prices(scenario: Scenario, options: argparse.Namespace) -> dict[str, Price | None]:
+    """What each of the scenario's models costs, as it was given or stands in a table."""
     from llm.limits import Price
-    from llm.prices import price_of
+    from llm.prices import tariff
 
-    if options.price:
-        return Price(*options.price)
-    return None if scenario.llms else price_of(scenario.llm, options.prices)
+    given = Price(*options.price) if options.price else None
+    return tariff(scenario.llm, scenario.llm_by_party(), options.prices, given)
 
 
 def budget(scenario: Scenario, options: argparse.Namespace) -> Budget:
     """The limits that were given."""
-    from llm.limits import Budget, Price
+    from llm.limits import FREE, Budget
 
-    known = known_price(scenario, options)
-    if options.max_cost is not None and known is None:
-        raise UserError(
-            f"--max-cost needs --price IN,OUT, money per million tokens: no price is known for {scenario.llm}"
-        )
-    return Budget(options.max_calls, options.max_tokens, options.max_cost, known or Price(0.0, 0.0))
+    found = prices(scenario, options)
+    known = {voice: price for voice, price in found.items() if price}
+    missing = [voice for voice in found if voice not in known] or ([""] if set(known.values()) == {FREE} else [])
+    if options.max_cost is not None and missing:
+        spec = scenario.llm_by_party().get(missing[0], scenario.llm)
+        raise UserError(f"--max-cost needs --price IN,OUT, money per million tokens: no price is known for {spec}")
+    return Budget(options.max_calls, options.max_tokens, options.max_cost, known)
 
 
 def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
@@ -237,7 +237,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
 
     figure = folder / "figures" / "attitudes.png"
     if not (outcome.already and (folder / SUMMARY).exists()):
-        figure = write_report(folder, known_price(scenario, options))
+        figure = write_report(folder, prices(scenario, options))
     print(f"summary  {folder / SUMMARY}\nfigure   {figure}")
     if outcome.stopped:
         raise UserError(outcome.stopped)

@@ -11,15 +11,15 @@ from analysis.summary import caption, write_summary
 from analysis.tables import write_table, write_tables
 from analysis.transcript import write_transcript
 from llm.errors import UserError
-from llm.limits import Price
+from llm.prices import UNPRICED, Prices
 
 SUMMARY = "summary.md"
 
 
-def write_report(run: Path, price: Price | None = None) -> Path:
+def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
     """Write tables/, figures/, transcript.md and summary.md into a run folder; the main figure's path.
 
-    The same record (and price of its tokens) gives the same bytes. The summary is written last, so a folder that has one is
+    The same record (and prices of its tokens) gives the same bytes. The summary is written last, so a folder that has one is
     complete.
     Errors: UserError when the disk is full or the folder cannot be written.
     """
@@ -32,7 +32,7 @@ def write_report(run: Path, price: Price | None = None) -> Path:
             write_table(frame, run / "tables" / name)
         figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
         write_transcript(tables, run / "transcript.md")
-        write_summary(tables, results, run / SUMMARY, figure, price)
+        write_summary(tables, results, run / SUMMARY, figure, prices)
     except OSError as error:
         raise UserError(
             f"cannot write the report in {run}: {error.strerror or error}; the record is kept, run the same command again"

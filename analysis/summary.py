@@ -29,7 +29,7 @@ from analysis.wording import (
     tally,
 )
 from llm.errors import UserError
-from llm.limits import Price
+from llm.prices import UNPRICED, Prices, bill
 from llm.request import Usage
 
 ASKED = {
@@ -41,9 +41,9 @@ FEW = " With so few rooms they are a rough guide at best."
 Results = Mapping[str, pd.DataFrame]
 
 
-def write_summary(tables: Tables, results: Results, path: Path, figure: Path, price: Price | None = None) -> Path:
-    """Write the summary beside the figure's folder. results: the metrics' tables by name; price: that of the model, if known."""
-    lines = _lines(tables, results, figure.relative_to(path.parent).as_posix(), price)
+def write_summary(tables: Tables, results: Results, path: Path, figure: Path, prices: Prices = UNPRICED) -> Path:
+    """Write the summary beside the figure's folder. results: the metrics' tables by name; prices: of the models, by voice."""
+    lines = _lines(tables, results, figure.relative_to(path.parent).as_posix(), prices)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -57,7 +57,7 @@ def caption(tables: Tables, points: pd.DataFrame) -> str:
     return plain(f"{run}: means over {rooms} rooms, bars are standard errors")
 
 
-def _lines(tables: Tables, results: Results, figure: str, price: Price | None) -> Iterator[str]:
+def _lines(tables: Tables, results: Results, figure: str, prices: Prices) -> Iterator[str]:
     scenario = tables.header.scenario
     yield f"# {harmless(scenario['name'])}\n"
     yield harmless(f"{asked.title(tables.header)}.") + "\n"
@@ -74,7 +74,7 @@ def _lines(tables: Tables, results: Results, figure: str, price: Price | None) -
         if metric.LABELS:
             yield from _metric(tables, metric, results[name])
     yield from _missing(tables)
-    yield from _run_on(tables, price)
+    yield from _run_on(tables, prices)
     yield from _again(tables)
 
 
@@ -172,7 +172,7 @@ def _missing(tables: Tables) -> Iterator[str]:
         yield f"Nothing: {listed(named)}, all readable.{none}\n" if named else "Nothing was asked yet.\n"
 
 
-def _run_on(tables: Tables, price: Price | None) -> Iterator[str]:
+def _run_on(tables: Tables, prices: Prices) -> Iterator[str]:
     scenario, calls, seats = tables.header.scenario, tables.calls, tables.agents
     rooms = seats.loc[seats["group"] != REFERENCE, "room"].nunique()
     tokens = f"{calls['prompt_tokens'].sum():,} tokens in, {calls['completion_tokens'].sum():,} out"
@@ -184,7 +184,7 @@ def _run_on(tables: Tables, price: Price | None) -> Iterator[str]:
         "length": f"{scenario['rounds']} rounds; {len(tables.utterances):,} replies, {len(tables.attitudes):,} ratings",
         "calls": f"{len(calls):,} ({tokens}, in the backend's own unit)",
         "sent before": _sent_before(calls),
-        **({"cost": _cost(calls, price)} if price else {}),
+        **({"cost": cost} if (cost := bill(_used(tables), prices)) else {}),
         "survey": f"probe {scenario['probe']}, temperature {scenario['survey_temperature']}, reader {scenario['reader']}",
         **({"ratings read": _ways(tables.attitudes)} if len(tables.attitudes) else {}),
         "replies": f"temperature {scenario['temperature']}, at most {scenario['max_tokens']} tokens",
@@ -200,10 +200,13 @@ def _ways(ratings: pd.DataFrame) -> str:
     return "; ".join(f"{how}: {count:,}" for how, count in ratings["how"].value_counts().items())
 
 
-def _cost(calls: pd.DataFrame, price: Price) -> str:
-    """What the calls of the record cost; those that were asked again in vain, or for nothing, are not in it."""
-    usage = Usage(int(calls["prompt_tokens"].sum()), int(calls["completion_tokens"].sum()))
-    return f"{price.of(usage):.4g}, at {price.prompt:g} and {price.completion:g} per million tokens in and out"
+def _used(tables: Tables) -> dict[str, Usage]:
+    """Tokens by voice: that of the party where it has a model of its own, else ""."""
+    own = {spec.partition("=")[0] for spec in tables.header.scenario["llms"]}
+    parties = tables.agents.set_index("agent")["party"]
+    voices = tables.calls["agent"].map(parties).where(lambda party: party.isin(own), "")
+    sums = tables.calls.groupby(voices)[["prompt_tokens", "completion_tokens"]].sum()
+    return {str(voice): Usage(*map(int, row)) for voice, *row in sums.itertuples()}
 
 
 def _sent_before(calls: pd.DataFrame) -> str:

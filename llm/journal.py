@@ -21,18 +21,16 @@ from llm.request import Backend, Reply, Request, Usage, Wrapper, checked, identi
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS outcomes (
-    key BLOB NOT NULL, attempt INTEGER NOT NULL, purpose TEXT NOT NULL,
+    key BLOB NOT NULL, attempt INTEGER NOT NULL, purpose TEXT NOT NULL, voice TEXT NOT NULL,
     failure TEXT, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, reply TEXT NOT NULL,
     PRIMARY KEY (key, attempt)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS sittings (started REAL NOT NULL, seconds REAL, asked INTEGER NOT NULL, replayed INTEGER NOT NULL);
 """
-_INSERT = (
-    "INSERT INTO outcomes SELECT ?, COALESCE((SELECT MAX(attempt) + 1 FROM outcomes WHERE key = ?), 0), ?, ?, ?, ?, ?"
-)
+_INSERT = "INSERT INTO outcomes SELECT ?, COALESCE((SELECT MAX(attempt) + 1 FROM outcomes WHERE key = ?), 0), ?, ?, ?, ?, ?, ?"
 _SPENT = (
-    "SELECT COUNT(*) + TOTAL(json_extract(reply, '$.notes.repeated')), TOTAL(prompt_tokens), TOTAL(completion_tokens) "
-    "FROM outcomes"
+    "SELECT voice, COUNT(*) + TOTAL(json_extract(reply, '$.notes.repeated')), TOTAL(prompt_tokens), TOTAL(completion_tokens) "
+    "FROM outcomes GROUP BY voice"
 )
 _LOOK_UP = 500  # keys per SELECT, below SQLite's limit of 999 variables
 
@@ -138,7 +136,7 @@ class Journal(Wrapper):
         rows, outcomes = [], {}
         for (key, request), reply in zip(fresh.items(), replies, strict=False):  # fewer replies: the budget ran out
             line = reply.to_json()
-            rows.append((key, key, request.purpose, _name(reply), *reply.usage, line))
+            rows.append((key, key, request.purpose, request.voice, _name(reply), *reply.usage, line))
             # JSON joins a split surrogate pair: hand out now what a replay will hand out.
             outcomes[key] = Reply.from_json(line) if "\\ud" in line else reply
         with journal_errors(self.path), self._database:
@@ -162,10 +160,10 @@ class Journal(Wrapper):
             return {key: reply for key, reply in found.items() if not reply.failure or key in self._retried}
         return found
 
-    def spent(self) -> tuple[int, Usage]:
-        """Calls (those that a network backend had to repeat too) and tokens already paid for, over all sittings."""
-        calls, *tokens = self._run(_SPENT)[0]
-        return int(calls), Usage(*map(int, tokens))
+    def spent(self) -> tuple[int, dict[str, Usage]]:
+        """Calls (those that a network backend had to repeat too), and tokens by voice, already paid for, over all sittings."""
+        rows = self._run(_SPENT)
+        return sum(int(calls) for _, calls, *_ in rows), {voice: Usage(*map(int, used)) for voice, _, *used in rows}
 
     def close(self) -> None:
         """Write this sitting's figures (wall-clock time lives only here, never in the record) and close the file."""

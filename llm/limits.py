@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from llm.errors import BudgetSpent
-from llm.request import Backend, Reply, Request, Usage, Wrapper, checked
+from llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper, checked, total
 
 
 class Price(NamedTuple):
@@ -21,15 +22,20 @@ class Price(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """Totals of a run folder, over all its sittings. None is no limit; a limit on cost needs a price."""
+    """Totals of a run folder, over all its sittings. None is no limit; a limit on cost needs prices.
+
+    `prices` has one for each voice of a run with several models, and that of the first model by the name of ""; what has none
+    costs nothing.
+    """
 
     calls: int | None = None
     tokens: int | None = None
     cost: float | None = None
-    price: Price = Price(0.0, 0.0)
+    prices: Mapping[str, Price] = MappingProxyType({})
 
 
 NO_LIMIT = Budget()
+FREE = Price(0.0, 0.0)
 REPEATED = "repeated"
 """The note by which a reply says how many calls it took beside the one that counts."""
 
@@ -45,23 +51,30 @@ class Limits(Wrapper):
     def __init__(self, inner: Backend, budget: Budget = NO_LIMIT):
         super().__init__(inner)
         self.budget = budget
-        self.calls, self.usage = 0, Usage()
+        self.calls = 0
+        self.used: dict[str, Usage] = {}
         self._flying, self._refused = 0, False
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens so far, of all models."""
+        return total(self.used.values())
 
     @property
     def cost(self) -> float:
         """Money spent so far."""
-        return self.budget.price.of(self.usage)
+        return sum(self.budget.prices.get(voice, FREE).of(usage) for voice, usage in self.used.items())
 
-    def charge(self, calls: int, usage: Usage) -> None:
-        """Count what was spent in earlier sittings."""
+    def charge(self, calls: int, used: Mapping[str, Usage]) -> None:
+        """Count what was spent in earlier sittings, the tokens by voice."""
         self.calls += calls
-        self._count([usage])
+        for voice, usage in used.items():
+            self._count(voice, usage)
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         allowed = self._reserve(len(requests))
         replies = checked(self.inner.complete(requests[:allowed]), allowed) if allowed else []
-        self._add(replies)
+        self._add(zip(requests, replies, strict=False))
         if allowed < len(requests):
             raise BudgetSpent(self._what(), tuple(replies))
         return replies
@@ -79,17 +92,17 @@ class Limits(Wrapper):
             raise BudgetSpent(self._what(), ())
         landed = super().receive(wait)
         self._flying -= len(landed)
-        self._add([reply for _, reply in landed])
+        self._add(landed)
         return landed
 
-    def _add(self, replies: Sequence[Reply]) -> None:
+    def _add(self, landed: Iterable[tuple[Request, Reply]]) -> None:
         """Count what the replies took. A network backend notes how often it had to ask again: each time was a call."""
-        self.calls += sum(reply.notes.get(REPEATED, 0) for reply in replies)
-        self._count([reply.usage for reply in replies])
+        for request, reply in landed:
+            self.calls += reply.notes.get(REPEATED, 0)
+            self._count(request.voice, reply.usage)
 
-    def _count(self, usages: Sequence[Usage]) -> None:
-        prompts, completions = (sum(usage[place] for usage in usages) for place in (0, 1))
-        self.usage = Usage(self.usage.prompt_tokens + prompts, self.usage.completion_tokens + completions)
+    def _count(self, voice: str, usage: Usage) -> None:
+        self.used[voice] = total([self.used.get(voice, NOTHING), usage])
 
     def _reserve(self, wanted: int) -> int:
         if self._spent():

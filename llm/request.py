@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -77,6 +77,11 @@ class Usage(NamedTuple):
 
 
 NOTHING = Usage()
+
+
+def total(usages: Iterable[Usage]) -> Usage:
+    """The sum: (3, 1) and (4, 2) are (7, 3)."""
+    return Usage(*map(sum, zip(*usages, strict=True))) if (usages := list(usages)) else NOTHING
 
 
 @dataclass(slots=True, eq=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from environments.base import Room
 from llm.backends.fake import Fake
-from llm.limits import Price
-from llm.request import Request, Usage
+from llm.prices import Prices, bill
+from llm.request import Request, Usage, total
 from model.debate import DebateModel
 from model.scenario import Scenario
 
@@ -19,14 +19,17 @@ TOKENS_PER_WORD = 4 / 3
 
 
 class Plan(NamedTuple):
-    """Numbers of a run without re-asks and summaries. Tokens are estimates (words * 4/3, every reply at full length)."""
+    """Numbers of a run without re-asks and summaries. Tokens by voice are estimates (words * 4/3, every reply at full length)."""
 
     agents: int
     rooms: int
     replies: int
     ratings: int
-    prompt_tokens: int
-    reply_tokens: int
+    tokens: Mapping[str, Usage]
+
+    @property
+    def usage(self) -> Usage:
+        return total(self.tokens.values())
 
     @property
     def calls(self) -> int:
@@ -59,23 +62,26 @@ def _turns(scenario: Scenario, size: int) -> int:
 
 def plan(scenario: Scenario) -> Plan:
     """The full plan: one repetition is held with a stand-in that says as many words as are asked for, and scaled up."""
-    words: Counter[str] = Counter()
+    words: Counter[tuple[str, str]] = Counter()
     line = " ".join(["word"] * scenario.words)
 
     def stand_in(request: Request) -> str:
         text = request.answers[0] if request.answers else line
-        words.update(
-            prompt=sum(message.content.count(" ") + 1 for message in request.messages), reply=text.count(" ") + 1
-        )
+        words[request.voice, "prompt"] += sum(message.content.count(" ") + 1 for message in request.messages)
+        words[request.voice, "reply"] += text.count(" ") + 1
         return text
 
     DebateModel(replace(scenario, repetitions=1), backend=Fake(stand_in)).run()
-    tokens = [int(words[kind] * scenario.repetitions * TOKENS_PER_WORD) for kind in ("prompt", "reply")]
-    return Plan(*count(scenario), *tokens)
+    scale = scenario.repetitions * TOKENS_PER_WORD
+    used = {
+        voice: Usage(*[int(words[voice, kind] * scale) for kind in ("prompt", "reply")])
+        for voice in sorted({voice for voice, _ in words})
+    }
+    return Plan(*count(scenario), used)
 
 
-def lines(scenario: Scenario, price: Price | None = None) -> Iterator[str]:
-    """The plan for a person, with what it will cost where a price is known."""
+def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
+    """The plan for a person, with what it will cost where a price is known (llm/prices.py)."""
     made = plan(scenario)
     yield f"{scenario.name}: {scenario.title}"
     yield (
@@ -86,11 +92,11 @@ def lines(scenario: Scenario, price: Price | None = None) -> Iterator[str]:
         f"  {made.calls:,} calls to {scenario.llm}: {made.replies:,} replies and {made.ratings:,} ratings "
         "(more if a rating has to be asked again)"
     )
-    tokens = f"about {_rounded(made.prompt_tokens)} tokens in and up to about {_rounded(made.reply_tokens)} out"
+    usage = made.usage
+    tokens = f"about {_rounded(usage.prompt_tokens)} tokens in and up to about {_rounded(usage.completion_tokens)} out"
     yield f"  {tokens} (estimated from words)"
-    if price:
-        cost = price.of(Usage(made.prompt_tokens, made.reply_tokens))
-        yield f"  cost up to about {cost:.2g}, at {price.prompt:g} and {price.completion:g} per million tokens in and out"
+    if cost := bill(made.tokens, prices, 2):
+        yield f"  cost up to about {cost}"
 
 
 def _rounded(tokens: int) -> str:

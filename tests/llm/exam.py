@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import isfunction
 from pathlib import Path
+from types import FrameType
 
 from llm.request import Backend, Message, Reply, Request, Sampling, identity_text
 
@@ -116,6 +120,38 @@ def has_a_stable_identity_in_json_without_paths(open_backend: Open) -> None:
     for text in _texts(first.identity):
         assert not text.startswith(("/", "~", ".")), "a path"
         assert not any(path in text for path in paths), "a path"
+
+
+def is_none_the_worse_for_an_interrupt(open_backend: Open) -> None:
+    """Ctrl-C at any moment: nothing hangs, and what is asked next, of this backend or a new one, is answered as ever.
+
+    A network backend that was interrupted has replies on their way to nobody, so that only one opened anew is asked.
+    """
+    asked = questions()
+    whole = _ask(open_backend(), asked, len(asked))
+    for call in (1, 10, 100, 1000):
+        backend = open_backend()
+        with interrupted_at(call):
+            backend.complete(asked[::-1])
+        assert _alike(_ask(open_backend() if backend.in_flight else backend, asked, len(asked)), whole)
+
+
+@contextmanager
+def interrupted_at(call: int) -> Iterator[None]:
+    """KeyboardInterrupt in the so-manieth call of a function of ours, if it comes to that."""
+    calls = itertools.count(1)
+
+    def interrupt(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and "/llm/" in frame.f_code.co_filename and next(calls) == call:
+            raise KeyboardInterrupt
+
+    sys.setprofile(interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.setprofile(None)
 
 
 def says_how_many_requests_it_keeps_in_flight(open_backend: Open) -> None:

@@ -18,7 +18,9 @@ REASONS = {200: "OK"}
 
 @dataclass
 class Act:
-    """What to do with a call. `half` sends so much of the body and breaks off, `hang` never answers, `reset` hangs up at once."""
+    """What to do with a call. `half` sends so much of the body and breaks off, `hang` never answers, `reset` hangs up at once,
+    `drip` sends a byte of the body now and then.
+    """
 
     status: int = 200
     body: bytes = b""
@@ -26,6 +28,7 @@ class Act:
     half: float = 1.0
     hang: bool = False
     reset: bool = False
+    drip: bool = False
 
 
 Plan = Callable[[Body, int], Act]
@@ -107,6 +110,10 @@ class Loopback:
         head = {"Content-Type": "application/json", "Content-Length": str(len(act.body)), **act.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
         writer.write(f"HTTP/1.1 {act.status} {REASONS.get(act.status, 'No')}\r\n{lines}\r\n".encode())
+        while act.drip:
+            writer.write(b" ")
+            await writer.drain()
+            await asyncio.sleep(0.01)
         writer.write(act.body[: math.floor(len(act.body) * act.half)])
         await writer.drain()
         return act.half == 1.0

@@ -57,6 +57,25 @@ def _shares(replies: list[Reply], asked: Sequence[Request]) -> list[Reply]:
     ]
 
 
+class Untidy(Fake):
+    """Forgets to put away what it was doing when it is interrupted, and answers that next time."""
+
+    def __init__(self) -> None:
+        super().__init__(echo)
+        self.doing: list[Request] = []
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        self.doing = self.doing or list(requests)[1:]
+        replies = super().complete([*requests[:1], *self.doing])
+        self.doing = []
+        return replies[: len(requests)]
+
+
+def test_exam_catches_what_is_left_over_after_an_interrupt() -> None:
+    with pytest.raises(AssertionError):
+        exam.is_none_the_worse_for_an_interrupt(Untidy)
+
+
 SABOTAGE: dict[str, tuple[Callable[..., None], Callable[..., list[Reply]]]] = {
     "loses a reply": (exam.gives_one_reply_per_request_in_order, lambda replies, _: replies[1:]),
     "answers the next question": (exam.gives_one_reply_per_request_in_order, _shifted),

@@ -149,7 +149,7 @@ def test_a_batch_that_cannot_be_written_leaves_no_trace(tmp_path: Path) -> None:
             )
         with pytest.raises(UserError, match="full"):
             journal.complete(questions(5))
-        assert (journal.spent(), journal.asked) == ((0, (0, 0)), 0)
+        assert (journal.spent(), journal.asked) == ((0, {}), 0)
         assert len(journal.complete(questions(2))) == 2
         assert (journal.spent()[0], journal.asked) == (2, 2)
 

@@ -53,12 +53,12 @@ def test_tokens_stop_the_next_batch() -> None:
 
 def test_what_was_spent_before_counts() -> None:
     limits = Limits(Counted(costly), Budget(calls=10, tokens=100))
-    limits.charge(8, Usage(40, 30))
+    limits.charge(8, {"": Usage(30, 30), "red": Usage(10, 0)})
     with pytest.raises(BudgetSpent, match=r"--max-calls 10 is spent \(10 calls, 90 tokens\)") as caught:
         limits.complete(questions(3))
     assert len(caught.value.replies) == 2
     over = Limits(Counted(), Budget(calls=3))
-    over.charge(5, Usage())
+    over.charge(5, {})
     with pytest.raises(BudgetSpent):
         over.complete(questions(1))
     assert over.calls == 5, "a budget that was lowered below what is spent adds nothing"
@@ -111,14 +111,14 @@ def test_what_was_paid_for_is_kept(open_journal: Callable[..., Journal]) -> None
         journal.complete(asked)
     assert "raise it and run the same command again" in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert (journal.spent(), journal.asked, inner.calls) == ((4, (24, 16)), 4, 4)
+    assert (journal.spent(), journal.asked, inner.calls) == ((4, {"": (24, 16)}), 4, 4)
 
     limits = Limits(inner, Budget(calls=10))
     journal = open_journal(limits)
     limits.charge(*journal.spent())
     assert [reply.text for reply in journal.complete(asked)] == [echo(request) for request in asked]
     assert inner.batches == [asked[:4], asked[4:]]
-    assert (journal.spent(), journal.asked, journal.replayed) == ((10, (60, 40)), 6, 4)
+    assert (journal.spent(), journal.asked, journal.replayed) == ((10, {"": (60, 40)}), 6, 4)
 
 
 def test_the_model_stays_the_model() -> None:
@@ -130,7 +130,7 @@ def test_the_model_stays_the_model() -> None:
 def test_money_is_counted_per_million_tokens_and_stops_the_run() -> None:
     """2 units per million tokens in, 10 out: each call of 1,000 in and 100 out costs 0.003; 0.01 is spent after four."""
     inner = Counted(lambda request: Reply("Yes.", usage=Usage(1000, 100)))
-    limits = Limits(inner, Budget(cost=0.01, price=Price(2.0, 10.0)))
+    limits = Limits(inner, Budget(cost=0.01, prices={"": Price(2.0, 10.0)}))
     for request in questions(4):
         limits.complete([request])
     assert limits.cost == pytest.approx(0.012)
@@ -139,7 +139,7 @@ def test_money_is_counted_per_million_tokens_and_stops_the_run() -> None:
 
 
 def test_money_of_earlier_sittings_counts() -> None:
-    limits = Limits(Counted(), Budget(cost=1.0, price=Price(1.0, 1.0)))
-    limits.charge(3, Usage(900_000, 100_000))
+    limits = Limits(Counted(), Budget(cost=1.0, prices={"": Price(1.0, 1.0)}))
+    limits.charge(3, {"": Usage(900_000, 100_000)})
     with pytest.raises(BudgetSpent):
         limits.complete(questions(1))

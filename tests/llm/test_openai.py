@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import socket
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from openai import AsyncOpenAI
 
 from llm.backends import open_spec
 from llm.backends.openai.backend import Openai
-from llm.backends.openai.endpoint import Clock
+from llm.backends.openai.endpoint import Clock, Endpoint
 from llm.backends.openai.opening import Settings, opened
+from llm.backends.openai.transport import LINES, Answer, Line, NoAnswer
 from llm.driver import Conversation, ask, drive
 from llm.errors import UserError
 from llm.journal import Journal
@@ -176,6 +180,65 @@ def test_a_server_says_how_long_it_wants_to_be_left_alone() -> None:
         asked.complete([question()])
     assert isinstance(asked.clock, Quick)
     assert asked.clock.waits == [pytest.approx(7)]
+
+
+def test_a_server_that_says_at_once_again_and_again_is_not_believed() -> None:
+    act = problem(429, "slow down", retry_after="0")
+    with Loopback(after_the_probe(lambda body, time: act if time < 5 else echo(body))) as server:
+        asked = backend(server)
+        asked.complete([question()])
+    assert isinstance(asked.clock, Quick)
+    assert asked.clock.waits == pytest.approx([0, 1, 2, 4])
+
+
+def test_a_call_that_had_to_wait_its_turn_was_sent_when_it_was_sent() -> None:
+    """Else one refusal would halve the load again for each call that had been waiting when it came."""
+
+    async def post(path: str, body: bytes) -> Answer:
+        await clock.sleep(5)
+        return Answer(200, {}, b"")
+
+    async def nothing(*_: str) -> Answer:
+        return Answer(200, {}, b"")
+
+    async def both() -> list[tuple[Answer, float]]:
+        endpoint = Endpoint(Line(post, nothing, nothing), 1, 0, 0, clock)  # type: ignore[arg-type]
+        return list(await asyncio.gather(*[endpoint.post("/", b"", 1, 60) for _ in range(2)]))
+
+    clock = Quick()
+    assert [sent for _, sent in asyncio.run(both())] == [0, 5]
+
+
+def test_an_address_that_takes_no_connection_is_unreachable(client: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a time-out of a call: it is waited for as a server that is down."""
+    monkeypatch.setattr("llm.backends.openai.transport.CONNECT", 0.2)
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        address = full.getsockname()
+        with closing(socket.create_connection(address)):  # the one that it has room for
+            url = f"http://127.0.0.1:{address[1]}/v1"
+            line = asyncio.run(_refused(client, url))
+    assert line == "unreachable"
+
+
+async def _refused(client: str, url: str) -> str:
+    line = LINES[client](AsyncOpenAI(api_key=KEY, base_url=url), 5.0)
+    try:
+        await line.post("/chat/completions", b"{}")
+    except NoAnswer as error:
+        return error.name
+    finally:
+        await line.close()
+    return "answered"
+
+
+def test_a_server_that_goes_on_and_on_is_a_timeout(client: str) -> None:
+    """A byte now and then keeps the connection alive, not the call."""
+    drip = replace(said("Yes."), drip=True)
+    reply = one(drip, client=client, timeout=0.3, attempts=1)
+    assert reply.failure
+    assert reply.failure.name == "timeout"
 
 
 def test_a_storm_makes_it_ask_less_at_once_and_quiet_more() -> None:
@@ -410,6 +473,18 @@ PERSONALITIES: dict[str, tuple[Callable[[Body], Act | None], dict[str, object]]]
         else said("4", logprobs=likely(("4", {"4": 0.9, "5": 0.1}))) if body.get("logprobs") else None,
         {"closed": "logprobs", "top": 5},
     ),
+    "too weak to count legs": (
+        lambda body: said("I worry.", logprobs=likely(("I", {"I": 0.6, "We": 0.4}), (" worry", {" worry": 0.9, ".": 0.1})))
+        if body.get("logprobs") else None, {"closed": "logprobs", "top": 20}
+    ),
+    "too weak, but keeps to a schema": (
+        lambda body: said('{"answer": "quagga"}') if "response_format" in body
+        else said("I", logprobs=likely(("I", {"I": 0.6, "We": 0.4}))) if body.get("logprobs") else None, {"closed": "choice"}
+    ),
+    "makes up logprobs": (
+        lambda body: said("I", logprobs=likely(("I", {"We": 0.6, "You": 0.4}))) if body.get("logprobs") else None,
+        {"closed": "text"},
+    ),
     "ignores logprobs": (lambda body: said("4") if body.get("logprobs") else None, {"closed": "text"}),
     "keeps to a schema": (
         lambda body: said('{"answer": "quagga"}') if "response_format" in body else None, {"closed": "choice"}
@@ -546,4 +621,4 @@ def test_calls_that_were_repeated_count_in_the_next_sitting(tmp_path: Path) -> N
     plan = after_the_probe(lambda body, time: problem(500) if time == 1 else echo(body))
     with Loopback(plan) as server, closing(Journal(tmp_path / "journal.sqlite", backend(server))) as journal:
         _through(journal, questions(5))
-        assert journal.spent() == (10, Usage(100, 25))
+        assert journal.spent() == (10, {"": Usage(100, 25)})

@@ -123,3 +123,44 @@ def test_an_interrupt_ends_at_once_and_loses_nothing(tmp_path: Path) -> None:
     assert len(again) == 30 - kept
     calls = load(tmp_path / "run").calls
     assert (len(calls), calls["failure"].isna().all()) == (30, True)
+
+
+def test_killed_again_and_again_nothing_is_lost_and_nothing_asked_twice(tmp_path: Path) -> None:
+    """kill -9 at three places. What the journal holds is not asked again, and the record is that of an undisturbed run."""
+    here = threading.Event()
+
+    def plan(body: Body, time: int) -> Act:
+        if len(server.asked) < most:
+            return person(body, time=2)
+        here.set()
+        return Act(hang=True)
+
+    most = 999
+    with Loopback(plan) as server:
+        assert run.main(command(server, tmp_path / "whole")) == 0
+        kept: set[str] = set()
+        for stop_at in (11, 10, 10):
+            most = stop_at
+            server.asked.clear()
+            here.clear()
+            asked = [sys.executable, str(ROOT / "run.py"), *command(server, tmp_path / "run")]
+            with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                assert here.wait(60)
+                process.kill()
+            assert not kept & {f"{digest(body)}." for body in server.asked}, "answered in an earlier sitting"
+            kept, before = _kept(tmp_path / "run"), kept
+            assert kept >= before
+        assert kept
+        server.asked.clear()
+        most = 999
+        assert run.main(command(server, tmp_path / "run")) == 0
+        assert not kept & {f"{digest(body)}." for body in server.asked}
+    whole, killed = (list(events.read(tmp_path / name / RECORD))[1:] for name in ("whole", "run"))
+    assert whole == killed
+
+
+def _kept(folder: Path) -> set[str]:
+    """What was said, as far as the journal holds it."""
+    with closing(sqlite3.connect(folder / JOURNAL)) as journal:
+        rows = journal.execute("SELECT json_extract(reply, '$.text') FROM outcomes WHERE purpose = 'speech'")
+        return {text for (text,) in rows}

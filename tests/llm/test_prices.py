@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 import run
+from analysis.load import load
 from llm.errors import UserError
-from llm.limits import Price
-from llm.prices import TABLE, price_of, read
+from llm.limits import FREE, Price
+from llm.prices import TABLE, bill, price_of, read, tariff
+from llm.request import Usage
+
+from .loopback import Loopback, echo
 
 
 def test_a_model_its_snapshots_and_strangers() -> None:
@@ -34,6 +38,50 @@ def test_a_table_that_cannot_be_read_is_one_line(tmp_path: Path, text: str) -> N
     (tmp_path / "bad.toml").write_text(text)
     with pytest.raises(UserError, match=r"cannot read the prices in .*bad\.toml"):
         price_of("openai:gpt-4o", tmp_path / "bad.toml")
+
+
+def test_each_party_pays_for_its_own_model(tmp_path: Path) -> None:
+    """A local model is free; a price that was given is that of the one model behind an endpoint, and is not spread over two."""
+    own = tmp_path / "mine.toml"
+    own.write_text("llama3 = [0.0, 0.1]\n")
+    parties = {"republican": "openai:gpt-4o", "democrat": "openai:llama3,base_url=http://127.0.0.1:1/v1"}
+    known = {"": FREE, "republican": Price(2.5, 10.0)}
+    assert tariff("pocket", parties) == {**known, "democrat": None}
+    assert tariff("pocket", parties, own) == {**known, "democrat": Price(0.0, 0.1)}
+    assert tariff("pocket", {"republican": "openai:gpt-9"}, given=Price(1, 2)) == {"": FREE, "republican": Price(1, 2)}
+    with pytest.raises(UserError, match="--prices FILE"):
+        tariff("pocket", parties, own, Price(1, 2))
+
+
+def test_a_bill_names_what_it_does_not_know() -> None:
+    used = {"": Usage(9, 9), "red": Usage(2_000_000, 100_000), "blue": Usage(1, 1)}
+    told = bill(used, {"": FREE, "red": Price(1.0, 10.0), "blue": None})
+    assert told == "3 (red 3, at 1 and 10 per million tokens in and out; no price is known for blue)"
+    assert bill({"": Usage(1_000_000, 0)}, {"": Price(0.25, 1)}) == "0.25, at 0.25 and 1 per million tokens in and out"
+    assert bill({"": Usage(1_000_000, 0)}, {"": FREE}) == bill({"": Usage(1, 1)}, {}) == ""
+
+
+def test_what_parties_with_models_of_their_own_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Estimate, limit and summary count the tokens of each model at its own price; a later sitting counts the earlier ones'."""
+    mine = tmp_path / "mine.toml"
+    mine.write_text("gpt-9 = [0, 1000]\n")
+    small = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "2", "--rounds", "1", "--llm", "oracle"]
+    paid = [*small, "--llm", "republican=openai:gpt-9", "--prices", str(mine), "--max-cost", "1"]
+    assert run.main([*paid, "--dry-run"]) == 0
+    assert "(republican " in capsys.readouterr().out
+    assert run.main([*small, "--llm", "republican=openai:gpt-8", "--max-cost", "1"]) == 2
+    assert "no price is known for openai:gpt-8" in capsys.readouterr().err
+    with Loopback(echo) as server:
+        asked = [*paid[:-2], "--base-url", server.url, "--out", str(tmp_path / "run")]
+        assert run.main([*asked, "--max-cost", "0.02"]) == 2
+        assert "--max-cost 0.02 is spent" in capsys.readouterr().err
+        assert run.main([*asked, "--max-cost", "0.02"]) == 2, "the next sitting counts what this one spent"
+        assert run.main([*asked, "--max-cost", "1"]) == 0
+    tables = load(tmp_path / "run")
+    paid_for = tables.calls.merge(tables.agents, on="agent").query("party == 'republican'")
+    told = _row(tmp_path, "cost")
+    assert told.endswith("at 0 and 1000 per million tokens in and out)")
+    assert float(told.split()[0]) == pytest.approx(0.005 * len(paid_for))
 
 
 def test_what_it_will_cost_and_what_it_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

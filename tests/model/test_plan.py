@@ -33,10 +33,10 @@ def test_the_papers_size() -> None:
 
 def test_tokens_grow_with_the_length_of_replies(small: Callable[..., Scenario]) -> None:
     short, long = plan(small(words=20)), plan(small(words=100))
-    assert long.reply_tokens > 3 * short.reply_tokens
-    assert long.prompt_tokens > short.prompt_tokens
+    assert long.usage.completion_tokens > 3 * short.usage.completion_tokens
+    assert long.usage.prompt_tokens > short.usage.prompt_tokens
 
 
 def test_a_person_can_read_it() -> None:
-    text = "\n".join(lines(load_preset("echo_chamber").with_settings({"topics": "racism", "repetitions": 1})))
+    text = "\n".join(lines(load_preset("echo_chamber").with_settings({"topics": "racism", "repetitions": 1}), {}))
     assert "5 rooms, 11 agents; topics 1, repetitions 1, rounds 5" in text

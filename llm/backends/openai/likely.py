@@ -28,15 +28,27 @@ def shares(told: Any, request: Request, chat: bool) -> list[float] | None:
     They do not when there are none, when they are no probabilities, when the answers have less than half of them together, or
     when more than .02 lies on a beginning that several answers share ("1" of 1 and 10, where a tokenizer has no token for 10).
     """
-    try:
-        places = _chat(told) if chat else _legacy(told)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        return None
+    places = _places(told, chat)
     start = _start(places, "" if not chat else request.answer_prefix)
     if start is None or not 0 < sum(places[start].likely.values()) < 1.02:
         return None
     found, untold = _count(places, start, [answer.lower() for answer in request.answers])
     return found if sum(found) >= COVERED and untold <= UNTOLD else None
+
+
+def tells(told: Any, chat: bool) -> bool:
+    """Are these the likeliest tokens of a reply, whatever it says: probabilities, several at a place, and what was said?"""
+    places = _places(told, chat)
+    whole = [place for place in places if len(place.likely) > 1 and sum(place.likely.values()) < 1.02]
+    return bool(places) and len(whole) == len(places) and places[0].token in places[0].likely
+
+
+def _places(told: Any, chat: bool) -> list[Place]:
+    """None at all where they cannot be read."""
+    try:
+        return _chat(told) if chat else _legacy(told)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return []
 
 
 def _count(places: Sequence[Place], start: int, answers: Sequence[str]) -> tuple[list[float], float]:

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from llm.backends.openai import asking
-from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, TEXT, Abilities
+from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
+from llm.backends.openai.likely import tells
 from llm.backends.openai.telling import STOP, read, refused, tidy
 from llm.backends.openai.transport import Answer, Line, NoAnswer
 from llm.errors import UserError
@@ -35,12 +36,12 @@ class Found(NamedTuple):
 async def probe(line: Line, model: str, url: str, api: str, closed: str, thinking: int) -> Found:
     """Find out. `closed` and `thinking` are the user's word for it ("auto" and -1: try). Errors: UserError, in one line."""
     can, told = await _speaks(line, model, url, Abilities(api, thinking=max(thinking, 0)), thinking < 0)
-    if closed in ("auto", LOGPROBS):
-        can = await _likely(line, model, can)
-    if closed == LOGPROBS and can.closed != LOGPROBS:
+    telling, sure = await _likely(line, model, can) if closed in ("auto", LOGPROBS) else (can, False)
+    if closed == LOGPROBS and telling.closed != LOGPROBS:
         raise UserError(f"{url} gives no likeliest tokens for {model}: leave out closed=logprobs")
-    if can.closed == TEXT and closed in ("auto", CHOICE) and api == CHAT:
+    if not sure and closed in ("auto", CHOICE) and api == CHAT:
         can = await _chooses(line, model, can)
+    can = can if can.closed == CHOICE else telling
     if closed == CHOICE and can.closed != CHOICE:
         raise UserError(f"{url} does not keep {model} to a schema: leave out closed=choice")
     return Found(can, str(told.get("model") or "") if isinstance(told, dict) else "")
@@ -85,7 +86,11 @@ def _without(can: Abilities, said: str, free: bool) -> Abilities:
     return can
 
 
-async def _likely(line: Line, model: str, can: Abilities) -> Abilities:
+async def _likely(line: Line, model: str, can: Abilities) -> tuple[Abilities, bool]:
+    """Does it tell likeliest tokens, and are the answers among them?
+
+    A weak model may answer what it is there for, and no question about dogs: then it is enough that they are told.
+    """
     request = _question("How many legs has a dog? Answer with one digit only.", Sampling(0.0, 8), DIGITS)
     for top in TOPS:
         trying = replace(can, closed=LOGPROBS, top=top)
@@ -94,8 +99,17 @@ async def _likely(line: Line, model: str, can: Abilities) -> Abilities:
         except NoAnswer:
             continue
         if answer.status == 200 and read(answer, request, trying).way == LOGPROBS:
-            return trying
-    return can
+            return trying, True
+        if answer.status == 200 and tells(_logprobs(answer), can.api == CHAT):
+            return trying, False
+    return can, False
+
+
+def _logprobs(answer: Answer) -> Any:
+    try:
+        return json.loads(answer.body)["choices"][0]["logprobs"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return None
 
 
 async def _chooses(line: Line, model: str, can: Abilities) -> Abilities:
