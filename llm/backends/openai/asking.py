@@ -13,6 +13,7 @@ CHAT, COMPLETIONS = "chat", "completions"
 PATHS = {CHAT: "/chat/completions", COMPLETIONS: "/completions"}
 LOGPROBS, CHOICE, TEXT = "logprobs", "choice", "text"
 """How a closed question is answered: from the likeliest tokens, from a schema that allows nothing else, or in free text."""
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 ASIDE = 16
 """Tokens that a closed answer may take beside what it begins with."""
 
@@ -53,7 +54,7 @@ def body(model: str, request: Request, can: Abilities) -> dict[str, Any]:
 
 
 def encode(asked: dict[str, Any]) -> bytes:
-    return json.dumps(asked, separators=(",", ":")).encode()
+    return _encode(asked).encode()
 
 
 def size(request: Request) -> int:

@@ -48,7 +48,7 @@ class Endpoint:
     def __init__(self, line: Line, most: int, rpm: float, tpm: float, clock: Clock):
         self.line, self.most, self.clock = line, most, clock
         self.limit, self.flying, self.calls = float(most), 0, 0
-        self._paces = Pace(rpm), Pace(tpm)
+        self._rpm, self._tpm = Pace(rpm), Pace(tpm)
         self._rest_until = self._cut_at = self._avoided_until = 0.0
         self.well_at = clock.now()
         self._refusals = 0
@@ -118,7 +118,7 @@ class Endpoint:
                 await self.clock.sleep(min(self.rests, left))
         self.flying += 1
         self.calls += 1
-        wait = max(pace.take(units, self.clock.now()) for pace, units in zip(self._paces, (1, tokens), strict=True))
+        wait = max([pace.take(units, self.clock.now()) for pace, units in ((self._rpm, 1), (self._tpm, tokens)) if pace.each], default=0)
         if wait > 0:
             await self.clock.sleep(wait)
 

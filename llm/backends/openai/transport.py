@@ -16,7 +16,7 @@ from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncOpe
 
 
 class Answer(NamedTuple):
-    """What a server said, whatever it said. Header names are in lower case."""
+    """What a server said, whatever it said. Headers are found by their names in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -50,9 +50,9 @@ def fast(client: AsyncOpenAI, timeout: float) -> Line:
     """To be made in the event loop that uses it."""
     session = aiohttp.ClientSession(
         headers={
-            key: value
-            for key, value in ({**client.default_headers, **client.auth_headers}).items()
-            if isinstance(value, str)
+            name: value
+            for name, value in {**client.default_headers, **client.auth_headers}.items()
+            if isinstance(value, str) and not name.startswith("X-Stainless")
         },
         connector=aiohttp.TCPConnector(limit=0),
         timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT),
@@ -62,11 +62,7 @@ def fast(client: AsyncOpenAI, timeout: float) -> Line:
     async def ask(method: str, path: str, body: bytes | None = None) -> Answer:
         try:
             async with session.request(method, base + path, data=body) as got:
-                return Answer(
-                    got.status,
-                    {key.lower(): value for key, value in got.headers.items()},
-                    _hidden(await got.read(), client.api_key),
-                )
+                return Answer(got.status, got.headers, _hidden(await got.read(), client.api_key))
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise NoAnswer(UNREACHABLE, _words(error)) from error
         except TimeoutError as error:
@@ -103,11 +99,7 @@ def official(client: AsyncOpenAI, timeout: float) -> Line:
             raise NoAnswer("timeout", f"after {timeout:g} s") from error
         except (APIConnectionError, httpx2.HTTPError, aiohttp.ClientError) as error:
             raise NoAnswer(*_cause(error, timeout)) from error
-        return Answer(
-            got.status_code,
-            {key.lower(): value for key, value in got.headers.items()},
-            _hidden(got.content, client.api_key),
-        )
+        return Answer(got.status_code, got.headers, _hidden(got.content, client.api_key))
 
     async def post(path: str, body: bytes) -> Answer:
         return await ask("POST", path, body)
