@@ -118,7 +118,8 @@ class Endpoint:
                 await self.clock.sleep(min(self.rests, left))
         self.flying += 1
         self.calls += 1
-        wait = max([pace.take(units, self.clock.now()) for pace, units in ((self._rpm, 1), (self._tpm, tokens)) if pace.each], default=0)
+        paces = [(pace, units) for pace, units in ((self._rpm, 1), (self._tpm, tokens)) if pace.each]
+        wait = max([pace.take(units, self.clock.now()) for pace, units in paces], default=0)
         if wait > 0:
             await self.clock.sleep(wait)
 
