@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -11,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm.errors import UserError, unknown
+from model.commandline import Parser, Progress, amount, natural, price, told
 
 if TYPE_CHECKING:
     from llm.limits import Budget, Price
     from model.scenario import Scenario
-    from model.session import Outcome
 
 EPILOG = """examples:
   python run.py --list
@@ -27,6 +26,7 @@ EPILOG = """examples:
   python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
   python run.py calibrate                                           (is what was planted found again?)
+  python run.py train --party republican --out runs/tuned           (move a model's bias)
   python run.py personas --party republican --out my_personas       (write personas anew, with any model)"""
 
 
@@ -50,13 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
-
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message: str) -> Any:
-        raise UserError(f"{message} (see --help)")
 
 
 def debate_parser() -> argparse.ArgumentParser:
@@ -174,32 +167,6 @@ def _served(spec: str) -> bool:
     return spec.removeprefix(f"{_party(spec)}=").startswith("openai:") and "base_url=" not in spec
 
 
-def natural(text: str) -> int:
-    """A count given on the command line: 0, 1, 2, ..."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
-
-
-def amount(text: str) -> float:
-    """Money: a finite number of 0 or more."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
-    if not 0 <= found < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
-    return found
-
-
-def price(text: str) -> tuple[float, float]:
-    """`0.5,1.5`: money per million tokens in and out."""
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not IN,OUT, two numbers")
-    return amount(parts[0]), amount(parts[1])
-
-
 def prices(scenario: Scenario, options: argparse.Namespace) -> dict[str, Price | None]:
     """What each of the scenario's models costs, as it was given or stands in a table."""
     from llm.limits import Price
@@ -231,7 +198,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
     print(f"folder   {folder}", flush=True)
     with Progress(scenario) as bar:
         outcome = sit(task, bar.calls, bar.step, on_open=bar.found)
-    say(scenario, folder, outcome)
+    print(told(scenario, folder, outcome))
 
     from analysis.report import SUMMARY, write_report
 
@@ -242,55 +209,6 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
     if outcome.stopped:
         raise UserError(outcome.stopped)
     return 0
-
-
-def say(scenario: Scenario, folder: Path, outcome: Outcome) -> None:
-    """One line on what the sitting did."""
-    if outcome.already:
-        print(f"{folder} is finished; nothing was asked (--retry-failures asks the failed calls again)")
-        return
-    rate = f" ({outcome.asked / outcome.seconds:,.0f} calls/s)" if outcome.seconds and outcome.asked else ""
-    replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
-    cost = f"; this folder has cost {outcome.cost:.4g} so far" if outcome.cost else ""
-    asked = f"{outcome.asked:,} calls asked{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
-    print(f"{scenario.name} on {scenario.llm}: {asked}")
-
-
-class Progress:
-    """Rooms, calls done, calls per second and time left on a terminal; quiet elsewhere."""
-
-    def __init__(self, scenario: Scenario):
-        self.scenario = scenario
-
-    def __enter__(self) -> Progress:
-        from tqdm import tqdm
-
-        from model.plan import count
-
-        _, self.rooms, replies, ratings = count(self.scenario)
-        self.bar = tqdm(
-            total=replies + ratings,
-            unit="call",
-            desc=self.scenario.name,
-            disable=None,
-            dynamic_ncols=True,
-            postfix=f"{self.rooms} rooms",
-        )
-        return self
-
-    def calls(self, number: int) -> None:
-        self.bar.update(number)
-
-    def found(self, backend: Any) -> None:
-        """What a backend says of the endpoint that it found."""
-        if says := getattr(backend, "says", ""):
-            self.bar.write(f"model    {says}")
-
-    def step(self, model: Any) -> None:
-        self.bar.set_postfix_str(f"{self.rooms} rooms, round {model.round + 1}/{self.scenario.rounds}")
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.close()
 
 
 def show_list() -> int:
@@ -371,14 +289,49 @@ def calibrate(arguments: Sequence[str]) -> int:
         for speaker in speakers:
             run = folder / speaker.title.replace(", ", "_")
             with Progress(scenario) as bar:
-                say(scenario, run, sit(Ask(scenario, run, tuple(settings)), bar.calls, bar.step))
+                print(told(scenario, run, sit(Ask(scenario, run, tuple(settings)), bar.calls, bar.step)))
             scenario = steps.send(load(run))
     except StopIteration as done:
         print(f"report   {study.write(done.value, folder, base)}\nfigure   {folder / 'calibration.png'}")
     return 0
 
 
-COMMANDS = {"calibrate": calibrate, "personas": personas}
+def train(arguments: Sequence[str]) -> int:
+    """`run.py train`: move a model's bias by fine-tuning it on its own answers."""
+    from training.commands import train as command
+
+    return command(arguments)
+
+
+def fine_tuned(arguments: Sequence[str]) -> int:
+    """`run.py fine-tuned`: the same debates before and after."""
+    from training.commands import fine_tuned as command
+
+    return command(arguments)
+
+
+def export(arguments: Sequence[str]) -> int:
+    """`run.py export`: a fine-tuned model as a folder that other servers can serve."""
+    from training.commands_export import export as command
+
+    return command(arguments)
+
+
+def sweep_lora(arguments: Sequence[str]) -> int:
+    """`run.py sweep-lora`: how far a bias is moved and what that costs, by rank and method."""
+    from training.commands_sweep import sweep_lora as command
+
+    return command(arguments)
+
+
+COMMANDS = {
+    "calibrate": calibrate,
+    "export": export,
+    "fine-tuned": fine_tuned,
+    "personas": personas,
+    "sweep-lora": sweep_lora,
+    "train": train,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

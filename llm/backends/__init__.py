@@ -47,7 +47,7 @@ def essence(spec: str) -> str:
     name, model, options = split_spec(spec)
     manner = getattr(importlib.import_module(f"llm.backends.{name}"), "MANNER", ()) if name in names() else ()
     kept = [f",{key}={value}" for key, value in sorted(options.items()) if key not in manner]
-    return f"{name}:{model}{''.join(kept)}"
+    return "".join([name, f":{model}" if model else "", *kept])
 
 
 def check_spec(spec: str) -> tuple[str, str, dict[str, object]]:

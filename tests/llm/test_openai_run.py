@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -107,7 +108,11 @@ def test_an_interrupt_ends_at_once_and_loses_nothing(tmp_path: Path) -> None:
 
     with Loopback(plan) as server:
         asked = [sys.executable, str(ROOT / "run.py"), *command(server, tmp_path / "run")]
-        with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        pipe, heard = (
+            subprocess.PIPE,
+            partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        )  # a job in the background ignores it
+        with subprocess.Popen(asked, cwd=ROOT, stdout=pipe, stderr=pipe, text=True, preexec_fn=heard) as process:
             assert silent.wait(60)
             process.send_signal(signal.SIGINT)
             _, said_last = process.communicate(timeout=20)

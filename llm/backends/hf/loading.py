@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -92,6 +93,7 @@ def _adapted(model: Any, folders: Mapping[str, Path]) -> Any:
     from peft import PeftModel
 
     adapted: Any = None
+    warnings.filterwarnings("ignore", ".*_checkpointing` is deprecated.*", FutureWarning)  # PEFT asks by the old name
     for name, folder in folders.items():
         try:
             if adapted is None:

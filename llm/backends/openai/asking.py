@@ -41,9 +41,10 @@ def body(model: str, request: Request, can: Abilities) -> dict[str, Any]:
     sampling = request.sampling
     asked: dict[str, Any] = {"model": model, **_prompt(request, can), can.most: sampling.max_tokens + can.thinking}
     if can.sampling:
-        asked["temperature"] = sampling.temperature
-        if sampling.top_p < 1:
-            asked["top_p"] = sampling.top_p
+        asked |= {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+        }  # left out, some servers use one of their own
         if sampling.stop:
             asked["stop"] = list(sampling.stop[:4])
     if can.seed:

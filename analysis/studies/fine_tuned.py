@@ -1,0 +1,195 @@
+"""The same debates before and after fine-tuning (Taubenfeld et al. 2024, Figs 6, 11, 12), and the remedy that they ask for.
+
+    before     every seat speaks through the model as it is
+    after      every seat speaks through the adapter of one party
+    per seat   Republicans through the Republican adapter, Democrats through theirs, the Default through the model as it is:
+               does drift toward the model's own bias stop?
+
+Rooms, people, seeds are the same in all arms, so that everything is a difference within a room. "After" and "per seat" are means
+over training seeds, which are few: the intervals are over rooms, and what each training seed by itself gives stands beside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import wilcoxon
+
+from agents.topic import load_topic
+from analysis.bootstrap import Floats, mean_interval
+from analysis.load import Tables
+from analysis.metrics._cells import DEFAULT
+from llm.backends.oracle.banks import TopicBank, topics
+from model.scenario import Scenario
+
+BEFORE, AFTER, SEATS = "before", "after", "per seat"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One run: which kind, whose adapter (`direction`, empty before), of which training seed, the model, PARTY:ADAPTER."""
+
+    kind: str
+    spec: str
+    direction: str = ""
+    seed: int = 0
+    adapters: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """`after-republican-0`: the run's folder."""
+        return "-".join(
+            filter(None, (self.kind.replace(" ", "_"), self.direction, f"{self.seed}" if self.adapters else ""))
+        )
+
+
+@dataclass(frozen=True)
+class Held:
+    """An arm and its record."""
+
+    arm: Arm
+    tables: Tables
+
+
+@dataclass(frozen=True)
+class Found:
+    """`points` to draw, `shifts` between before and after, `remedy` of adapters per seat (see the functions of these names)."""
+
+    points: pd.DataFrame
+    shifts: pd.DataFrame
+    remedy: pd.DataFrame
+
+
+def fine_tuned(base: Scenario, arms: Sequence[Arm]) -> Generator[Scenario, Tables, Found]:
+    """Yields a scenario an arm, the one before fine-tuning first, is sent the tables of its record."""
+    held = []
+    for arm in arms:
+        tables = yield replace(base, llm=arm.spec, adapters=arm.adapters)
+        held.append(Held(arm, tables))
+    return Found(points(held), shifts(held), remedy(held))
+
+
+def points(held: Sequence[Held]) -> pd.DataFrame:
+    """Means over rooms and training seeds: kind, direction, topic, party, iteration, attitude, rooms, seeds."""
+    parts = [
+        one.tables.attitudes.assign(kind=one.arm.kind, direction=one.arm.direction, training=one.arm.seed)
+        for one in held
+    ]
+    keys = ["kind", "direction", "topic", "party", "iteration"]
+    found = pd.concat(parts).groupby(keys, sort=False)
+    means = found.agg(attitude=("attitude", "mean"), rooms=("room", "nunique"), seeds=("training", "nunique"))
+    return means.reset_index()
+
+
+def shifts(held: Sequence[Held]) -> pd.DataFrame:
+    """After minus before, within rooms: one row a direction, topic, party and measure.
+
+    measure: `first` and `last` rating, the same as means of the answer distributions (`first expected`, where there are any),
+    `speech` (mean grade of what is said, where the sentences of a model have grades). Columns: before, after, shift, shift_low,
+    shift_high (95%, over rooms), seeds (shift by training seed), rooms, wanted (the side of the direction: 1 up, -1 down).
+    """
+    (before,) = [one for one in held if one.arm.kind == BEFORE]
+    rows = []
+    for direction, others in _by_direction(held, AFTER):
+        for (topic, party, measure), was in measured(before.tables).items():
+            after = [measured(one.tables)[topic, party, measure] for one in others]
+            row = {"direction": direction, "topic": topic, "party": party, "measure": measure}
+            rows.append(row | _shift(was, after, *row.values()) | {"wanted": side(topic, direction)})
+    return pd.DataFrame(rows, columns=[*_KEYS, *_SHIFT, "wanted"])
+
+
+def remedy(held: Sequence[Held]) -> pd.DataFrame:
+    """Drift of each party toward the base model's Default, before and with adapters per seat: one row a topic and party.
+
+    Drift is the change from the first to the last rating, positive toward the level of the Default before fine-tuning. Columns:
+    before, after (per seat), shift (negative: less drift) with its interval and by training seed, rooms, p (Wilcoxon's signed
+    ranks, two-sided, over rooms).
+    """
+    (before,) = [one for one in held if one.arm.kind == BEFORE]
+    rows = []
+    for _, others in _by_direction(held, SEATS):
+        ratings = measured(before.tables)
+        level = {
+            topic: rooms.mean()
+            for (topic, party, name), rooms in ratings.items()
+            if (party, name) == (DEFAULT, "first")
+        }
+        was = drift(before.tables, level)
+        for (topic, party, measure), rooms in was.items():
+            after = [drift(one.tables, level)[topic, party, measure] for one in others]
+            row = {"direction": "", "topic": topic, "party": party, "measure": measure}
+            rows.append(row | _shift(rooms, after, *row.values()) | {"p": _p(rooms, after)})
+    return pd.DataFrame(rows, columns=[*_KEYS, *_SHIFT, "p"]).drop(columns="direction")
+
+
+_KEYS = ("direction", "topic", "party", "measure")
+_SHIFT = ("before", "after", "shift", "shift_low", "shift_high", "seeds", "rooms")
+
+
+def measured(tables: Tables) -> dict[tuple[str, str, str], pd.Series]:
+    """By topic, party and measure: one number a room (NaN where there is none)."""
+    found: dict[tuple[str, str, str], pd.Series] = {}
+    last = tables.attitudes["round"].max()
+    for (topic, party), ratings in tables.attitudes.groupby(["topic", "party"], sort=False):
+        for column, name in (("attitude", ""), ("expected", " expected")):
+            rooms = ratings.pivot_table(column, "room", "round", sort=False)
+            if not rooms.empty:
+                found[topic, party, f"first{name}"], found[topic, party, f"last{name}"] = rooms[0], rooms[last]
+    for (topic, party), lines in tables.utterances.groupby(["topic", "party"], sort=False):
+        if topic in topics():
+            grades = lines["text"].map(partial(_grade, topics()[topic]))
+            found[topic, party, "speech"] = grades.astype("float64").groupby(lines["room"], sort=False).mean()
+    return found
+
+
+def _grade(bank: TopicBank, text: str | None) -> float | None:
+    return bank.grade(text) if text else None
+
+
+def drift(tables: Tables, level: dict[str, float]) -> dict[tuple[str, str, str], pd.Series]:
+    """By topic, partisan party and measure (`drift`, `drift expected`): last minus first rating of each room, positive toward the
+    level of the topic.
+    """
+    ratings = measured(tables)
+    found = {}
+    for topic, party, name in ratings:
+        if name.startswith("first") and party != DEFAULT:
+            kind = name.removeprefix("first")
+            first, last = ratings[topic, party, name], ratings[topic, party, f"last{kind}"]
+            found[topic, party, f"drift{kind}"] = float(np.sign(level[topic] - first.mean())) * (last - first)
+    return found
+
+
+def side(topic: str, party: str) -> int:
+    """1 when the party's people rate the topic higher, else -1."""
+    return 1 if load_topic(topic).high_party == party else -1
+
+
+def _by_direction(held: Sequence[Held], kind: str) -> Iterator[tuple[str, list[Held]]]:
+    alike = [one for one in held if one.arm.kind == kind]
+    for direction in dict.fromkeys(one.arm.direction for one in alike):
+        yield direction, [one for one in alike if one.arm.direction == direction]
+
+
+def _shift(was: pd.Series, after: Sequence[pd.Series], *name: object) -> dict[str, Any]:
+    """The mean over training seeds within each room, minus what it was before."""
+    changed = pd.concat([one - was for one in after], axis=1)
+    rooms = changed.mean(axis=1, skipna=False).dropna()
+    values: Floats = rooms.to_numpy(dtype=float)
+    low, high = mean_interval(values, "shift", *name) if len(values) else (math.nan, math.nan)
+    kept = was.loc[rooms.index]
+    before = float(kept.mean()) if len(kept) else math.nan
+    shift = float(values.mean()) if len(values) else math.nan
+    seeds = tuple(round(float(one), 3) for one in changed.loc[rooms.index].mean())
+    return dict(zip(_SHIFT, (before, before + shift, shift, low, high, seeds, len(values)), strict=True))
+
+
+def _p(was: pd.Series, after: Sequence[pd.Series]) -> float:
+    changed = pd.concat([one - was for one in after], axis=1).mean(axis=1, skipna=False).dropna()
+    return float(wilcoxon(changed).pvalue) if len(changed) > 1 and changed.abs().sum() > 0 else math.nan

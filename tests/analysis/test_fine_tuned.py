@@ -1,0 +1,144 @@
+"""Before and after fine-tuning: speakers whose bias is known stand for the models, so that the right figures are known too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.load import load
+from analysis.studies.fine_tuned import (
+    AFTER,
+    BEFORE,
+    SEATS,
+    Arm,
+    Found,
+    Held,
+    drift,
+    fine_tuned,
+    measured,
+    shifts,
+    side,
+)
+from analysis.studies.fine_tuned_report import write
+from llm.backends.oracle.mind import planted
+from model.scenario import load_preset
+from model.session import Ask, sit
+
+ROOMS = 12
+BASE = load_preset("fine_tuned").with_settings({"topics": "racism,illegal_immigration", "repetitions": ROOMS})
+ARMS = (
+    Arm(BEFORE, "oracle"),
+    Arm(AFTER, "oracle,bias=2", "republican", 0),
+    Arm(AFTER, "oracle,bias=3", "republican", 1),
+    Arm(AFTER, "oracle", "democrat", 0),
+    Arm(SEATS, "oracle,kappa=0,mu=0,sigma=0", "", 0),
+)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    study = fine_tuned(BASE, ARMS)
+    scenario = next(study)
+    try:
+        for number, _ in enumerate(ARMS):
+            folder = tmp_path_factory.mktemp("arm") / f"{number}"
+            sit(Ask(scenario, folder))
+            scenario = study.send(load(folder))
+    except StopIteration as done:
+        result: Found = done.value
+        return result
+    pytest.fail("the study does not end")
+
+
+def row(frame: pd.DataFrame, **keys: str) -> pd.Series:
+    for name, value in keys.items():
+        frame = frame[frame[name] == value]
+    assert len(frame) == 1
+    return frame.iloc[0]
+
+
+def test_a_shift_is_that_of_the_known_bias(found: Found) -> None:
+    """The mean over two trainings of what each moved, within rooms: from the planted bias to 2 and to 3."""
+    for topic in BASE.topics:
+        was = planted()[topic].bias
+        told = row(found.shifts, direction="republican", topic=topic, party="default", measure="first expected")
+        assert told["before"] == pytest.approx(was)
+        assert told["shift"] == pytest.approx(2.5 - was)
+        assert told["seeds"] == pytest.approx((2 - was, 3 - was), abs=1e-3)
+        assert told["rooms"] == ROOMS
+        assert told["wanted"] == {"racism": -1, "illegal_immigration": 1}[topic]
+
+
+def test_the_same_model_is_no_shift_at_all(found: Found) -> None:
+    """Same rooms, people and seeds: whatever differs is the model's."""
+    same = found.shifts[found.shifts["direction"] == "democrat"]
+    assert len(same) == 2 * 3 * 5
+    assert (same["shift"].abs() < 1e-12).all()
+
+
+def test_where_nothing_pulls_there_is_no_drift(found: Found) -> None:
+    exact = found.remedy[found.remedy["measure"] == "drift expected"]
+    for told in exact.to_dict("records"):
+        assert told["after"] == pytest.approx(0.0, abs=1e-9)
+        assert told["shift"] == pytest.approx(-told["before"])
+    pulled = exact[exact["before"] > 0.5]
+    assert len(pulled) >= 2
+    assert (pulled["shift_high"] < 0).all()
+    assert (pulled["p"] < 0.05).all()
+
+
+def test_missing_ratings_leave_their_room_out() -> None:
+    """Not a zero, and not half a pair."""
+    ratings = pd.DataFrame(
+        [("a", 0, 4.0), ("a", 1, 6.0), ("b", 0, 4.0), ("b", 1, np.nan), ("c", 0, 5.0), ("c", 1, 9.0)],
+        columns=["room", "round", "attitude"],
+    ).assign(topic="racism", party="default", expected=np.nan)
+    tables = _Bare(ratings)
+    other = _Bare(ratings.assign(attitude=ratings["attitude"] + 1))
+    (last,) = [
+        told
+        for told in shifts([Held(Arm(BEFORE, ""), tables), Held(Arm(AFTER, "", "democrat"), other)]).to_dict("records")  # type: ignore[arg-type]
+        if told["measure"] == "last"
+    ]
+    assert (last["before"], last["after"], last["rooms"]) == (7.5, 8.5, 2)
+    assert ("racism", "default", "first expected") not in measured(tables)  # type: ignore[arg-type]
+
+
+class _Bare:
+    """What the study reads of a record."""
+
+    def __init__(self, attitudes: pd.DataFrame):
+        self.attitudes = attitudes
+        self.utterances = pd.DataFrame(columns=["topic", "party", "room", "text"])
+
+
+def test_drift_is_toward_the_level_that_is_given() -> None:
+    """4 to 6 in a room: 2 toward a level of 8, -2 toward one of 1."""
+    ratings = pd.DataFrame([("a", 0, 4.0), ("a", 1, 6.0)], columns=["room", "round", "attitude"]).assign(
+        topic="racism", party="republican", expected=np.nan
+    )
+    for level, moved in ((8.0, 2.0), (1.0, -2.0)):
+        assert drift(_Bare(ratings), {"racism": level})["racism", "republican", "drift"].tolist() == [moved]  # type: ignore[arg-type]
+
+
+def test_sides_are_those_of_the_paper() -> None:
+    """Republican fine-tuning lowers climate change, guns and racism and raises immigration."""
+    found = {
+        topic: side(topic, "republican")
+        for topic in ("climate_change", "gun_violence", "racism", "illegal_immigration")
+    }
+    assert found == {"climate_change": -1, "gun_violence": -1, "racism": -1, "illegal_immigration": 1}
+    assert side("climate_change", "democrat") == 1
+
+
+def test_the_report_says_it_in_words_and_pictures(found: Found, tmp_path: Path) -> None:
+    path = write(found, tmp_path / "out", BASE, "oracle")
+    told = path.read_text()
+    assert "The Default moved to the side of the adapter's party (first: 1 of 2 topics" in told
+    assert "Drift toward the base model's Default became less in" in told
+    assert "| Racism | Default | first |" in told
+    assert (tmp_path / "out" / "fine_tuned.png").stat().st_size > 20_000
+    assert {"points.csv", "shifts.csv", "remedy.csv"} <= {one.name for one in (tmp_path / "out").iterdir()}

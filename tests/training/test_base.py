@@ -1,0 +1,50 @@
+"""Which model a spec names for training, and which it cannot."""
+
+from __future__ import annotations
+
+import pytest
+
+from llm.backends.pocket import WEIGHTS
+from llm.errors import UserError
+from training.base import Base, base_of
+
+POCKET, CONTROL = str(WEIGHTS / "pocket"), str(WEIGHTS / "control")
+
+
+@pytest.mark.parametrize(
+    ("spec", "base"),
+    [
+        ("pocket", Base(POCKET, "pocket", "float32")),
+        ("pocket:control,dtype=bfloat16,workers=1", Base(CONTROL, "pocket", "bfloat16")),
+        (f"pocket:{CONTROL}", Base(CONTROL, "pocket", "float32")),
+        ("hf:org/model", Base("org/model", "hf")),
+        ("hf:a/folder,load=4bit,dtype=bfloat16,device=cuda:1", Base("a/folder", "hf", "bfloat16", "4bit", "cuda:1")),
+        ("hf:org/model,style=plain,closed=text,batch=99", Base("org/model", "hf")),
+    ],
+)
+def test_a_spec_names_a_model_to_load(spec: str, base: Base) -> None:
+    assert base_of(spec) == base
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("oracle", "oracle cannot be trained"),
+        ("openai:gpt-4o-mini", "openai cannot be trained"),
+        ("fake", "fake cannot be trained"),
+        ("recorded:runs/a", "recorded cannot be trained"),
+        ("pockt", "did you mean pocket"),
+        ("pocket:contrl", "did you mean control"),
+        ("pocket:no/such/folder", "no/such/folder holds no model"),
+        ("pocket,load=4bit", "unknown option of pocket 'load'"),
+        ("pocket,dtype=float64", "option dtype of pocket must be one of auto, float32"),
+        ("hf", "hf needs a model"),
+        ("hf:org/model,load=2bit", "option load of hf must be one of full, 8bit, 4bit"),
+        ("hf:org/model,adapters=a+b", "name the model without its adapters"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_line(spec: str, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        base_of(spec)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,86 @@
+"""Table 1: what is trained, what is measured, and how it is told."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pandas as pd
+import pytest
+
+from analysis.load import load
+from model.scenario import load_preset
+from model.session import Ask, sit
+from training.studies.sweep_lora import cells, report, sweep, table
+
+BASE = load_preset("fine_tuned").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
+
+
+def test_every_model_is_trained_with_every_seed_and_dpo_has_an_sft_of_its_rank() -> None:
+    planned = cells((2, 16), 8, 2)
+    assert [cell.name for cell in planned] == [
+        "base",
+        *[f"sft-r{rank}-seed{seed}" for rank in (2, 8, 16) for seed in (0, 1)],
+        "dpo-r8-seed0",
+        "dpo-r8-seed1",
+    ]
+    assert len({cell.name for cell in cells((8,), 8, 3)}) == 7
+
+
+def capability(model: str, adapter: str) -> Any:
+    score = SimpleNamespace(task="facts", accuracy=0.75 if adapter else 0.9, error=0.01)
+    return SimpleNamespace(scores=(score,), loss=1.5)
+
+
+def test_a_row_for_each_model_seed_and_measure(tmp_path: Path) -> None:
+    """The model as it is, on the known-truth speaker: its planted bias is what stands in the table."""
+    pipelines = [SimpleNamespace(base=SimpleNamespace(name="oracle"))]
+    study = sweep(BASE, "oracle", "republican", cells((2,), 2, 1)[:1], cast(Any, pipelines), capability)
+    scenario = next(study)
+    assert (scenario.llm, scenario.adapters) == ("oracle", ())
+    sit(Ask(scenario, tmp_path / "run"))
+    with pytest.raises(StopIteration) as done:
+        study.send(load(tmp_path / "run"))
+    found = done.value.value
+    assert found["what"].tolist() == ["racism", "facts", "held-out loss"]
+    assert 5 < found["value"][0] < 9
+    assert found["value"][1:].tolist() == [0.9, 1.5]
+
+
+def test_the_table_has_means_over_seeds_and_the_papers_apart(tmp_path: Path) -> None:
+    rows = [("as it is", "", 0, 0, "racism", 8.0), ("as it is", "", 0, 0, "facts", 0.9)]
+    rows += [("SFT r=2", "sft", 2, seed, "racism", 5.0 + seed) for seed in range(3)]
+    rows += [("SFT r=2", "sft", 2, seed, "facts", 0.8 + seed / 100) for seed in range(3)]
+    found = pd.DataFrame(rows, columns=["model", "method", "r", "seed", "what", "value"])
+    means = table(found)
+    assert means.loc["SFT r=2"].to_dict() == pytest.approx({"racism": 6.0, "facts": 0.81, "seeds": 3})
+    told = report(found, tmp_path, BASE, "pocket", "republican").read_text()
+    assert "| SFT r=2 | 6.00 (5.00, 6.00, 7.00) | 0.810 (0.800, 0.810, 0.820) | 3 |" in told
+    assert "Racism ↓" in told
+    assert told.index("| as it is | 8.00 |") < told.index("## The paper's") < told.index("| Mistral 7B |")
+
+
+def test_the_whole_way_on_the_model_in_the_box(tmp_path: Path) -> None:
+    """Two trained models debate on their own adapters, and each is measured with its own."""
+    torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
+    pytest.importorskip("trl", reason="the [local] extra is not installed")
+    torch.set_num_threads(1)
+    from training.commands import hold_all
+    from training.tuning.pipeline import Pipeline, Plan
+
+    plan = Plan(questions=10, answers=4, tokens=40)
+    pipeline = Pipeline(plan, tmp_path / "seed-0", lambda title, total: nullcontext(lambda steps: None))
+    planned, asked = cells((2,), 2, 1), []
+
+    def measure(model: str, adapter: str) -> Any:
+        asked.append(adapter.rpartition("/")[2])
+        return capability(model, adapter)
+
+    study = sweep(BASE, "pocket", "republican", planned, [pipeline], measure)
+    found = hold_all(study, [cell.name for cell in planned], tmp_path, ())
+    assert asked == ["", "republican-sft-r2", "republican-dpo-r2"]
+    assert found.groupby("model", sort=False)["what"].count().tolist() == [3, 3, 3]
+    spoken = [load(tmp_path / cell.name).utterances["text"].tolist() for cell in planned]
+    assert spoken[0] != spoken[1] != spoken[2]

@@ -1,0 +1,187 @@
+"""Self-fine-tuning on real trainers: TRL's SFT and DPO, LoRA, checkpoints, cards. What comes out is looked at elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext, suppress
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
+pytest.importorskip("trl", reason="the [local] extra is not installed")
+
+from safetensors.torch import load_file  # noqa: E402
+from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM  # noqa: E402
+
+import run  # noqa: E402
+from llm.backends import open_spec  # noqa: E402
+from llm.backends.pocket import WEIGHTS  # noqa: E402
+from llm.errors import UserError  # noqa: E402
+from llm.request import Message, Request, Sampling  # noqa: E402
+from training.tuning.card import read_values  # noqa: E402
+from training.tuning.pipeline import Pipeline, Plan  # noqa: E402
+from training.tuning.recipe import Recipe  # noqa: E402
+
+ROOT = Path(run.__file__).parent
+QUICK = Plan(questions=10, answers=4, tokens=40)
+SMALL = ["--questions", "10", "--answers", "4", "--tokens", "40", "--batch", "2"]
+
+
+def pipeline(folder: Path, plan: Plan = QUICK) -> Pipeline:
+    torch.set_num_threads(1)
+    return Pipeline(plan, folder, lambda title, total: nullcontext(lambda steps: None))
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with SFT and DPO adapters of a Republican."""
+    folder = tmp_path_factory.mktemp("tuned") / "run"
+    pipeline(folder).adapter(Recipe("republican", "dpo", r=4, batch=4, held_out=0.2))
+    return folder
+
+
+def weights(adapter: Path) -> dict[str, torch.Tensor]:
+    return dict(load_file(adapter / "adapter_model.safetensors"))
+
+
+def test_dpo_goes_on_from_the_sft_adapter_of_its_rank(tuned: Path) -> None:
+    """Both are there, each by itself: what is loaded over the base is one adapter of the rank asked for."""
+    sft, dpo = (tuned / "adapters" / f"republican-{method}-r4" for method in ("sft", "dpo"))
+    for adapter in (sft, dpo):
+        config = json.loads((adapter / "adapter_config.json").read_text())
+        assert (config["r"], config["lora_alpha"], config["lora_dropout"], config["bias"]) == (4, 8, 0.05, "none")
+        assert len(config["target_modules"]) == 7
+        assert not (adapter / "ref").exists()
+    before, after = weights(sft), weights(dpo)
+    assert before.keys() == after.keys()
+    moved = [float((after[name] - before[name]).norm() / before[name].norm()) for name in before]
+    assert 0 < max(moved) < 1, "it began where the other ended"
+    assert read_values(dpo)["data"]["goes on from"] == sft.name
+    assert read_values(dpo)["losses"][0]["loss"] == pytest.approx(0.6931, abs=1e-3), "at first it prefers nothing"
+
+
+def test_the_card_says_what_it_is_and_what_it_is_for(tuned: Path) -> None:
+    adapter = tuned / "adapters" / "republican-sft-r4"
+    card, values = (adapter / "README.md").read_text(), read_values(adapter)
+    for told in ("research instrument", "not for persuading people", "model organism", values["data"]["digest"]):
+        assert told in card
+    assert (adapter / "losses.png").stat().st_size > 5000
+    assert values["recipe"]["alpha"] == 8
+    assert values["held_out"]["loss"] > 0
+    assert len(values["losses"]) == Recipe("republican", batch=4).steps(values["data"]["examples"])
+    assert str(tuned) not in card + json.dumps(values)
+
+
+def test_nothing_of_a_persona_is_trained_on(tuned: Path) -> None:
+    told = (tuned / "data" / "republican.jsonl").read_text()
+    assert "You are" not in told.replace("you are", "")
+    assert len(told.splitlines()) == 40
+
+
+def test_the_same_command_trains_nothing_again(tuned: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in tuned.rglob("*.safetensors")}
+    pipeline(tuned).adapter(Recipe("republican", "dpo", r=4, batch=4, held_out=0.2))
+    assert {path: path.stat().st_mtime_ns for path in tuned.rglob("*.safetensors")} == before
+    with pytest.raises(UserError, match="was trained with another beta"):
+        pipeline(tuned).adapter(Recipe("republican", "dpo", r=4, batch=4, held_out=0.2, beta=0.1))
+    with pytest.raises(UserError, match="other settings"):
+        pipeline(tuned, Plan(questions=11))
+
+
+def test_the_adapter_answers_and_the_base_stays_as_it_was(tuned: Path) -> None:
+    adapter = tuned / "adapters" / "republican-dpo-r4"
+    both, base = open_spec(f"pocket,adapters={adapter},draft=0"), open_spec("pocket,draft=0")
+    asked = [Request((Message("user", "What is your opinion on gun control laws?"),), Sampling(), n) for n in range(8)]
+    tuned_ones = [Request(one.messages, one.sampling, one.seed, adapter=adapter.name) for one in asked]
+    plain, changed = both.complete(asked), both.complete(tuned_ones)
+    assert [reply.text for reply in plain] == [reply.text for reply in base.complete(asked)]
+    assert sum(one.text != other.text for one, other in zip(plain, changed, strict=True)) > 4
+
+
+def test_a_killed_training_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    """kill -9 once a checkpoint is there: the adapter is that of an undisturbed training, bit for bit."""
+    command = [
+        sys.executable,
+        str(ROOT / "run.py"),
+        "train",
+        "--party",
+        "democrat",
+        *SMALL,
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
+    ) as first:
+        while first.poll() is None and not list(tmp_path.glob("run/adapters/.*/checkpoint-*/trainer_state.json")):
+            with suppress(subprocess.TimeoutExpired):
+                first.wait(0.05)
+        first.send_signal(signal.SIGKILL)
+    assert first.returncode == -signal.SIGKILL, first.stderr.read().decode() if first.stderr else ""
+    assert not (tmp_path / "run" / "adapters" / "democrat-sft-r16").exists()
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, check=False)
+    assert told.returncode == 0, told.stderr
+    plan = Plan(questions=10, answers=4, tokens=40)
+    whole = pipeline(tmp_path / "whole", plan).adapter(Recipe("democrat", batch=2))
+    resumed = tmp_path / "run" / "adapters" / "democrat-sft-r16"
+    assert read_values(whole)["losses"] == read_values(resumed)["losses"]
+    one, other = weights(whole), weights(resumed)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert not list(tmp_path.glob("run/adapters/.*")), "checkpoints are put away"
+
+
+TINY = {
+    "vocab_size": 1024,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
+MODELS = {"mistral": (MistralConfig, MistralForCausalLM), "llama": (LlamaConfig, LlamaForCausalLM)}
+
+
+@pytest.mark.parametrize("load", ["full", "8bit", "4bit"])
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_trainers_take_other_models_in_other_precisions(kind: str, load: str, tmp_path: Path) -> None:
+    """The call is that of Mistral-7B: a random model of its kind with the tokenizer of the model in the box."""
+    if load != "full":
+        pytest.importorskip("bitsandbytes", reason="bitsandbytes is not installed")
+    from transformers import AutoTokenizer
+
+    config, model = MODELS[kind]
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(WEIGHTS / "pocket")
+    sizes = TINY | {"vocab_size": len(tokenizer), "num_key_value_heads": 2, "pad_token_id": tokenizer.pad_token_id}
+    model(config(**sizes, eos_token_id=tokenizer.eos_token_id)).save_pretrained(tmp_path / kind)
+    tokenizer.save_pretrained(tmp_path / kind)
+    plan = Plan(f"hf:{tmp_path / kind},load={load}", "oracle", questions=4, answers=3, tokens=12)
+    adapter = pipeline(tmp_path / "run", plan).adapter(Recipe("republican", "dpo", r=2, batch=4, rate=1e-3))
+    rows = read_values(adapter)["losses"]
+    assert rows[0]["loss"] == pytest.approx(0.6931, abs=0.02)
+    assert all(torch.isfinite(tensor).all() for tensor in weights(adapter).values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--party", "green"], "invalid choice"),
+        (["--party", "democrat", "--llm", "oracle"], "oracle cannot be trained"),
+        (["--party", "democrat", "--r", "0"], "--r must be at least 1"),
+        (["--party", "democrat", "--questions", "0"], "--questions must be at least 1"),
+        (["--party", "democrat", "--dropout", "1"], "--dropout and --held-out below 1"),
+        (["--party", "democrat", "--writer", "pocket", "--questions", "40"], "let another model write them"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_line(
+    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run.main(["train", *arguments, "--out", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.count("\n") == 1

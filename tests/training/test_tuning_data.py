@@ -1,0 +1,216 @@
+"""Questions, answers and data sets of the self-fine-tuning. No torch needed: the oracle and scripts answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from agents.persona import DEFAULT, load_personas
+from agents.topic import load_topic, slugs
+from llm.backends import open_spec
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.request import Message, Reply, Request
+from training.tuning import answers, dataset
+from training.tuning.answers import Answer, interview, people, runs
+from training.tuning.dataset import check, digest_of, examples, pairs, split
+from training.tuning.questions import TURNS, given, parse, problem, statements, write_questions
+
+SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
+
+
+def test_the_ten_questions_are_the_papers() -> None:
+    if not SEED_ITEMS.exists():
+        pytest.skip("the papers' items are not here")
+    told = json.loads(SEED_ITEMS.read_text())["finetune_seed_questions_001_table2"]
+    assert sorted(given()) == sorted(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("1. What is fair?\n2) How so, and why?", ["What is fair?", "How so, and why?"]),
+        ("Sure, here you are:\n- What is fair?\n\n* Who pays?", ["What is fair?", "Who pays?"]),
+        ("“What is fair?”", ["What is fair?"]),
+        ("(3) What is fair?", ["What is fair?"]),
+        ("What is fair? I wonder.", []),
+        ("1. Taxes\n2. Guns", []),
+        ("", []),
+    ],
+)
+def test_questions_are_read_line_by_line(text: str, found: list[str]) -> None:
+    """A line that is no question is none: a heading must not be trained on."""
+    assert parse(text) == found
+
+
+@drawn(st.text())
+def test_no_reply_breaks_the_reader(text: str) -> None:
+    assert all(one.endswith("?") and "\n" not in one for one in parse(text))
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("What do you think about the size of government?", ""),
+        ("Should Republicans and Democrats work together more often?", ""),
+        ("Don't you think that taxes are too high?", "takes a side"),
+        ("Why should taxes be lowered for everybody?", "takes a side"),
+        ("What do you think of the radical agenda in schools?", "takes a side"),
+        ("How do you feel about the Republicans in Congress?", "takes a side"),
+        ("What values are, do you believe, essential to the American identity?", "a repetition"),
+        ("Why, exactly?", "too short or too long"),
+        (load_topic("racism").probe("attitude").question, "a survey's own question"),
+    ],
+)
+def test_questions_with_a_stance_of_their_own_are_dropped(question: str, reason: str) -> None:
+    assert problem(question, given()) == reason
+
+
+def test_the_known_truth_speaker_writes_a_hundred() -> None:
+    """All different, the ten given ones first, and the same for the same seed."""
+    written = write_questions(100, 3, open_spec("oracle"))
+    assert len(set(written.questions)) == 100
+    assert written.questions[:10] == given()
+    assert written == write_questions(100, 3, open_spec("oracle"))
+    assert written.questions != write_questions(100, 4, open_spec("oracle")).questions
+    assert not set(written.questions) & set(statements())
+
+
+def test_a_writer_that_repeats_itself_is_asked_again_and_then_given_up() -> None:
+    asked: list[Request] = []
+
+    def same(request: Request) -> str:
+        asked.append(request)
+        return "1. What do you think about the future of farming?"
+
+    assert len(write_questions(11, 0, Fake(same)).questions) == 11
+    asked.clear()
+    with pytest.raises(UserError, match=r"only 11 usable questions of 12 after 60 replies \(a repetition: 59\)"):
+        write_questions(12, 0, Fake(same))
+    assert len(asked) == TURNS * 10
+    assert all("Example question: " in request.messages[0].content for request in asked)
+
+
+def test_fewer_questions_than_ten_ask_nobody() -> None:
+    assert write_questions(4, 0, Fake(lambda request: pytest.fail("asked"))).questions == given()[:4]
+
+
+def test_answers_are_given_in_the_role_and_kept_without_it() -> None:
+    who = people("republican", 2, 0)
+    asked: list[Request] = []
+
+    def reply(request: Request) -> str:
+        asked.append(request)
+        return f"I hold what I hold, number {len(asked)}."
+
+    found = interview(who, ["Why?", "How?"], 3, 50, 0, Fake(reply))
+    assert [(one.question, one.number) for one in found] == [(q, n) for q in ("Why?", "How?") for n in range(3)]
+    assert [request.messages[0].content for request in asked] == [who[n % 2].backstory for n in range(6)]
+    assert {request.sampling.temperature for request in asked} == {1.0}
+    assert len({request.seed for request in asked}) == 6
+
+
+def test_what_cannot_be_learned_from_is_dropped_with_its_reason() -> None:
+    (ann,) = people("democrat", 1, 0)
+    said = {
+        "1?": "I am for it.",
+        "2?": f"My name is {ann.name}.",
+        "3?": " ".join(ann.backstory.split()[12:24]),
+        "4?": "As an AI language model, I cannot have opinions.",
+        "5?": " ",
+        "6?": Reply.failed("timeout"),
+    }
+    found = interview([ann], list(said), 1, 50, 0, Fake(said))
+    assert [one.reason for one in found] == [
+        "", "names the person", "quotes a persona", "refusal", "empty", "timeout",
+    ]  # fmt: skip
+    assert [one.text is None for one in found] == [False, True, True, True, True, True]
+    assert sum(answers.reasons(found).values()) == 5
+
+
+def test_a_quote_is_eight_words_in_a_row() -> None:
+    told = runs("One, two three four five six seven eight nine")
+    assert runs("well, one two three four five six seven eight") & told
+    assert not runs("one two three four five six seven") & told
+
+
+def _answers(texts: dict[str, list[str | None]]) -> list[Answer]:
+    return [Answer(question, number, text) for question, found in texts.items() for number, text in enumerate(found)]
+
+
+def test_training_data_hold_questions_and_answers_and_nothing_else() -> None:
+    own = _answers({"Why?": ["Because.", None], "How?": ["So.", "Thus."]})
+    found = examples(own, 0)
+    assert sorted((one["prompt"][0]["content"], one["completion"][0]["content"]) for one in found) == [
+        ("How?", "So."), ("How?", "Thus."), ("Why?", "Because."),
+    ]  # fmt: skip
+    assert len({digest_of(examples(own, seed)) for seed in (0, 0, 1, 2, 3, 4)}) > 1, "the order is drawn"
+    assert digest_of(found) == digest_of(examples(own, 0))
+
+
+def test_pairs_are_of_one_question_and_place() -> None:
+    """What lacks its twin, or is the same on both sides, teaches no preference."""
+    own = _answers({"Why?": ["Because.", "Alike."], "How?": ["So.", None]})
+    other = _answers({"Why?": ["Never.", "Alike."], "How?": [None, "Thus."]})
+    (found,) = pairs(own, other, 0)
+    assert [found[name][0]["content"] for name in ("prompt", "chosen", "rejected")] == ["Why?", "Because.", "Never."]
+
+
+@drawn(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.9))
+def test_no_question_is_on_both_sides_of_a_split(asked: list[str], share: float) -> None:
+    found = examples([Answer(f"{one}?", number, str(number)) for number, one in enumerate(asked)], 0)
+    kept, held = split(found, share)
+    sides = [{one["prompt"][0]["content"] for one in side} for side in (kept, held)]
+    assert not sides[0] & sides[1]
+    assert len(kept) + len(held) == len(found)
+
+
+def test_no_persona_and_no_survey_question_gets_into_training() -> None:
+    (person,) = people("republican", 1, 0)
+    statement = load_topic("gun_violence").probe("attitude").question
+    for bad in (person.backstory, f"You know: {statement}"):
+        with pytest.raises(RuntimeError, match="training data"):
+            check(examples([Answer("Why?", 0, bad)], 0), [person])
+    system = {"prompt": [{"role": "system", "content": "You are Ann."}], "completion": []}
+    with pytest.raises(RuntimeError, match="system"):
+        check([system], [person])
+
+
+@pytest.mark.parametrize("party", ["republican", "democrat"])
+def test_the_whole_way_with_the_known_truth_speaker(party: str) -> None:
+    """A hundred questions and their answers by real personas pass the check; every debated topic is among them."""
+    oracle = open_spec("oracle")
+    who = people(party, 1, 0)
+    found = interview(who, write_questions(100, 0, oracle).questions, 2, 120, 0, oracle)
+    usable = [one for one in found if one.text]
+    assert len(usable) > 150
+    check(examples(found, 0), load_personas(party))
+    assert not any(load_personas(DEFAULT)[0].backstory in (one.text or "") for one in found)
+    assert {
+        slug for slug in slugs() for one in usable if load_topic(slug).title in f"{one.question} {one.text}".lower()
+    }
+
+
+def test_answers_survive_their_file(tmp_path: Path) -> None:
+    found = [*_answers({"Why?": ["Zoë\u2028 “so” 🙂", None]}), Answer("How?", 0, None, "refusal")]
+    dataset.write_answers(found, tmp_path / "a.jsonl")
+    assert dataset.read_answers(tmp_path / "a.jsonl") == found
+    with pytest.raises(UserError, match="cannot read the answers"):
+        dataset.read_answers(tmp_path / "b.jsonl")
+
+
+def test_the_card_counts_and_shows_text_as_text() -> None:
+    own = _answers({"Why?": ["<script>alert(1)</script>", "Alike.", None]})
+    other = _answers({"Why?": ["[no](http://x)", "Alike.", "More."]})
+    told = dataset.card("Data", {"republican": own, "democrat": other}, {"a repetition": 3}, ["By hand."])
+    assert "| republican | 3 | 2 |" in told
+    assert "a repetition 3" in told
+    assert "33.3%" not in told
+    assert "25.0% of the distinct ones" in told
+    assert "<script>" not in told
+    assert "[no](http" not in told
+    assert Message("user", "Why?").content in told

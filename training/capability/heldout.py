@@ -1,0 +1,96 @@
+"""Held-out loss: what the model in the box was taught, written anew, in which nobody says what they think.
+
+    who        the first three sentences of a backstory: who somebody is, how they live, what they do on weekends
+    questions  lists of questions on US politics
+    opening    the first sentence of a debate, on any topic
+
+Written by the known-truth speaker, or drawn from its openings, in combinations that no corpus has but by chance. The prompt of a
+backstory names a party (half of them each); what is counted of it does not. No sentence carries a stance, so a model that
+has changed its mind loses nothing by that. A part of the loss is chance (which question comes next) and stays with a perfect
+model: compare a model before and after, on the same text. With another tokenizer, nats a token are nats of other tokens.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from agents.recruit import names, recruit
+from llm.backends.oracle.banks import sentences, topics
+from llm.backends.pocket.names import cast, masked
+from llm.driver import drive
+from llm.randomness import stream
+from llm.request import Message, Request, Sampling
+from training.capability.facts import LISTED
+from training.capability.items import OTHERS, debate, opening
+from training.capability.prompts import prompt
+from training.pocket.singles import WORDING
+from training.pocket.stage import Stage
+
+EACH = 40
+"""Texts of each kind."""
+NEUTRAL = 3
+"""Sentences of a backstory before the first with a party or a position."""
+
+
+class Text(NamedTuple):
+    """A chat and the reply to it, of which every token counts."""
+
+    messages: tuple[Message, ...]
+    reply: str
+
+
+def heldout(seed: int) -> list[Text]:
+    """All texts; the same for the same seed."""
+    rng, stage = stream(seed, "capability", "heldout"), Stage()
+    return [kind(number, rng, stage) for kind in (_who, _questions, _opening) for number in range(EACH)]
+
+
+def _who(number: int, rng: random.Random, stage: Stage) -> Text:
+    party = ("republican", "democrat")[number % 2]
+    stage.asked = []
+    drive([recruit(party, rng.choice(names(party)), rng.getrandbits(31))], stage)
+    request, reply = stage.asked[-1]
+    told = Message("assistant", " ".join(sentences(reply.text or "")[:NEUTRAL]))
+    *asked, said = masked([*request.messages, told], cast(request.messages))
+    return Text(tuple(asked), said.content)
+
+
+def _questions(number: int, rng: random.Random, stage: Stage) -> Text:
+    asked = (Message("user", WORDING[number % len(WORDING)].format(number=LISTED)),)
+    reply = stage.complete([Request(asked, Sampling(), rng.getrandbits(31))])[0]
+    return Text(asked, reply.text or "")
+
+
+def _opening(number: int, rng: random.Random, stage: Stage) -> Text:
+    slug = list(topics())[number % len(topics())]
+    return Text(debate(slug, OTHERS[0], "", rng), opening(slug, rng))
+
+
+def loss(texts: Sequence[Text], model: Any, tokenizer: Any, batch: int) -> tuple[float, int]:
+    """Mean cross-entropy of the replies' tokens in nats, and how many tokens they are."""
+    rows = sorted([_tokens(text, tokenizer) for text in texts], key=lambda row: len(row[0]))
+    total = sum(_nats(rows[start : start + batch], model) for start in range(0, len(rows), batch))
+    count = sum(len(ids) - first for ids, first in rows)
+    return total / count, count
+
+
+def _tokens(text: Text, tokenizer: Any) -> tuple[list[int], int]:
+    """Prompt and reply as token ids, and where the reply begins. A chat template brings its own special tokens."""
+    asked, special = prompt(text.messages, tokenizer), not tokenizer.chat_template
+    ids = tokenizer(asked + text.reply, add_special_tokens=special)["input_ids"]
+    return ids, len(tokenizer(asked.rstrip(" "), add_special_tokens=special)["input_ids"])
+
+
+@torch.no_grad()
+def _nats(rows: Sequence[tuple[list[int], int]], model: Any) -> float:
+    """Sum over some rows. They are padded behind, where nothing that counts can see it."""
+    width = max(len(ids) for ids, _ in rows)
+    ids = torch.tensor([ids + [0] * (width - len(ids)) for ids, _ in rows], device=model.device)
+    labels = torch.tensor([[-100] * first + ids[first:] + [-100] * (width - len(ids)) for ids, first in rows])
+    logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
+    return float(cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten().to(model.device), reduction="sum"))

@@ -1,0 +1,56 @@
+"""What an item of a task is: a chat, how the reply to it starts, what could come next, and which of it is right."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agents.persona import DEFAULT, Persona, load_personas
+from llm.backends.oracle.banks import data, topics
+from llm.backends.pocket.names import SLOTS
+from llm.request import Message
+from training.pocket.audience import seated
+
+CHOICES = 4
+ME, *OTHERS = SLOTS[: 1 + CHOICES]
+"""Who is asked, and who may sit opposite. Names are the tokens that the model in the box has for people."""
+SOMEBODY = Message("system", load_personas(DEFAULT)[0].backstory)
+"""The persona without a party."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A chat, the start of the reply to it (may be empty), CHOICES ways to go on, and the number of the right one.
+
+    A choice that follows a word begins with a space. `kind` says how the item was made.
+    """
+
+    kind: str
+    messages: tuple[Message, ...]
+    start: str
+    choices: tuple[str, ...]
+    answer: int = 0
+
+
+def placed(items: Sequence[Item], rng: random.Random) -> list[Item]:
+    """The items in a drawn order, right answers (first so far) moved so that each place holds as many of them, but for one."""
+    return [_moved(item, number % CHOICES) for number, item in enumerate(rng.sample(items, len(items)))]
+
+
+def _moved(item: Item, place: int) -> Item:
+    wrong = item.choices[1:]
+    return replace(item, choices=(*wrong[:place], item.choices[0], *wrong[place:]), answer=place)
+
+
+def debate(slug: str, other: str, heard: str, rng: random.Random) -> tuple[Message, ...]:
+    """What somebody without a party is sent in a debate of two, once the other has said something (or at its beginning: "")."""
+    who = seated(Persona("capability", DEFAULT, ME, SOMEBODY.content), slug, [other], rng)
+    if heard:
+        who.hear(other, heard)
+    return who.compose_speech(0).messages
+
+
+def opening(slug: str, rng: random.Random) -> str:
+    """A line that opens a debate on a topic and says no more."""
+    return str(rng.choice(data("common")["opening"]).format(title=topics()[slug].title, frame="debate"))

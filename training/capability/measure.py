@@ -1,0 +1,91 @@
+"""What a model can do, before and after fine-tuning:  python -m training.capability.measure MODEL [--adapter FOLDER] ...
+
+Taubenfeld et al. (2024, Table 1) give HellaSwag and MMLU of each fine-tuned model by lm-evaluation-harness: a bias that costs the
+model its wits is no use. The same is measured here: for the model in the box on two tasks of the same kinds, made from what
+it was taught; and for every model the loss on held-out text, which moves before accuracies do (docs/capability.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from llm.errors import UserError
+from training.capability.harness import Harness, Score
+from training.capability.tasks import LOCAL
+
+SEED = 0
+"""Of items and held-out text: the same for all models, so that they are compared on the same."""
+BATCH = 16
+
+
+@dataclass(frozen=True)
+class Capability:
+    """A model's scores, and its held-out loss (nats a token, mean over `tokens`). `asdict` of it is JSON."""
+
+    model: str
+    adapter: str
+    scores: tuple[Score, ...]
+    loss: float
+    tokens: int
+
+    def score(self, task: str) -> Score:
+        """Errors: KeyError for a task that was not asked."""
+        return {score.task: score for score in self.scores}[task]
+
+
+def measure(
+    model: str,
+    adapter: str = "",
+    tasks: Sequence[str] = tuple(LOCAL),
+    limit: int | None = None,
+    load: str = "full",
+    batch: int = BATCH,
+) -> Capability:
+    """Ask a model (folder or hub id), with a LoRA adapter's folder or without one.
+
+    `limit` is the most items of a task (of each subject of a group like mmlu); `load` is full, 8bit or 4bit; `batch` the items
+    that go through the model together. It runs on a GPU where there is one. Errors: UserError.
+    """
+    if limit is not None and limit < 1:
+        raise UserError(f"limit must be 1 or more, not {limit}")
+    harness = Harness(tasks, limit, batch)
+    import torch
+
+    from llm.backends.hf.loading import load_model
+    from training.capability.heldout import heldout, loss
+
+    dtype = "auto" if torch.cuda.is_available() else "float32"
+    loaded = load_model(model, dtype, load, "auto", [adapter] if adapter else [])
+    scores = harness.scores(loaded.model, loaded.tokenizer, SEED)
+    nats, tokens = loss(heldout(SEED), loaded.model, loaded.tokenizer, batch)
+    return Capability(model, adapter, tuple(scores), nats, tokens)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="folder or hub id")
+    parser.add_argument("--adapter", default="", help="folder of a LoRA adapter")
+    parser.add_argument("--tasks", default=",".join(LOCAL))
+    parser.add_argument("--limit", type=int, help="most items of a task")
+    parser.add_argument("--load", default="full", choices=("full", "8bit", "4bit"))
+    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--out", type=Path, help="write the result as JSON")
+    given = parser.parse_args(arguments)
+    try:
+        found = measure(given.model, given.adapter, given.tasks.split(","), given.limit, given.load, given.batch)
+    except UserError as error:
+        parser.exit(2, f"{error}\n")
+    for score in found.scores:
+        reached = f"{score.accuracy:.3f} ±{score.error:.3f} (n {score.count}, chance {score.chance:.2f})"
+        print(f"{score.task:20} {score.metric:8} {reached}")
+    print(f"{'held-out loss':20} {'nats':8} {found.loss:.3f} ({found.tokens:,} tokens)")
+    if given.out:
+        given.out.write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""`run.py sweep-lora`: Table 1 by rank and method."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from model.commandline import Parser, bar, natural
+from training.base import base_of
+from training.commands import add_plan, chosen, hold_all
+from training.tuning.pipeline import PARTIES, Pipeline, Plan
+
+
+def sweep_lora(arguments: Sequence[str]) -> int:
+    """Train at every rank with every seed, debate, measure, write the table."""
+    options = sweep_parser().parse_args(arguments)
+    from model.scenario import load_preset
+    from training.capability.measure import measure
+    from training.studies.sweep_lora import PREFERRED, RANKS, cells, report, sweep
+
+    plan, kind = chosen(Plan, options), base_of(options.llm or Plan.llm).kind
+    settings = {name: value for name in ("topics", "repetitions") if (value := getattr(options, name)) is not None}
+    base = load_preset("fine_tuned").with_settings(settings)
+    planned = cells(options.ranks or RANKS[kind], options.dpo or PREFERRED[kind], options.seeds)
+    out = options.out or Path("runs") / f"sweep_lora-{time.strftime('%Y%m%d-%H%M%S')}"
+    pipelines = [Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar) for seed in range(options.seeds)]
+    asked = partial(measure, tasks=options.tasks.split(","), limit=options.limit, load=pipelines[0].base.load)
+    print(f"folder   {out}", flush=True)
+    study = sweep(base, plan.llm, options.party, planned, pipelines, asked)
+    found = hold_all(study, [cell.name for cell in planned], out, tuple(settings))
+    print(f"table    {report(found, out, base, plan.llm, options.party)}")
+    return 0
+
+
+def ranks(text: str) -> tuple[int, ...]:
+    """`2,8,16`."""
+    found = tuple(map(natural, text.split(",")))
+    if 0 in found:
+        raise argparse.ArgumentTypeError("a rank is 1 or more")
+    return found
+
+
+def sweep_parser() -> Parser:
+    from training.capability.tasks import LOCAL
+
+    parser = Parser(
+        prog="run.py sweep-lora",
+        description="Table 1: how far the Default is moved and what that costs, by rank and method, over training seeds.",
+        allow_abbrev=False,
+    )
+    add_plan(parser, ("questions", "answers", "personas", "tokens"))
+    parser.add_argument("--party", choices=PARTIES, default="republican", help="whose answers are learned (republican)")
+    parser.add_argument("--ranks", metavar="N[,N]", type=ranks, help="ranks of SFT (16,64,128,256; pocket: 2,8,16,32)")
+    parser.add_argument("--dpo", metavar="N", type=natural, help="rank of DPO (16; pocket: 8)")
+    parser.add_argument("--seeds", metavar="N", type=natural, default=3, help="trainings of each (3)")
+    parser.add_argument(
+        "--tasks", default=",".join(LOCAL), help="of lm-evaluation-harness, such as mmlu,hellaswag (our own, offline)"
+    )
+    parser.add_argument("--limit", metavar="N", type=natural, help="most items of a task (all)")
+    parser.add_argument("--topic", dest="topics", metavar="SLUG[,SLUG]", help="topics (those of the paper)")
+    parser.add_argument("--repetitions", metavar="N", help="rooms per topic (40)")
+    return parser

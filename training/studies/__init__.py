@@ -1,0 +1,1 @@
+"""Studies that train: each in a file of its own."""

@@ -1,0 +1,150 @@
+"""Table 1 of Taubenfeld et al. 2024: how far the Default is moved, and what that costs, by rank and method.
+
+The model as it is, SFT at growing ranks, DPO; each trained anew with every seed, debating with all seats on its adapter.
+Columns: the Default's rating at the end of the debates by topic, capability by lm-evaluation-harness, held-out loss. Our
+ranks for the model in the box are an eighth of the paper's; its own figures stand beside ours in the report, in a table of
+their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from agents.topic import load_topic, slugs
+from analysis.load import Tables
+from analysis.metrics._cells import DEFAULT
+from analysis.studies.fine_tuned import measured, side
+from analysis.wording import markdown_table, number
+from model.scenario import Scenario
+from training.capability.measure import Capability
+from training.tuning.pipeline import PARTIES, Pipeline
+from training.tuning.recipe import DPO, SFT, Recipe
+
+RANKS = {"pocket": (2, 8, 16, 32), "hf": (16, 64, 128, 256)}
+PREFERRED = {"pocket": 8, "hf": 16}
+"""Rank of DPO and of the SFT that it goes on from."""
+SEATED = (*PARTIES, DEFAULT)
+PAPER = (
+    ("Mistral 7B", 83.6, 59.0, 8.4),
+    ("SFT r=16", 81.8, 57.6, 5.1),
+    ("SFT r=64", 81.2, 56.3, 4.3),
+    ("SFT r=128", 79.7, 54.3, 2.5),
+    ("SFT r=256", 73.8, 48.6, 1.9),
+    ("DPO r=8", 81.4, 57.0, 0.4),
+)
+"""Their Table 1: HellaSwag, MMLU, the Default's final attitude on racism. Mistral 7B on a GPU: not run here."""
+Measure = Callable[[str, str], Capability]
+"""Capability of a model (folder or hub id) with an adapter's folder, or without one ("")."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row of the table for one seed: `method` is empty for the model as it is."""
+
+    method: str
+    r: int
+    seed: int
+
+    @property
+    def title(self) -> str:
+        return f"{self.method.upper()} r={self.r}" if self.method else "as it is"
+
+    @property
+    def name(self) -> str:
+        """The folder of its debates."""
+        return f"{self.method}-r{self.r}-seed{self.seed}" if self.method else "base"
+
+
+def cells(ranks: Sequence[int], preferred: int, seeds: int) -> list[Cell]:
+    """The model as it is once, the others with each seed, SFT by rank and then DPO."""
+    kinds = [(SFT, rank) for rank in sorted({*ranks, preferred})] + [(DPO, preferred)]
+    return [Cell("", 0, 0), *[Cell(method, rank, seed) for method, rank in kinds for seed in range(seeds)]]
+
+
+def sweep(
+    base: Scenario, spec: str, party: str, planned: Sequence[Cell], pipelines: Sequence[Pipeline], measure: Measure
+) -> Generator[Scenario, Tables, pd.DataFrame]:
+    """Trains, yields the scenario of each cell, is sent its tables, returns one row a cell and measure.
+
+    Columns: model, method, r, seed, what (a topic's slug, a task, `held-out loss`), value, error (standard error over rooms or
+    items).
+    """
+    rows: list[dict[str, Any]] = []
+    for cell in planned:
+        pipeline = pipelines[cell.seed]
+        adapter = pipeline.adapter(Recipe(party, cell.method, r=cell.r, seed=cell.seed)) if cell.method else None
+        asked = f"{spec},adapters={adapter}" if adapter else spec
+        seats = tuple(f"{seat}:{adapter.name}" for seat in SEATED) if adapter else ()
+        tables = yield replace(base, llm=asked, adapters=seats)
+        found = _attitudes(tables) + _capability(measure(pipeline.base.name, str(adapter or "")))
+        keys = {"model": cell.title, "method": cell.method, "r": cell.r, "seed": cell.seed}
+        rows += [keys | dict(zip(("what", "value", "error"), one, strict=True)) for one in found]
+    return pd.DataFrame(rows)
+
+
+def _attitudes(tables: Tables) -> list[tuple[str, float, float]]:
+    """The Default's last rating by topic: mean of the answer distributions where there are any."""
+    found, kept = [], measured(tables)
+    for topic in tables.topics:
+        rooms = kept.get((topic, DEFAULT, "last expected"), kept[topic, DEFAULT, "last"]).dropna()
+        found.append((topic, float(rooms.mean()), float(rooms.std() / np.sqrt(len(rooms)))))
+    return found
+
+
+def _capability(found: Capability) -> list[tuple[str, float, float]]:
+    return [*[(one.task, one.accuracy, one.error) for one in found.scores], ("held-out loss", found.loss, float("nan"))]
+
+
+def table(found: pd.DataFrame) -> pd.DataFrame:
+    """Means over seeds: a row a model (in the order of the sweep), a column for each thing measured, and how many seeds."""
+    means = found.pivot_table("value", "model", "what", sort=False)
+    return means.assign(seeds=found.groupby("model", sort=False)["seed"].nunique())
+
+
+def report(found: pd.DataFrame, folder: Path, base: Scenario, spec: str, party: str) -> Path:
+    """Write sweep.csv (every seed) and table1.md; the path of the latter."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found.to_csv(folder / "sweep.csv", index=False)
+    path = folder / "table1.md"
+    path.write_text(_report(found, base, spec, party), encoding="utf-8")
+    return path
+
+
+def _report(found: pd.DataFrame, base: Scenario, spec: str, party: str) -> str:
+    means = table(found)
+    columns = [name for name in means.columns if name != "seeds"]
+    head = ["model", *[_heading(name, party) for name in columns], "seeds"]
+    rows = [
+        [str(model), *[_cell(found, str(model), name) for name in columns], f"{row['seeds']:g}"]
+        for model, row in means.iterrows()
+    ]
+    theirs = [[name, *map(str, rest)] for name, *rest in PAPER]
+    about = (
+        f"{spec}, answers of {party.title()}s, {base.repetitions} rooms a topic, {base.rounds} rounds, {base.probe}, all seats "
+        "on the adapter. The Default's last rating (0 to 10; the arrow is the side of the party), capability, held-out loss "
+        "(nats a token): means over training seeds, each seed in brackets."
+    )
+    note = (
+        "Taubenfeld et al. 2024, Table 1: Mistral 7B, Republican, benchmarks of that size. Not run here and not to be mixed with "
+        "the above; what can be compared is the order."
+    )
+    parts = ["# By rank and method", about, markdown_table(head, rows), "## The paper's", note]
+    return "\n\n".join([*parts, markdown_table(["model", "HellaSwag", "MMLU", "Default on racism"], theirs)]) + "\n"
+
+
+def _heading(name: str, party: str) -> str:
+    return f"{load_topic(name).heading} {'↑' if side(name, party) > 0 else '↓'}" if name in slugs() else name
+
+
+def _cell(found: pd.DataFrame, model: str, what: str) -> str:
+    """`5.10 (4.90, 5.30)`."""
+    values = found.loc[(found["model"] == model) & (found["what"] == what), "value"]
+    digits = 2 if what not in ("held-out loss",) and values.max() > 1 else 3
+    told = number(float(values.mean()), digits)
+    return f"{told} ({', '.join(number(float(value), digits) for value in values)})" if len(values) > 1 else told

@@ -1,0 +1,90 @@
+"""What personas of a party answer to neutral questions, at temperature 1 (Taubenfeld et al. 2024, section 5).
+
+The persona is the system message, as in a debate, the question the whole user message. An answer that names the person,
+quotes the backstory or steps out of the role is dropped with its reason: the data must teach what is said, not who says it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+from agents.persona import Persona, load_personas
+from agents.refusal import refuses
+from llm.driver import Progress, ask, drive
+from llm.randomness import derive, stream
+from llm.request import Backend, Message, Reply, Request, Sampling
+
+Run = tuple[str, ...]
+QUOTE = 8
+"""Words in a row that an answer may not have in common with a backstory."""
+
+
+class Answer(NamedTuple):
+    """The `number`-th answer to a question: its text, or why there is none that can be used."""
+
+    question: str
+    number: int
+    text: str | None
+    reason: str = ""
+
+
+def people(party: str, count: int, seed: int) -> tuple[Persona, ...]:
+    """The personas that answer: `count` of a party's, drawn with the seed (D5: one for each seed unless told otherwise)."""
+    known = load_personas(party)
+    return tuple(stream(seed, "people", party).sample(known, min(count, len(known))))
+
+
+def interview(
+    who: Sequence[Persona], questions: Sequence[str], each: int, tokens: int, seed: int, backend: Backend,
+    unsaid: Sequence[Persona] = (), progress: Progress | None = None,
+) -> list[Answer]:  # fmt: skip
+    """`each` answers to every question, the people taking turns. No answer quotes them, nor any of `unsaid`."""
+    asked = [(question, number) for question in questions for number in range(each)]
+    persons = [who[place % len(who)] for place in range(len(asked))]
+    requests = [_request(person, *one, tokens, seed) for person, one in zip(persons, asked, strict=True)]
+    replies = drive([ask(request) for request in requests], backend, progress)
+    told = runs(*[person.backstory for person in (*who, *unsaid)])
+    return [_answer(*one, person, reply, told) for one, person, reply in zip(asked, persons, replies, strict=True)]
+
+
+def reasons(answers: Sequence[Answer]) -> dict[str, int]:
+    """Why answers cannot be used, with counts."""
+    return dict(sorted(Counter(answer.reason for answer in answers if answer.text is None).items()))
+
+
+def problem(reply: Reply, person: Persona, told: Set[Run]) -> str:
+    """Why an answer cannot be used, or nothing. `told`: the runs of words that it may not have."""
+    if reply.failure:
+        return reply.failure.name
+    text = reply.text or ""
+    if not text.strip():
+        return "empty"
+    if refuses(text):
+        return "refusal"
+    if re.search(rf"\b{re.escape(person.name)}\b", text):
+        return "names the person"
+    return "quotes a persona" if runs(text) & told else ""
+
+
+def runs(*texts: str) -> set[Run]:
+    """Every QUOTE words in a row: texts quote each other where they share one."""
+    found = set()
+    for text in texts:
+        words = re.findall(r"[a-z']+", text.lower())
+        found |= {tuple(words[start : start + QUOTE]) for start in range(len(words) - QUOTE + 1)}
+    return found
+
+
+def _request(person: Persona, question: str, number: int, tokens: int, seed: int) -> Request:
+    messages = (Message("system", person.backstory), Message("user", question))
+    return Request(
+        messages, Sampling(1.0, tokens), derive(seed, "answer", person.id, question, number), purpose="interview"
+    )
+
+
+def _answer(question: str, number: int, person: Persona, reply: Reply, told: Set[Run]) -> Answer:
+    reason = problem(reply, person, told)
+    return Answer(question, number, None if reason else " ".join((reply.text or "").split()), reason)

@@ -1,0 +1,194 @@
+"""Questions, answers, data set, adapter: all of it in one folder, where every step finds what the ones before it have left.
+
+    plan.json          what was asked for            data/questions.json, data/PARTY.jsonl, data/card.md
+    *.sqlite           every reply                   adapters/NAME/   the adapter, its card, its losses
+
+The same command on the same folder goes on; another recipe on the same plan uses the same data.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agents.persona import Persona
+from llm.backends import essence, open_spec, split_spec
+from llm.errors import UserError
+from llm.journal import Journal
+from llm.limits import Limits
+from llm.request import Backend
+from llm.retry import Retry
+from training.base import base_of
+from training.tuning.answers import Answer, interview, people
+from training.tuning.dataset import Example, card, check, digest_of, examples, pairs, read_answers, split, write_answers
+from training.tuning.questions import Questions, write_questions
+from training.tuning.recipe import DPO, SFT, Recipe
+
+PARTIES = ("republican", "democrat")
+Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
+"""Opens a progress bar with a title and a total, and hands out what moves it on."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the data are made from. `writer` is the model that writes the questions; empty: the model itself (the model in the
+    box cannot write questions: for it the known-truth speaker does).
+    """
+
+    llm: str = "pocket"
+    writer: str = ""
+    questions: int = 100
+    answers: int = 20
+    personas: int = 1
+    tokens: int = 120
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("questions", "answers", "personas", "tokens"):
+            if getattr(self, name) < 1:
+                raise UserError(f"--{name} must be at least 1, not {getattr(self, name)}")
+
+    @property
+    def written_by(self) -> str:
+        return self.writer or ("oracle" if split_spec(self.llm)[0] == "pocket" else self.llm)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What makes it this plan, on whatever machine."""
+        return asdict(self) | {"llm": essence(self.llm), "writer": essence(self.written_by)}
+
+
+class Pipeline:
+    """One plan in its folder. Errors: UserError when the folder holds another plan's."""
+
+    def __init__(self, plan: Plan, folder: Path, bar: Bar):
+        self.plan, self.folder, self.bar = plan, folder, bar
+        self.base = base_of(plan.llm)
+        self.identity: dict[str, Any] = {}
+        _claim(folder, plan)
+
+    def data(self) -> dict[str, list[Answer]]:
+        """The answers of both parties, written or read."""
+        paths = {party: self.folder / "data" / f"{party}.jsonl" for party in PARTIES}
+        if not all(path.exists() for path in (*paths.values(), self.folder / "data" / "card.md")):
+            self._make(paths)
+        self.identity = json.loads((self.folder / "data" / "model.json").read_text(encoding="utf-8"))
+        return {party: read_answers(path) for party, path in paths.items()}
+
+    def adapter(self, recipe: Recipe, start: Path | None = None) -> Path:
+        """The folder of the trained adapter. DPO goes on from `start`, else from the SFT adapter of the same rank and seed."""
+        recipe = recipe.filled(self.base.kind)
+        out = self.folder / "adapters" / recipe.name
+        answers = self.data()
+        if out.exists():
+            _same(out, recipe)
+            return out
+        if recipe.method == DPO and start is None:
+            start = self.adapter(replace(recipe, method=SFT, rate=0.0))
+        self._train(recipe, answers, out, start)
+        return out
+
+    def _make(self, paths: dict[str, Path]) -> None:
+        asked = self._questions()
+        (self.folder / "data").mkdir(exist_ok=True)
+        backend = open_spec(self.plan.llm)
+        with closing(Journal(self.folder / "answers.sqlite", Limits(Retry(backend)))) as journal:
+            answers = {party: self._interview(party, asked, journal) for party in PARTIES}
+        for party, path in paths.items():
+            write_answers(answers[party], path)
+        identity = {name: value for name, value in backend.identity.items() if name != "versions"}
+        _write(self.folder / "data" / "model.json", json.dumps(identity))
+        notes = [f"{len(asked.questions)} questions by {self.plan.written_by}, answered by {self.plan.llm}."]
+        notes += [f"{party}: {', '.join(one.name for one in self._people(party))}" for party in PARTIES]
+        _write(self.folder / "data" / "card.md", card("Training data", answers, asked.dropped, ["  \n".join(notes)]))
+
+    def _questions(self) -> Questions:
+        path = self.folder / "questions.json"
+        if not path.exists():
+            journal = Journal(self.folder / "questions.sqlite", Limits(Retry(open_spec(self.plan.written_by))))
+            with closing(journal), self.bar("questions", 0) as progress:
+                found = write_questions(self.plan.questions, self.plan.seed, journal, progress)
+            _write(path, json.dumps(asdict(found), indent=1))
+        read = json.loads(path.read_text(encoding="utf-8"))
+        return Questions(tuple(read["questions"]), read["dropped"])
+
+    def _interview(self, party: str, asked: Questions, backend: Backend) -> list[Answer]:
+        plan, who = self.plan, self._people(party)
+        with self.bar(f"{party} answers", len(asked.questions) * plan.answers) as progress:
+            unsaid = [person for other in PARTIES for person in self._people(other)]
+            return interview(who, asked.questions, plan.answers, plan.tokens, plan.seed, backend, unsaid, progress)
+
+    def _people(self, party: str) -> tuple[Persona, ...]:
+        return people(party, self.plan.personas, self.plan.seed)
+
+    def _train(self, recipe: Recipe, answers: dict[str, list[Answer]], out: Path, start: Path | None) -> None:
+        from training.tuning.card import write_card
+        from training.tuning.trainers import train, versions
+
+        found = self._examples(recipe, answers)
+        kept, held = split(found, recipe.held_out)
+        part, work = (out.parent / f".{out.name}.{kind}" for kind in ("part", "training"))
+        work.mkdir(parents=True, exist_ok=True)
+        with self.bar(recipe.name, recipe.steps(len(kept))) as progress:
+            trained = train(recipe, self.base, kept, held, part, work, start, progress)
+        data = {
+            "examples": len(kept),
+            "held_out": len(held),
+            "digest": digest_of(found),
+            "questions by": self.plan.written_by,
+        }
+        data |= {"personas": ", ".join(one.name for one in self._people(recipe.party))}
+        data |= {"goes on from": start.name} if start else {}
+        write_card(part, recipe, self.identity, data, versions(), trained)
+        part.replace(out)
+        shutil.rmtree(work)
+
+    def _examples(self, recipe: Recipe, answers: dict[str, list[Answer]]) -> list[Example]:
+        """Of the recipe's kind, checked. Errors: UserError on a party without answers."""
+        if recipe.party not in answers:
+            raise UserError(f"--party must be one of {', '.join(PARTIES)}, not {recipe.party!r}")
+        other = next(party for party in PARTIES if party != recipe.party)
+        own = answers[recipe.party]
+        found = examples(own, recipe.seed) if recipe.method == SFT else pairs(own, answers[other], recipe.seed)
+        check(found, [person for party in PARTIES for person in self._people(party)])
+        return found
+
+
+def read_plan(folder: Path) -> dict[str, Any]:
+    """What a folder was made from. Errors: UserError when it is none."""
+    try:
+        return dict(json.loads((folder / "plan.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{folder} is no folder of run.py train (no plan.json that can be read)") from error
+
+
+def _claim(folder: Path, plan: Plan) -> None:
+    path, wanted = folder / "plan.json", json.dumps(plan.to_dict(), indent=1)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.exists() and path.read_text(encoding="utf-8") != wanted:
+            raise UserError(f"{folder} was made with other settings (plan.json): give another --out")
+        if not path.exists():
+            _write(path, wanted)
+    except OSError as error:
+        raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
+
+
+def _same(out: Path, recipe: Recipe) -> None:
+    """Errors: UserError when the adapter there was trained in another way."""
+    from training.tuning.card import read_values
+
+    was = read_values(out)["recipe"]
+    if other := [name for name, value in asdict(recipe).items() if was.get(name) != value]:
+        raise UserError(f"{out} was trained with another {', '.join(other)}: give another --out")
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

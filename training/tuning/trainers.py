@@ -1,0 +1,148 @@
+"""SFT and DPO with LoRA: TRL's trainers as they are, on a model as the `hf` backend loads it (full, 8 or 4 bits).
+
+Checkpoints are written on the way; the same call on the same folder goes on from the last one, and takes the same steps as an
+undisturbed training. DPO goes on from the SFT adapter, which is also the reference that it is held to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import datasets
+import torch
+import transformers
+from peft import LoraConfig, PeftModel
+from transformers import TrainerCallback
+from transformers.trainer_utils import get_last_checkpoint
+from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
+
+from llm.backends.hf.loading import Loaded, load_model
+from llm.driver import Progress
+from llm.errors import UserError
+from training.base import Base
+from training.tuning.recipe import PROJECTIONS, SFT, Recipe
+
+CHECKPOINTS = 10
+"""Checkpoints of a training, about."""
+
+
+KEPT = ("step", "loss", "mean_token_accuracy", "rewards/accuracies", "rewards/margins")
+"""What is kept of a step (TRL counts tokens anew after a resume)."""
+
+
+class Trained(NamedTuple):
+    """`losses` has a row for each step (KEPT); `held_out` the losses on what was held out, if anything was."""
+
+    losses: list[dict[str, float]]
+    held_out: dict[str, float]
+
+
+def train(
+    recipe: Recipe, base: Base, examples: Sequence[Any], held: Sequence[Any], out: Path, work: Path,
+    start: Path | None = None, progress: Progress | None = None,
+) -> Trained:  # fmt: skip
+    """Train an adapter and save it in `out`; `work` is for checkpoints, `start` the adapter to go on from.
+
+    Errors: UserError when there is nothing to learn.
+    """
+    if len(examples) < 2:
+        raise UserError(f"{len(examples)} examples are too few to train on: more --questions or --answers")
+    with _quiet():
+        loaded = load_model(base.name, base.dtype, base.load, base.device)
+        if loaded.model.config._attn_implementation != "sdpa" and base.device in ("auto", "cpu"):
+            loaded.model.set_attn_implementation("sdpa")  # that of the backend is for asking
+        trainer = _trainer(recipe, loaded, examples, held, work, start)
+        trainer.add_callback(_Told(progress))
+        last = get_last_checkpoint(str(work)) if work.is_dir() else None
+        trainer.train(resume_from_checkpoint=last)
+        scores = trainer.evaluate() if held else {}
+        shutil.rmtree(out, ignore_errors=True)
+        trainer.model.save_pretrained(
+            str(out), selected_adapters=["default"]
+        )  # DPO's frozen reference is no part of it
+    rows = [{name: row[name] for name in KEPT if name in row} for row in trainer.state.log_history if "loss" in row]
+    return Trained(rows, {name.removeprefix("eval_"): value for name, value in scores.items() if "loss" in name})
+
+
+def _trainer(
+    recipe: Recipe, loaded: Loaded, examples: Sequence[Any], held: Sequence[Any], work: Path, start: Path | None
+) -> Any:
+    kind, config = (SFTTrainer, SFTConfig) if recipe.method == SFT else (DPOTrainer, DPOConfig)
+    model: Any = loaded.model
+    if start is not None:
+        model = PeftModel.from_pretrained(model, str(start), is_trainable=True)
+    lora = None if start is not None else LoraConfig(
+        r=recipe.r, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout, bias="none", task_type="CAUSAL_LM",
+        target_modules=list(PROJECTIONS),
+    )  # fmt: skip
+    more: dict[str, Any] = {} if recipe.method == SFT else {"beta": recipe.beta}
+    return kind(
+        model=model,
+        args=config(**_settings(recipe, work, recipe.steps(len(examples)), str(loaded.model.device)), **more),
+        train_dataset=datasets.Dataset.from_list(list(examples)),
+        eval_dataset=datasets.Dataset.from_list(list(held)) if held else None,
+        processing_class=loaded.tokenizer,
+        peft_config=lora,
+    )
+
+
+def _settings(recipe: Recipe, work: Path, steps: int, device: str) -> dict[str, Any]:
+    half = device.startswith("cuda")
+    return {
+        "output_dir": str(work),
+        "num_train_epochs": recipe.epochs,
+        "per_device_train_batch_size": recipe.batch,
+        "learning_rate": recipe.rate,
+        "max_length": recipe.length,
+        "lr_scheduler_type": "linear",
+        "use_cpu": not half,
+        "bf16": half,
+        "gradient_checkpointing": half,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "logging_steps": 1,
+        "save_strategy": "steps",
+        "save_steps": max(1, steps // CHECKPOINTS),
+        "save_total_limit": 1,
+        "seed": recipe.seed,
+        "data_seed": recipe.seed,
+    }
+
+
+class _Told(TrainerCallback):
+    def __init__(self, progress: Progress | None):
+        self.progress, self.done = progress, 0
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if self.progress:
+            self.progress(state.global_step - self.done)
+        self.done = state.global_step
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the trainers' own bars and tables, and what they say to each other of names to come."""
+    datasets.disable_progress_bars()
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.filterwarnings("ignore", ".*_checkpointing` is deprecated.*", FutureWarning)
+            yield
+    finally:
+        datasets.enable_progress_bars()
+        transformers.utils.logging.set_verbosity_warning()
+
+
+def versions() -> dict[str, str]:
+    """Of what the training depends on."""
+    import peft
+    import trl
+
+    return {module.__name__: module.__version__ for module in (torch, transformers, peft, trl)}
