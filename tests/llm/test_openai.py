@@ -495,6 +495,19 @@ PERSONALITIES: dict[str, tuple[Callable[[Body], Act | None], dict[str, object]]]
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("first", [problem(429, retry_after="3"), problem(503), problem(500), Act(reset=True)])
+def test_the_probe_outlasts_what_passes(first: Act, client: str) -> None:
+    """A run that is started, or resumed, in a bad moment is not lost to it; and no ability is lost to it either."""
+
+    def plan(body: Body, time: int) -> Act:
+        if time < (2 if first.status == 500 else 3):
+            return first
+        return said("4", logprobs=likely(("4", {"4": 0.9, "5": 0.1}))) if body.get("logprobs") else echo(body)
+
+    with Loopback(plan) as server:
+        assert dict(backend(server, client=client, closed="auto").identity["can"])["closed"] == "logprobs"
+
+
 @pytest.mark.parametrize(("act", "found"), PERSONALITIES.values(), ids=PERSONALITIES.keys())
 def test_the_probe_believes_only_what_it_sees(act: Callable[[Body], Act | None], found: dict[str, object]) -> None:
     with Loopback(lambda body, time: act(body) or echo(body)) as server:

@@ -9,10 +9,14 @@ from typing import NamedTuple
 from openai import AsyncOpenAI
 
 from llm.backends.openai.backend import Loop, Openai, Policy
-from llm.backends.openai.endpoint import Clock, Endpoint
+from llm.backends.openai.endpoint import LONGEST, Clock, Endpoint
 from llm.backends.openai.probe import Found, probe
-from llm.backends.openai.transport import LINES, Line
+from llm.backends.openai.telling import PASSING, rest
+from llm.backends.openai.transport import LINES, UNREACHABLE, Answer, Line, NoAnswer
 from llm.errors import UserError
+
+TRIES = 4
+"""Calls of one question of the probe."""
 
 
 class Settings(NamedTuple):
@@ -36,7 +40,7 @@ def opened(settings: Settings, in_flight: int, attempts: int, patience: float, c
     lines = loop.run(_lines(settings))
     with ExitStack() as undo:
         undo.callback(loop.close, lines)
-        found = [loop.run(_probe(line, url, settings)) for line, url in zip(lines, settings.urls, strict=True)]
+        found = [loop.run(_probe(line, url, settings, clock)) for line, url in zip(lines, settings.urls, strict=True)]
         if other := next((url for url, one in zip(settings.urls, found, strict=True) if one != found[0]), ""):
             raise UserError(f"{other} does not serve {settings.model} as {settings.urls[0]} does")
         undo.pop_all()
@@ -51,5 +55,28 @@ async def _lines(settings: Settings) -> list[Line]:
     return [made(AsyncOpenAI(api_key=settings.secret, base_url=url), settings.timeout) for url in settings.urls]
 
 
-async def _probe(line: Line, url: str, settings: Settings) -> Found:
-    return await probe(line, settings.model, url, settings.api, settings.closed, settings.thinking)
+async def _probe(line: Line, url: str, settings: Settings, clock: Clock) -> Found:
+    return await probe(_patient(line, clock), settings.model, url, settings.api, settings.closed, settings.thinking)
+
+
+def _patient(line: Line, clock: Clock) -> Line:
+    """A line on which a call that fails in passing is made again, TRIES times in all.
+
+    A server that is not there is not waited for; one that breaks (500) is asked once more, as some break on what they cannot do.
+    """
+
+    async def post(path: str, body: bytes) -> Answer:
+        for number in range(1, TRIES):
+            try:
+                answer = await line.post(path, body)
+            except NoAnswer as error:
+                if error.name == UNREACHABLE:
+                    raise
+                await clock.sleep(2.0**number)
+                continue
+            if answer.status not in PASSING and (answer.status != 500 or number > 1):
+                return answer
+            await clock.sleep(min(rest(answer) or 0.5 * 2.0**number, LONGEST))
+        return await line.post(path, body)
+
+    return Line(post, line.get, line.close)

@@ -18,6 +18,8 @@ from llm.request import Failure, Reply, Request, Usage
 
 BUSY = frozenset({"busy", "unreachable"})
 STOP = frozenset({"not_allowed", "no_such_model", "no_credit"})
+PASSING = frozenset({408, 409, 425, 429, 502, 503, 504, 529})
+"""The statuses of a server that is busy or not there for a moment."""
 _THOUGHT = re.compile(r"^\s*(?:<think(?:ing)?>)?(.*?)</think(?:ing)?>|^\s*<think(?:ing)?>(.*)", re.S)
 _TOO_LONG = re.compile(
     r"context.?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)|exceeds? .{0,40}token",
@@ -55,7 +57,7 @@ def refused(answer: Answer) -> Reply:
         return Reply.failed("no_credit", detail)
     if status == 404:
         return Reply.failed("no_such_model", detail)
-    if status in (408, 409, 425, 429, 502, 503, 504, 529):
+    if status in PASSING:
         return Reply.failed("busy", detail, transient=True)
     if code == "context_length_exceeded" or (status < 500 and _TOO_LONG.search(said)) or status == 413:
         return Reply.failed("context_overflow", detail)
