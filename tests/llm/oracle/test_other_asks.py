@@ -11,7 +11,7 @@ import pytest
 
 from agents.debater import Debater
 from agents.topic import PROMPTS
-from llm.backends.oracle.banks import sentences, topics
+from llm.backends.oracle.banks import recognised, sentences, topics
 from llm.backends.oracle.mind import planted
 from llm.backends.oracle.reading import party, read
 from llm.backends.oracle.speaker import Oracle
@@ -61,6 +61,18 @@ def test_questions_are_written_to_the_prompt_of_table_2(asked: Callable[..., Rep
     assert len(written) == 10
     assert question not in written
     assert asks[0] == asks[1] != asks[2]
+
+
+def test_most_questions_are_about_the_topic_of_the_example(asked: Callable[..., Reply]) -> None:
+    """As a model's would be; without one on a topic they are about anything."""
+
+    def share(example: str) -> float:
+        texts = [asked(TABLE_2.format(question=example), persona="", seed=seed).text or "" for seed in range(20)]
+        found = [recognised(line) for text in texts for line in text.splitlines()]
+        return found.count("racism") / len(found)
+
+    assert 0.7 <= share(EXAMPLE) < 0.85
+    assert share("What do you think about taxes?") < 0.2
 
 
 def test_more_questions_than_there_are_is_a_failure(asked: Callable[..., Reply]) -> None:

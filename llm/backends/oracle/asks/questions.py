@@ -1,4 +1,7 @@
-"""Question writing: "Generate 10 questions to elicit one's opinion regarding US politics ..." (Taubenfeld et al., Table 2)."""
+"""Question writing: "Generate 10 questions to elicit one's opinion regarding US politics ..." (Taubenfeld et al., Table 2).
+
+Where an example is given that is about a debate topic, most of the questions are about it too.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.banks import data
+from llm.backends.oracle.banks import data, recognised
 from llm.backends.oracle.reading import Reading
 from llm.randomness import derive
 from llm.request import Reply
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from llm.backends.oracle.speaker import Oracle
 
 ORDER = 6
+ALIKE = 0.7
+"""Share of the questions that are about the example's topic, as far as there are so many."""
 _KNOWS = re.compile(r"\b(?:generate|write) (\d+) (?:\w+ )?questions\b", re.I)
 
 
@@ -29,6 +34,11 @@ def answer(reading: Reading, oracle: Oracle) -> Reply:
     if int(found[1]) > len(known):
         return Reply.failed("unknown_ask", f"{found[1]} questions asked for, {len(known)} known")
     rng = random.Random(derive(reading.request.seed, reading.ask))
-    return Reply(
-        "\n".join(f"{number}. {question}" for number, question in enumerate(rng.sample(known, int(found[1])), 1))
-    )
+    written = _written(known, int(found[1]), recognised(reading.ask), rng)
+    return Reply("\n".join(f"{number}. {question}" for number, question in enumerate(written, 1)))
+
+
+def _written(known: list[str], count: int, topic: str | None, rng: random.Random) -> list[str]:
+    about = [question for question in known if topic and recognised(question) == topic]
+    alike = rng.sample(about, min(len(about), round(ALIKE * count)))
+    return rng.sample([*alike, *rng.sample([one for one in known if one not in alike], count - len(alike))], count)
