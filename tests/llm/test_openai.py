@@ -263,6 +263,17 @@ def test_a_dead_server_is_waited_for() -> None:
     assert clock[0].time >= 60
 
 
+def test_a_server_that_breaks_off_every_call_is_one_that_is_dead() -> None:
+    """A gateway in front of a dead server takes connections and drops them: for a minute of it nothing is lost."""
+    clock: list[Quick] = []
+    with Loopback(after_the_probe(lambda body, time: Act(reset=True) if clock[0].time < 60 else echo(body))) as server:
+        asked = backend(server)
+        assert isinstance(asked.clock, Quick)
+        clock.append(asked.clock)
+        assert all(reply.text for reply in asked.complete(questions(100)))
+    assert clock[0].time >= 60
+
+
 def test_patience_ends_for_all_at_once() -> None:
     """A hundred requests to a server that stays down do not wait for it one after the other."""
     with Loopback(after_the_probe(lambda body, time: problem(503, "down"))) as server:

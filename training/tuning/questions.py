@@ -1,7 +1,7 @@
 """Neutral questions on US politics: ten given ones, and more that a model writes from them (Taubenfeld et al. 2024, section 5).
 
-A writer is shown one of the ten at a time and asked for ten more (the prompt of their Table 2). Repetitions, near repetitions and questions that take a side are dropped and counted; where too few
-are left it is asked again.
+A writer is shown one of the ten at a time and asked for ten more (the prompt of their Table 2). Repetitions, near repetitions
+and questions that take a side are dropped and counted; where too few are left it is asked again.
 """
 
 from __future__ import annotations

@@ -10,12 +10,14 @@ import asyncio
 import time
 from collections import deque
 
-from llm.backends.openai.transport import UNREACHABLE, Answer, Line, NoAnswer
+from llm.backends.openai.transport import CONNECTION, UNREACHABLE, Answer, Line, NoAnswer
 
 CALM = 0.5
 """Seconds an endpoint is left alone after the first refusal in a row that names no time; twice as long after each more."""
 LONGEST = 30.0
 NO_ROOM = "no_room"
+GONE = 5
+"""Connections that break in a row, with no call that goes well between them, after which the server counts as not there."""
 
 
 class Clock:
@@ -51,7 +53,7 @@ class Endpoint:
         self._rpm, self._tpm = Pace(rpm), Pace(tpm)
         self._rest_until = self._cut_at = self._avoided_until = 0.0
         self.well_at = clock.now()
-        self._refusals = 0
+        self._refusals = self._breaks = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
@@ -75,10 +77,12 @@ class Endpoint:
         try:
             return await self.line.post(path, body), sent
         except NoAnswer as error:
-            if error.name == UNREACHABLE:
-                self.too_much(sent, None)
             self.failed()
-            raise
+            self._breaks += error.name == CONNECTION
+            if error.name != UNREACHABLE and (error.name != CONNECTION or self._breaks < GONE):
+                raise
+            self.too_much(sent, None)
+            raise NoAnswer(UNREACHABLE, str(error)) from error
         finally:
             self.flying -= 1
             self._wake()
@@ -88,7 +92,7 @@ class Endpoint:
         self._avoided_until = self.clock.now() + LONGEST
 
     def went_well(self) -> None:
-        self._refusals, self.well_at, self._avoided_until = 0, self.clock.now(), 0.0
+        self._refusals, self._breaks, self.well_at, self._avoided_until = 0, 0, self.clock.now(), 0.0
         if self.limit < self.most:
             self.limit = min(self.most, self.limit + 1 / self.limit)
             self._wake()

@@ -23,7 +23,7 @@ class Answer(NamedTuple):
     body: bytes
 
 
-UNREACHABLE = "unreachable"
+UNREACHABLE, CONNECTION = "unreachable", "connection"
 
 
 class NoAnswer(Exception):
@@ -68,7 +68,7 @@ def fast(client: AsyncOpenAI, timeout: float) -> Line:
         except TimeoutError as error:
             raise NoAnswer("timeout", f"after {timeout:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise NoAnswer("connection", _words(error)) from error
+            raise NoAnswer(CONNECTION, _words(error)) from error
 
     async def post(path: str, body: bytes) -> Answer:
         return await ask("POST", path, body)
@@ -125,11 +125,11 @@ def _cause(error: BaseException, timeout: float) -> tuple[str, str]:
         if isinstance(first, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
             return UNREACHABLE, _words(first)
         if isinstance(first, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | ConnectionError):
-            return "connection", _words(first)
+            return CONNECTION, _words(first)
         first = first.__cause__ or first.__context__
     if isinstance(error, APITimeoutError):
         return "timeout", f"after {timeout:g} s"
-    return "connection", _words(error)
+    return CONNECTION, _words(error)
 
 
 def _words(error: BaseException) -> str:
