@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +34,10 @@ EPILOG = """examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit code: 0 done, 2 something the user can put right, 130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    command = COMMANDS.get(given[0]) if given else None
     try:
-        if given and not given[0].startswith("-") and command is None:
-            raise unknown("command", given[0], COMMANDS)
-        return command(given[1:]) if command else debate(given)
+        if given and not given[0].startswith("-"):
+            return command(given[0])(given[1:])
+        return debate(given)
     except UserError as error:
         print(f"run.py: {error}", file=sys.stderr)
         return 2
@@ -296,42 +296,25 @@ def calibrate(arguments: Sequence[str]) -> int:
     return 0
 
 
-def train(arguments: Sequence[str]) -> int:
-    """`run.py train`: move a model's bias by fine-tuning it on its own answers."""
-    from training.commands import train as command
-
-    return command(arguments)
-
-
-def fine_tuned(arguments: Sequence[str]) -> int:
-    """`run.py fine-tuned`: the same debates before and after."""
-    from training.commands import fine_tuned as command
-
-    return command(arguments)
-
-
-def export(arguments: Sequence[str]) -> int:
-    """`run.py export`: a fine-tuned model as a folder that other servers can serve."""
-    from training.commands_export import export as command
-
-    return command(arguments)
-
-
-def sweep_lora(arguments: Sequence[str]) -> int:
-    """`run.py sweep-lora`: how far a bias is moved and what that costs, by rank and method."""
-    from training.commands_sweep import sweep_lora as command
-
-    return command(arguments)
-
-
-COMMANDS = {
-    "calibrate": calibrate,
-    "export": export,
-    "fine-tuned": fine_tuned,
-    "personas": personas,
-    "sweep-lora": sweep_lora,
-    "train": train,
+HERE = {"calibrate": calibrate, "personas": personas}
+ELSEWHERE = {
+    "train": "training.commands",
+    "fine-tuned": "training.commands",
+    "sweep-lora": "training.commands_sweep",
+    "export": "training.commands_export",
 }
+"""Commands that bring their floor along, and where their functions are."""
+
+
+def command(name: str) -> Callable[[Sequence[str]], int]:
+    """The function of a command. Errors: UserError on an unknown one, with the nearest."""
+    if name in HERE:
+        return HERE[name]
+    if name not in ELSEWHERE:
+        raise unknown("command", name, [*HERE, *ELSEWHERE])
+    found: Callable[[Sequence[str]], int] = getattr(import_module(ELSEWHERE[name]), name.replace("-", "_"))
+    return found
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -148,6 +148,10 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--seed", "-1"], "seed must be at least 0"),
         (["person"], "unknown command 'person': did you mean personas"),
         (["personas", "--party", "green", "--out", "x"], "invalid choice"),
+        (["fine-tuned"], "required: --tuned"),
+        (["fine-tuned", "--tuned", "nowhere"], "nowhere is no folder of run.py train"),
+        (["sweep-lora", "--ranks", "2,0"], "a rank is 1 or more"),
+        (["export", "--out", "x"], "required: --adapter"),
     ],
 )
 def test_what_a_user_gets_wrong_is_one_line_and_exit_code_2(

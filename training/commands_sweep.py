@@ -19,16 +19,19 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     """Train at every rank with every seed, debate, measure, write the table."""
     options = sweep_parser().parse_args(arguments)
     from model.scenario import load_preset
+    from training.capability.harness import Harness
     from training.capability.measure import measure
     from training.studies.sweep_lora import PREFERRED, RANKS, cells, report, sweep
 
+    tasks = options.tasks.split(",")
+    Harness(tasks, options.limit, 1)  # says what is missing before anything is trained
     plan, kind = chosen(Plan, options), base_of(options.llm or Plan.llm).kind
     settings = {name: value for name in ("topics", "repetitions") if (value := getattr(options, name)) is not None}
     base = load_preset("fine_tuned").with_settings(settings)
     planned = cells(options.ranks or RANKS[kind], options.dpo or PREFERRED[kind], options.seeds)
     out = options.out or Path("runs") / f"sweep_lora-{time.strftime('%Y%m%d-%H%M%S')}"
     pipelines = [Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar) for seed in range(options.seeds)]
-    asked = partial(measure, tasks=options.tasks.split(","), limit=options.limit, load=pipelines[0].base.load)
+    asked = partial(measure, tasks=tasks, limit=options.limit, load=pipelines[0].base.load)
     print(f"folder   {out}", flush=True)
     study = sweep(base, plan.llm, options.party, planned, pipelines, asked)
     found = hold_all(study, [cell.name for cell in planned], out, tuple(settings))

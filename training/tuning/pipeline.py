@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from training.tuning.questions import Questions, write_questions
 from training.tuning.recipe import DPO, SFT, Recipe
 
 PARTIES = ("republican", "democrat")
+NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
 Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
 """Opens a progress bar with a title and a total, and hands out what moves it on."""
 
@@ -63,9 +65,11 @@ class Plan:
 
 
 class Pipeline:
-    """One plan in its folder. Errors: UserError when the folder holds another plan's."""
+    """One plan in its folder. Errors: UserError when the folder holds another plan's, or a package is missing."""
 
     def __init__(self, plan: Plan, folder: Path, bar: Bar):
+        if missing := [name for name in NEEDED if find_spec(name) is None]:
+            raise UserError(f"fine-tuning needs the [local] extra ({', '.join(missing)} missing): see docs/install.md")
         self.plan, self.folder, self.bar = plan, folder, bar
         self.base = base_of(plan.llm)
         self.identity: dict[str, Any] = {}

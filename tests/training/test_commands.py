@@ -1,0 +1,46 @@
+"""Which debates are held for which adapters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from llm.errors import UserError
+from training.commands import arms
+
+
+def tuned(folder: Path, seed: int, *parties: str, llm: str = "pocket") -> Path:
+    """What `run.py train` leaves, as far as it is looked at."""
+    for party in parties:
+        adapter = folder / "adapters" / f"{party}-sft-r16"
+        adapter.mkdir(parents=True)
+        (adapter / "adapter_config.json").write_text("{}")
+    folder.mkdir(exist_ok=True)
+    (folder / "plan.json").write_text(json.dumps({"llm": llm, "seed": seed}))
+    return folder
+
+
+def test_before_after_and_per_seat_for_every_training_seed(tmp_path: Path) -> None:
+    """Before once; after for each party and seed; per seat only where both parties have an adapter."""
+    folders = [tuned(tmp_path / "a", 0, "republican", "democrat"), tuned(tmp_path / "b", 1, "republican")]
+    found = {arm.name: arm for arm in arms(folders, "sft", 16, None)}
+    assert list(found) == ["before", "after-republican-0", "after-democrat-0", "after-republican-1", "per_seat-0"]
+    assert (found["before"].spec, found["before"].adapters) == ("pocket", ())
+    one = found["after-republican-1"]
+    assert one.spec == f"pocket,adapters={folders[1]}/adapters/republican-sft-r16"
+    assert one.adapters == tuple(f"{seat}:republican-sft-r16" for seat in ("republican", "democrat", "default"))
+    seats = found["per_seat-0"]
+    assert seats.adapters == ("republican:republican-sft-r16", "democrat:democrat-sft-r16"), "the Default has none"
+    assert seats.spec.count("+") == 1
+
+
+def test_folders_that_cannot_be_compared_are_one_line(tmp_path: Path) -> None:
+    first, same = tuned(tmp_path / "a", 0, "democrat"), tuned(tmp_path / "b", 0, "democrat")
+    other, bare = tuned(tmp_path / "c", 1, "democrat", llm="hf:m"), tuned(tmp_path / "d", 2)
+    for folders in ([first, same], [first, other]):
+        with pytest.raises(UserError, match="of one model, each of another seed"):
+            arms(folders, "sft", 16, None)
+    with pytest.raises(UserError, match=r"holds no adapter sft-r16: python run\.py train --method sft --r 16"):
+        arms([bare], "sft", 16, None)
