@@ -136,6 +136,19 @@ def test_a_killed_training_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("run/adapters/.*")), "checkpoints are put away"
 
 
+def test_a_rate_is_chosen_by_its_held_out_loss_alone(tmp_path: Path) -> None:
+    """One that learns nothing loses against one that does; asked again, nothing is trained."""
+    from training.tuning.rates import losses
+
+    asked = pipeline(tmp_path / "run")
+    found = losses(asked, Recipe("republican", r=2, batch=4), [1e-6, 3e-3])
+    assert found[3e-3] < found[1e-6]
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("run/rates/*/*.safetensors")}
+    assert len(kept) == 2
+    assert losses(asked, Recipe("republican", r=2, batch=4), [1e-6, 3e-3]) == found
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
 TINY = {
     "vocab_size": 1024,
     "hidden_size": 32,
