@@ -116,7 +116,7 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     out = options.out or Path("runs") / f"fine_tuned-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
     found = hold_all(study(base, planned), [arm.name for arm in planned], out, tuple(settings))
-    print(f"report   {write(found, out, base, planned[0].spec)}\nfigure   {out / 'fine_tuned.png'}")
+    print(f"report   {write(found, out, base)}\nfigure   {out / 'fine_tuned.png'}")
     return 0
 
 

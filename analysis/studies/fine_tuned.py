@@ -26,6 +26,7 @@ from analysis.bootstrap import Floats, mean_interval
 from analysis.load import Tables
 from analysis.metrics._cells import DEFAULT
 from llm.backends.oracle.banks import TopicBank, topics
+from model.events import Header
 from model.scenario import Scenario
 
 BEFORE, AFTER, SEATS = "before", "after", "per seat"
@@ -59,7 +60,11 @@ class Held:
 
 @dataclass(frozen=True)
 class Found:
-    """`points` to draw, `shifts` between before and after, `remedy` of adapters per seat (see the functions of these names)."""
+    """`header` of the record before fine-tuning, `points` to draw, `shifts` between before and after, `remedy` of adapters per
+    seat (see the functions of these names).
+    """
+
+    header: Header
 
     points: pd.DataFrame
     shifts: pd.DataFrame
@@ -72,7 +77,12 @@ def fine_tuned(base: Scenario, arms: Sequence[Arm]) -> Generator[Scenario, Table
     for arm in arms:
         tables = yield replace(base, llm=arm.spec, adapters=arm.adapters)
         held.append(Held(arm, tables))
-    return Found(points(held), shifts(held), remedy(held))
+    return Found(_before(held).tables.header, points(held), shifts(held), remedy(held))
+
+
+def _before(held: Sequence[Held]) -> Held:
+    (found,) = [one for one in held if one.arm.kind == BEFORE]
+    return found
 
 
 def points(held: Sequence[Held]) -> pd.DataFrame:
@@ -94,7 +104,7 @@ def shifts(held: Sequence[Held]) -> pd.DataFrame:
     `speech` (mean grade of what is said, where the sentences of a model have grades). Columns: before, after, shift, shift_low,
     shift_high (95%, over rooms), seeds (shift by training seed), rooms, wanted (the side of the direction: 1 up, -1 down).
     """
-    (before,) = [one for one in held if one.arm.kind == BEFORE]
+    before = _before(held)
     rows = []
     for direction, others in _by_direction(held, AFTER):
         for (topic, party, measure), was in measured(before.tables).items():
@@ -111,7 +121,7 @@ def remedy(held: Sequence[Held]) -> pd.DataFrame:
     before, after (per seat), shift (negative: less drift) with its interval and by training seed, rooms, p (Wilcoxon's signed
     ranks, two-sided, over rooms).
     """
-    (before,) = [one for one in held if one.arm.kind == BEFORE]
+    before = _before(held)
     rows = []
     for _, others in _by_direction(held, SEATS):
         ratings = measured(before.tables)

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from agents.topic import load_topic
+from analysis import honesty
 from analysis.metrics._cells import DEFAULT
 from analysis.plots import STYLES, save, style
 from analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, Found
@@ -23,11 +24,12 @@ LINES: dict[str, Any] = {BEFORE: "-", AFTER: ":", SEATS: (0, (4, 2))}
 """Solid before, dotted after (as in the paper), dashed with adapters per seat."""
 
 
-def write(found: Found, folder: Path, base: Scenario, model: str) -> Path:
+def write(found: Found, folder: Path, base: Scenario) -> Path:
     """Write shifts.csv, remedy.csv, points.csv, fine_tuned.png and .svg, fine_tuned.md; the path of the last."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("points", "shifts", "remedy"):
         getattr(found, name).to_csv(folder / f"{name}.csv", index=False)
+    model = honesty.model(found.header)
     caption = f"{base.repetitions} rooms a topic, {base.rounds} rounds, seed {base.seed}, {base.probe}, {model}"
     save(figure(found, caption), folder / "fine_tuned")
     path = folder / "fine_tuned.md"
@@ -47,13 +49,16 @@ def figure(found: Found, caption: str) -> Figure:
         for axes, (kind, direction) in zip(grid, rows, strict=True):
             for axis, topic in zip(axes, columns, strict=True):
                 _panel(axis, found.points[found.points["topic"] == topic], kind, direction)
-                axis.set_title(load_topic(topic).heading if axes is grid[0] else "")
             axes[0].set_ylabel(f"{direction.title()} adapter" if direction else "adapters per seat")
-        drawn.supxlabel("replies", fontsize=8)
-        drawn.suptitle(caption, fontsize=7)
+        for axis, topic in zip(grid[0], columns, strict=True):
+            axis.set_title(load_topic(topic).heading)
+        for axis in grid[-1]:
+            axis.set(xlabel="replies", xticks=sorted(found.points["iteration"].unique()))
+        handles = _legend({kind for kind, _ in rows})
         drawn.legend(
-            handles=_legend({kind for kind, _ in rows}), loc="outside lower center", ncols=6, frameon=False, fontsize=7
+            handles=handles, loc="outside lower center", ncols=6 if len(columns) > 2 else 3, frameon=False, fontsize=7
         )
+        drawn.suptitle(caption, fontsize=7)
     return drawn
 
 
@@ -77,6 +82,8 @@ def _legend(kinds: set[str]) -> list[Line2D]:
 def _lines(found: Found, caption: str) -> Iterator[str]:
     yield f"# Before and after fine-tuning\n\n{caption}."
     yield "Brackets hold 95% intervals over rooms; everything is compared within rooms.\n"
+    if note := honesty.note(found.header):
+        yield f"{note}\n"
     yield "![Attitude by reply](fine_tuned.png)\n"
     for direction, rows in found.shifts.groupby("direction", sort=False):
         yield f"## On the {direction.title()} adapter\n\n{_headline(rows)}\n"

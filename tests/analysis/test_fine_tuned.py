@@ -135,10 +135,12 @@ def test_sides_are_those_of_the_paper() -> None:
 
 
 def test_the_report_says_it_in_words_and_pictures(found: Found, tmp_path: Path) -> None:
-    path = write(found, tmp_path / "out", BASE, "oracle")
+    path = write(found, tmp_path / "out", BASE)
     told = path.read_text()
     assert "The Default moved to the side of the adapter's party (first: 1 of 2 topics" in told
     assert "Drift toward the base model's Default became less in" in told
     assert "| Racism | Default | first |" in told
+    assert "oracle (known-truth speaker)" in told
+    assert "no evidence about people" in told
     assert (tmp_path / "out" / "fine_tuned.png").stat().st_size > 20_000
     assert {"points.csv", "shifts.csv", "remedy.csv"} <= {one.name for one in (tmp_path / "out").iterdir()}

@@ -59,6 +59,7 @@ def test_the_table_has_means_over_seeds_and_the_papers_apart(tmp_path: Path) -> 
     told = report(found, tmp_path, BASE, "pocket", "republican").read_text()
     assert "| SFT r=2 | 6.00 (5.00, 6.00, 7.00) | 0.810 (0.800, 0.810, 0.820) | 3 |" in told
     assert "Racism ↓" in told
+    assert "model organism" in told
     assert told.index("| as it is | 8.00 |") < told.index("## The paper's") < told.index("| Mistral 7B |")
 
 

@@ -17,10 +17,12 @@ import numpy as np
 import pandas as pd
 
 from agents.topic import load_topic, slugs
+from analysis import honesty
 from analysis.load import Tables
 from analysis.metrics._cells import DEFAULT
 from analysis.studies.fine_tuned import measured, side
 from analysis.wording import markdown_table, number
+from llm.backends import split_spec
 from model.scenario import Scenario
 from training.capability.measure import Capability
 from training.tuning.pipeline import PARTIES, Pipeline
@@ -134,7 +136,14 @@ def _report(found: pd.DataFrame, base: Scenario, spec: str, party: str) -> str:
         "Taubenfeld et al. 2024, Table 1: Mistral 7B, Republican, benchmarks of that size. Not run here and not to be mixed with "
         "the above; what can be compared is the order."
     )
-    parts = ["# By rank and method", about, markdown_table(head, rows), "## The paper's", note]
+    parts = [
+        "# By rank and method",
+        about,
+        *filter(None, [honesty.NOTES.get(split_spec(spec)[0])]),
+        markdown_table(head, rows),
+        "## The paper's",
+        note,
+    ]
     return "\n\n".join([*parts, markdown_table(["model", "HellaSwag", "MMLU", "Default on racism"], theirs)]) + "\n"
 
 
