@@ -7,4 +7,5 @@ recipe.py      what is trained and how
 trainers.py    TRL's SFTTrainer and DPOTrainer with PEFT's LoRA
 card.py        what stands beside an adapter: data, configuration, losses, what it is for
 pipeline.py    all of it in one folder, resumable
+rates.py       the rule for learning rates
 """
