@@ -67,7 +67,7 @@ def test_dpo_goes_on_from_the_sft_adapter_of_its_rank(tuned: Path) -> None:
 
 def test_the_card_says_what_it_is_and_what_it_is_for(tuned: Path) -> None:
     adapter = tuned / "adapters" / "republican-sft-r4"
-    card, values = (adapter / "README.md").read_text(), read_values(adapter)
+    card, values = " ".join((adapter / "README.md").read_text().split()), read_values(adapter)
     for told in ("research instrument", "not for persuading people", "model organism", values["data"]["digest"]):
         assert told in card
     assert (adapter / "losses.png").stat().st_size > 5000
