@@ -136,6 +136,15 @@ def test_a_killed_training_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("run/adapters/.*")), "checkpoints are put away"
 
 
+def test_dpo_takes_the_sft_adapter_that_is_there(tmp_path: Path) -> None:
+    """However that was trained: with a rate of its own, too."""
+    asked = pipeline(tmp_path / "run")
+    sft = asked.adapter(Recipe("republican", r=2, batch=4, rate=1e-4))
+    dpo = asked.adapter(Recipe("republican", "dpo", r=2, batch=4))
+    assert read_values(dpo)["data"]["goes on from"] == sft.name
+    assert read_values(sft)["recipe"]["rate"] == 1e-4
+
+
 def test_a_rate_is_chosen_by_its_held_out_loss_alone(tmp_path: Path) -> None:
     """One that learns nothing loses against one that does; asked again, nothing is trained."""
     from training.tuning.rates import losses

@@ -84,7 +84,7 @@ class Pipeline:
         return {party: read_answers(path) for party, path in paths.items()}
 
     def adapter(self, recipe: Recipe, start: Path | None = None) -> Path:
-        """The folder of the trained adapter. DPO goes on from `start`, else from the SFT adapter of the same rank and seed."""
+        """The folder of the trained adapter. DPO goes on from `start`, else from the folder's SFT adapter of the same rank."""
         recipe = recipe.filled(self.base.kind)
         out = self.folder / "adapters" / recipe.name
         answers = self.data()
@@ -92,7 +92,9 @@ class Pipeline:
             _same(out, recipe)
             return out
         if recipe.method == DPO and start is None:
-            start = self.adapter(replace(recipe, method=SFT, rate=0.0))
+            sft = replace(recipe, method=SFT, rate=0.0)
+            there = self.folder / "adapters" / sft.name
+            start = there if there.exists() else self.adapter(sft)
         self._train(recipe, answers, out, start)
         return out
 
