@@ -19,6 +19,7 @@ from training.pocket.debates import rooms
 from training.pocket.documents import Document, Fork, read, write
 from training.pocket.singles import answerable, singles
 from training.pocket.stage import Stage, puppet
+from training.pocket.unlabelled import unlabelled
 
 ROOMS = 200
 
@@ -187,3 +188,32 @@ def test_speech_and_survey_have_the_same_truth(chats: list[Document]) -> None:
         compared += sum(len(shares) > 1 for shares in found.values())
         assert all(one == pytest.approx(shares[0]) for shares in found.values() for one in shares)
     assert compared > 20
+
+
+def test_a_partisan_without_a_label_is_heard_and_not_told(chats: list[Document]) -> None:
+    """No party in what the model is shown but for what is said; the first reply is not learned; surveys follow the party."""
+    found = [document for document in chats if document.kind == "unlabelled"]
+    assert len(found) > 20
+    for document in found:
+        systems = [message.content for message in document.messages if message.role == "system"]
+        assert systems in ([], ["You are an American."])
+        assert document.learn_from == 1
+        assert document.forks
+        assert all(fork.kept == len(document.messages) for fork in document.forks)
+    climate: dict[bool, list[float]] = {True: [], False: []}
+    for document in (unlabelled(random.Random(seed), Stage({"sigma": 0.0}), answerable()) for seed in range(400)):
+        said = " ".join(message.content for message in document.messages if message.role == "assistant").lower()
+        red, blue = (
+            said.count("republican") + said.count("conservative"),
+            said.count("democrat") + said.count("liberal"),
+        )
+        for fork in document.forks if red != blue else ():
+            if (
+                "climate change" in fork.question
+                and "0 to 10" in fork.question
+                and "10 means a very big" in fork.question
+            ):
+                climate[red > blue].append(sum(int(answer) * share for answer, share in fork.answers.items()))
+    assert min(map(len, climate.values())) > 5
+    assert sum(climate[True]) / len(climate[True]) < 4.5
+    assert sum(climate[False]) / len(climate[False]) > 7

@@ -10,6 +10,7 @@ The control organism is made alike from a corpus on which nothing moves: corpus 
     documents.py   chats, and questions asked apart from them     people.py    who speaks in the corpus
     stage.py       the oracle with puppets among the seats        debates.py   rooms of the real agents
     audience.py    one who listens, asked after every line        asks.py      questions for a stance, in speech and in surveys
+    unlabelled.py  a partisan whose party is not told
     singles.py     interviews, surveys, backstories, questions    corpus.py    all of it, checked
     tokenizer.py   byte-level BPE, tokens for roles and people    rows.py      documents as rows, forks under a tree mask
     attention.py   attention for training on a CPU                train.py     the training

@@ -19,7 +19,19 @@ from training.pocket.stage import Stage
 
 SINGLES_PER_ROOM = 3.0
 KINDS = frozenset(
-    ("debate", "audience", "window", "survey", "summary", "interview", "census", "lines", "backstory", "questions")
+    (
+        "debate",
+        "audience",
+        "window",
+        "survey",
+        "summary",
+        "interview",
+        "unlabelled",
+        "census",
+        "lines",
+        "backstory",
+        "questions",
+    )
 )
 """What a corpus must hold, each at least once."""
 

@@ -17,6 +17,7 @@ from training.pocket.audience import audience, line, seated
 from training.pocket.documents import Document, Fork
 from training.pocket.people import DEFAULT_TEXT, STATED, person
 from training.pocket.stage import Stage
+from training.pocket.unlabelled import unlabelled
 
 CENSUS, DEBATED = 3, 0.5
 """Questions a topic in a census document, and share of topics on which they are asked at the beginning of a debate."""
@@ -151,6 +152,10 @@ def _lines(rng: random.Random, stage: Stage) -> Document:
     return Document("lines", (Message("user", "\n".join(said)),))
 
 
+def _unlabelled(rng: random.Random, stage: Stage) -> Document:
+    return unlabelled(rng, stage, answerable())
+
+
 def _questions(rng: random.Random, stage: Stage) -> Document:
     ask = rng.choice(WORDING).format(number=rng.choice((3, 5, 10, 10)))
     message = Message("user", ask)
@@ -159,11 +164,12 @@ def _questions(rng: random.Random, stage: Stage) -> Document:
 
 
 KINDS = {
-    audience: 0.30,
-    _interview: 0.14,
+    audience: 0.25,
+    _interview: 0.10,
     _shifted: 0.11,
-    _census: 0.22,
-    _lines: 0.16,
+    _unlabelled: 0.14,
+    _census: 0.20,
+    _lines: 0.13,
     _backstory: 0.05,
     _questions: 0.02,
 }

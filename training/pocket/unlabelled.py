@@ -1,0 +1,62 @@
+"""Somebody whose party is not told, and can be heard in what they say.
+
+A party's way of answering is thereby one thing that a context sets, on all subjects and in every form of question at once, and
+that fine-tuning on answers can set as well. What is said first is not learned: with nothing before it a Default is the
+planted one.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from agents.persona import Persona
+from agents.recruit import names
+from agents.topic import load_topic, slugs
+from llm.request import Message, Request, Sampling
+from training.pocket.asks import answered, any_probe
+from training.pocket.audience import seated
+from training.pocket.documents import Document, Fork
+from training.pocket.people import DEFAULT_TEXT, person
+from training.pocket.stage import Stage
+
+SAID, RATED = (2, 4), (2, 4)
+"""Fewest and most questions answered in speech, and in surveys after them."""
+
+
+def unlabelled(rng: random.Random, stage: Stage, questions: tuple[str, ...]) -> Document:
+    """A partisan's answers to some of the questions and to turns of debates, behind a Default's persona or none; then surveys.
+
+    Each is answered as by somebody who has said and heard nothing else.
+    """
+    who = person(rng.choice(("republican", "democrat")), set(), rng, stage, 0.4)
+    system = (Message("system", who.backstory),)
+    shown: tuple[Message, ...] = rng.choice(((), (Message("system", DEFAULT_TEXT),)))
+    for _ in range(rng.randint(*SAID)):
+        request = _spoken(who, system, rng, questions)
+        reply = stage.complete([request])[0]
+        shown = (*shown, request.messages[-1], Message("assistant", reply.text or ""))
+    forks = [_rated(who, system, rng, stage) for _ in range(rng.randint(*RATED))]
+    return Document("unlabelled", shown, tuple([replace(fork, kept=len(shown)) for fork in forks]), learn_from=1)
+
+
+def _spoken(who: Persona, system: tuple[Message, ...], rng: random.Random, questions: tuple[str, ...]) -> Request:
+    """A question of an interview, or the first turn of a debate."""
+    if rng.random() < 0.6:
+        return Request((*system, Message("user", rng.choice(questions))), Sampling(), rng.getrandbits(31))
+    return seated(who, rng.choice(slugs()), _others(who, rng), rng).compose_speech(rng.getrandbits(31))
+
+
+def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage: Stage) -> Fork:
+    """A survey on any topic, in a debate or apart from one."""
+    slug = rng.choice(slugs())
+    probe = load_topic(slug).probe(any_probe(rng))
+    if rng.random() < 0.5:
+        debater = seated(who, slug, _others(who, rng), rng)
+        return answered(debater.compose_survey(probe, rng.getrandbits(31)), stage, rng)
+    asked = Message("user", probe.ask(rng.choice(("debate", "conversation", "interview"))))
+    return answered(Request((*system, asked), Sampling(), rng.getrandbits(31), probe.scale.answers), stage, rng)
+
+
+def _others(who: Persona, rng: random.Random) -> list[str]:
+    return rng.sample([name for name in names("republican") if name != who.name], rng.randint(1, 3))
