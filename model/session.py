@@ -84,7 +84,7 @@ def sit(
     )  # before the folder is made: a model may be misspelt or missing
     if on_open:
         on_open(backend)
-    with _locked(task.folder):
+    with locked(task.folder):
         claim_folder(task.folder, task.scenario, backend)
         if record.exists():  # failures are asked again, or it was damaged: until it is whole again it is a partial one
             os.replace(record, partial)
@@ -149,7 +149,7 @@ def _seldom_collected() -> Iterator[None]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Make the folder and hold its lock. Errors: UserError when it cannot be made or another sitting holds it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -32,11 +32,13 @@ then debate with it: python run.py --scenario three_way --llm pocket,adapters=ru
 def train(arguments: Sequence[str]) -> int:
     """`run.py train`: self-fine-tuning, from questions to an adapter."""
     options = train_parser().parse_args(arguments)
+    from model.session import locked
+
     options.out = options.out or Path("runs") / f"tuned-{time.strftime('%Y%m%d-%H%M%S')}"
     plan, recipe = chosen(Plan, options), chosen(Recipe, options)
-    pipeline = Pipeline(plan, options.out, bar)
     print(f"folder   {options.out}", flush=True)
-    adapter = pipeline.adapter(recipe, options.start)
+    with locked(options.out):
+        adapter = Pipeline(plan, options.out, bar).adapter(recipe, options.start)
     print(f"data     {options.out / 'data' / 'card.md'}\nadapter  {adapter}\ncard     {adapter / 'README.md'}")
     return 0
 

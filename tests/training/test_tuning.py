@@ -158,6 +158,25 @@ def test_a_rate_is_chosen_by_its_held_out_loss_alone(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
+def test_no_training_goes_on_from_another_ones_checkpoint(tmp_path: Path) -> None:
+    """One that was killed and one with another rate have the same name: the adapter must be what its card says."""
+    asked = pipeline(tmp_path / "run")
+    alone = weights(asked.adapter(Recipe("republican", r=2, batch=4, rate=1e-3)))
+    other = pipeline(tmp_path / "other")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("training.tuning.trainers.shutil.rmtree", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            other.adapter(Recipe("republican", r=2, batch=4, rate=1e-2))
+    assert list(tmp_path.glob("other/adapters/.*/checkpoint-*")), "it left a checkpoint"
+    after = weights(other.adapter(Recipe("republican", r=2, batch=4, rate=1e-3)))
+    assert all(torch.equal(alone[name], after[name]) for name in alone)
+    assert not list(tmp_path.glob("other/adapters/.*"))
+
+
+def _killed(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
 TINY = {
     "vocab_size": 1024,
     "hidden_size": 32,

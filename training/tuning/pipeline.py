@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
@@ -22,6 +22,7 @@ from llm.backends import essence, open_spec, split_spec
 from llm.errors import UserError
 from llm.journal import Journal
 from llm.limits import Limits
+from llm.randomness import digest
 from llm.request import Backend
 from llm.retry import Retry
 from training.base import base_of
@@ -137,7 +138,7 @@ class Pipeline:
 
         found = self._examples(recipe, answers)
         kept, held = split(found, recipe.held_out)
-        part, work = (out.parent / f".{out.name}.{kind}" for kind in ("part", "training"))
+        part, work = out.parent / f".{out.name}.part", out.parent / f".{out.name}.{_key(recipe, found, start)}"
         work.mkdir(parents=True, exist_ok=True)
         with self.bar(recipe.name, recipe.steps(len(kept))) as progress:
             trained = train(recipe, self.base, kept, held, part, work, start, progress)
@@ -151,7 +152,8 @@ class Pipeline:
         data |= {"goes on from": start.name} if start else {}
         write_card(part, recipe, self.identity, data, versions(), trained)
         part.replace(out)
-        shutil.rmtree(work)
+        for left in out.parent.glob(f".{out.name}.*"):
+            shutil.rmtree(left)
 
     def _examples(self, recipe: Recipe, answers: dict[str, list[Answer]]) -> list[Example]:
         """Of the recipe's kind, checked. Errors: UserError on a party without answers."""
@@ -162,6 +164,11 @@ class Pipeline:
         found = examples(own, recipe.seed) if recipe.method == SFT else pairs(own, answers[other], recipe.seed)
         check(found, [person for party in PARTIES for person in self._people(party)])
         return found
+
+
+def _key(recipe: Recipe, found: Sequence[Example], start: Path | None) -> str:
+    """Names a training by all that it depends on: no other one goes on from its checkpoints."""
+    return digest(json.dumps(asdict(recipe)), digest_of(found), str(start)).hex()[:12]
 
 
 def read_plan(folder: Path) -> dict[str, Any]:

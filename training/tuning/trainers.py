@@ -22,6 +22,7 @@ from transformers import TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
+from llm.backends.hf import attention
 from llm.backends.hf.loading import Loaded, load_model
 from llm.driver import Progress
 from llm.errors import UserError
@@ -55,7 +56,7 @@ def train(
         raise UserError(f"{len(examples)} examples are too few to train on: more --questions or --answers")
     with _quiet():
         loaded = load_model(base.name, base.dtype, base.load, base.device)
-        if loaded.model.config._attn_implementation != "sdpa" and base.device in ("auto", "cpu"):
+        if loaded.model.config._attn_implementation == attention.NAME:
             loaded.model.set_attn_implementation("sdpa")  # that of the backend is for asking
         trainer = _trainer(recipe, loaded, examples, held, work, start)
         trainer.add_callback(_Told(progress))
