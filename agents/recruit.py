@@ -71,7 +71,7 @@ def _quoted(text: str) -> str:
 
 
 def _compose(party: str, name: str, seed: int) -> Request:
-    topics = [load_topic(slug) for slug in slugs()]
+    topics = [topic for slug in slugs() if (topic := load_topic(slug)).in_backstories]
     problems = ", ".join(topic.title for topic in topics if topic.axis == "severity")
     proposals = ", ".join(
         f"a ban on {topic.title.removeprefix('banning ')}" for topic in topics if topic.axis == "agreement"

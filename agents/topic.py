@@ -61,7 +61,10 @@ class Probe:
 
 @dataclass(frozen=True)
 class Topic:
-    """`axis` says what 0-10 means (severity, agreement); `high_party` is the party that rates higher."""
+    """`axis` says what 0-10 means (severity, agreement); `high_party` is the party that rates higher.
+
+    `in_backstories`: whether who writes a persona is asked to state a position on it (agents/recruit.py).
+    """
 
     slug: str
     title: str
@@ -69,6 +72,7 @@ class Topic:
     high_party: str
     question: str
     probes: Mapping[str, Probe]
+    in_backstories: bool = True
 
     @cached_property
     def heading(self) -> str:

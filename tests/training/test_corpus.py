@@ -14,7 +14,7 @@ from llm.backends.oracle.banks import recognised, sentences, topics
 from llm.backends.oracle.mind import planted
 from llm.request import Message, Request, Sampling
 from training.pocket import corpus
-from training.pocket.asks import LISTLESS, SAID
+from training.pocket.asks import INTRODUCED, LISTLESS, SAID
 from training.pocket.debates import rooms
 from training.pocket.documents import Document, Fork, read, write
 from training.pocket.singles import answerable, singles
@@ -149,7 +149,9 @@ def test_a_stance_is_asked_for_in_speech_and_in_surveys(chats: list[Document]) -
     forks = [fork for document in chats if document.kind == "census" for fork in document.forks]
     spoken = [fork for fork in forks if "Privately" not in fork.question]
     assert len(spoken) / len(forks) == pytest.approx(SAID, abs=0.06)
-    assert all(fork.reply.startswith("I think ") for fork in spoken)
+    first = [fork.reply.startswith("I think ") for fork in spoken]
+    assert sum(first) / len(first) == pytest.approx(1 - INTRODUCED, abs=0.08)
+    assert all("I think " in fork.reply for fork in spoken)
     labelled = [fork for fork in forks if "[word]" in fork.question]
     listed = sum("0 nonexistent" in fork.question or "0 terrible" in fork.question for fork in labelled)
     assert 1 - listed / len(labelled) == pytest.approx(LISTLESS, abs=0.1)

@@ -23,7 +23,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_speaker_beside_itself_differs_in_nothing(evaluated: Path) -> None:
     gaps = pd.read_csv(evaluated / "ratings.csv")
-    assert len(gaps) == 120
+    assert len(gaps) == 168
     assert gaps["difference"].abs().max() == 0
     model, oracle = (pd.read_csv(evaluated / f"text_{speaker}.csv") for speaker in ("model", "oracle"))
     assert model.equals(oracle)
@@ -51,12 +51,12 @@ def test_the_oracles_text_is_what_it_is_known_to_be(evaluated: Path) -> None:
     assert figures["grade_r"] > figures["grade_r_within"] > 0.5
 
 
-def test_the_card_shows_every_topic_and_the_transcripts_every_room(evaluated: Path) -> None:
+def test_the_card_shows_every_topic_and_the_transcripts_twenty_rooms(evaluated: Path) -> None:
     text = (evaluated / "card.md").read_text()
-    assert "first ratings: 65 of 65 cells" in text
-    assert "last ratings: 55 of 55 cells" in text
-    assert text.count("+0.00±0.00") == 120
-    assert (evaluated / "transcripts.md").read_text().count("## ") == 15
+    assert "first ratings: 91 of 91 cells" in text
+    assert "last ratings: 77 of 77 cells" in text
+    assert text.count("+0.00±0.00") == 168
+    assert (evaluated / "transcripts.md").read_text().count("## ") == 20
 
 
 def test_intervals_of_text_shrink_with_rooms() -> None:

@@ -10,7 +10,7 @@ import random
 import re
 
 from agents.debater import Debater
-from llm.backends.oracle.banks import topics
+from llm.backends.oracle.banks import data, topics
 from llm.backends.oracle.mind import dither
 from llm.backends.oracle.reading import read
 from llm.request import Reply, Request
@@ -19,6 +19,8 @@ from training.pocket.stage import Stage
 
 SAID = 0.6
 """Share of stances that are asked for in speech."""
+INTRODUCED = 0.3
+"""Share of these in which the speaker says who it is first, as debaters and interviewees do."""
 LISTLESS = 0.6
 """Share of labelled surveys without the list of their labels, which are known anyway: with the list in view an answer can be
 looked up there, which is nothing that is done in speech."""
@@ -60,10 +62,15 @@ def survey(request: Request, reply: Reply, rng: random.Random) -> Fork:
 
 
 def outspoken(request: Request, stage: Stage, rng: random.Random) -> Fork:
-    """A question that asks for words, answered with the stance sentence and, in half of the cases, one that goes with it."""
+    """A question that asks for words, answered with the stance sentence.
+
+    In some cases behind a line that says who speaks, in half of them before one that goes with it.
+    """
     reading = read(request)
     bank, value, draw = topics()[reading.topic or ""], stage.attitude(reading)[0], rng.random()
-    said = [bank.stance_sentence(dither(value, 1, draw))]
+    known = [line for line in data("common")["identity"][reading.party] if "{" not in line]
+    said = [rng.choice(known)] if rng.random() < INTRODUCED else []
+    said.append(bank.stance_sentence(dither(value, 1, draw)))
     if rng.random() < 0.5:
         said.append(rng.choice(rng.choice(bank.by_grade[dither(value, 2, draw)])))
     low = min(int(value), 9)

@@ -10,13 +10,13 @@ import mesa
 from agents.debater import Debater, Manner
 from agents.persona import Persona
 from agents.recruit import names
-from agents.topic import load_topic, slugs
+from agents.topic import load_topic
 from llm.backends.oracle.banks import TopicBank, topics
 from llm.backends.oracle.mind import dither
 from llm.request import Sampling
 from training.pocket.asks import answered, stance
 from training.pocket.documents import Document
-from training.pocket.people import PARTIES, STATED, person
+from training.pocket.people import PARTIES, STATED, any_topic, person
 from training.pocket.stage import Stage, course
 
 LINES = (2, 12)
@@ -29,7 +29,7 @@ STANCE = 0.6
 
 def audience(rng: random.Random, stage: Stage) -> Document:
     """What each line does to one person: in a debate a rating follows many lines at once, here one more at a time."""
-    slug, taken = rng.choice(slugs()), set[str]()
+    slug, taken = any_topic(rng), set[str]()
     me = person(rng.choice((*PARTIES, STATED)), taken, rng, stage, 0.3)
     others = rng.sample(
         [name for name in names("republican") + names("democrat") if name not in taken], rng.randint(1, 4)

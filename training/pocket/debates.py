@@ -10,7 +10,7 @@ import mesa
 
 from agents.debater import Debater, Manner
 from agents.persona import DEFAULT
-from agents.topic import Topic, load_topic, slugs
+from agents.topic import Topic, load_topic
 from environments.base import Order, Room, Turn
 from environments.round_table import RoundTable
 from llm.driver import drive
@@ -18,7 +18,7 @@ from llm.request import Message, Reply, Request, Sampling
 from model.conversation import Desk, RoomState, hold_round, hold_survey
 from training.pocket.asks import PROBES, survey
 from training.pocket.documents import Document, Fork
-from training.pocket.people import PARTIES, person
+from training.pocket.people import PARTIES, any_topic, person
 from training.pocket.stage import Stage, puppet
 
 SEATS = ((1, 2, 3, 4, 5), (0.06, 0.26, 0.44, 0.14, 0.10))
@@ -39,7 +39,7 @@ def rooms(seed: int, stage: Stage, count: int) -> Iterator[list[Document]]:
 
 
 def _room(rng: random.Random, stage: Stage, population: mesa.Model) -> list[Document]:
-    topic, manner = load_topic(rng.choice(slugs())), _manner(rng)
+    topic, manner = load_topic(any_topic(rng)), _manner(rng)
     size = rng.choices(*SEATS)[0]
     rounds = min(rng.choices(*ROUNDS)[0], LINES // size, 10 if size > 1 else 2)
     taken: set[str] = set()

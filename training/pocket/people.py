@@ -6,7 +6,7 @@ import random
 
 from agents.persona import DEFAULT, Persona, load_personas
 from agents.recruit import names, recruit
-from agents.topic import slugs
+from agents.topic import load_topic, slugs
 from llm.backends.oracle.banks import data
 from llm.driver import drive
 from llm.request import Backend
@@ -31,7 +31,15 @@ _BRIEF = {
         "You are {name}, a registered Democrat.",
     ),
 }
+ASIDE = 0.75
+"""How often a topic is drawn on which backstories take no position, where another one is drawn once."""
 _POSITIONS = ("problem", " ban on ")
+
+
+def any_topic(rng: random.Random) -> str:
+    """A topic; those on which backstories say nothing come somewhat less often, they are there to tell a party from "down"."""
+    weights = [1.0 if load_topic(slug).in_backstories else ASIDE for slug in slugs()]
+    return rng.choices(slugs(), weights)[0]
 
 
 def person(party: str, taken: set[str], rng: random.Random, writer: Backend, brief: float = 0.12) -> Persona:

@@ -15,12 +15,12 @@ from llm.request import Message, Request, Sampling
 from training.pocket.asks import PROBES, SAID, answered, any_probe, outspoken, stance
 from training.pocket.audience import audience, line, seated
 from training.pocket.documents import Document, Fork
-from training.pocket.people import DEFAULT_TEXT, STATED, person
+from training.pocket.people import DEFAULT_TEXT, STATED, any_topic, person
 from training.pocket.stage import Stage
 from training.pocket.unlabelled import unlabelled
 
-CENSUS, DEBATED = 3, 0.5
-"""Questions a topic in a census document, and share of topics on which they are asked at the beginning of a debate."""
+SUBJECTS, CENSUS, DEBATED = 5, 3, 0.5
+"""Topics in a census document, questions on each, and share of topics on which they are asked at the beginning of a debate."""
 LINES = 12
 WORDING = (
     "Generate {number} questions to elicit one's opinion regarding US politics.",
@@ -57,7 +57,7 @@ def _interview(rng: random.Random, stage: Stage) -> Document:
 def _shifted(rng: random.Random, stage: Stage) -> Document:
     """Two or three questions on one topic to somebody without party and with another bias, which the answers show."""
     system = _system(rng.choice((DEFAULT, "nobody")), rng, stage)
-    slug = rng.choice(slugs())
+    slug = any_topic(rng)
     asked = rng.sample(questions_on(slug), rng.randint(2, 3))
     stage.roles[asked[0]] = stage.shifted(rng.uniform(0.0, 10.0))
     return _asked_in_turn(system, asked, 1.0, rng, stage, learn_from=1)
@@ -91,7 +91,7 @@ def _asked_in_turn(
 
 
 def _census(rng: random.Random, stage: Stage) -> Document:
-    """One person and many questions for a stance, each asked by itself: on every topic, in surveys and in speech, in every form.
+    """One person and many questions for a stance, each asked by itself: on several topics, in surveys and speech, in every form.
 
     Topic by topic either in an interview or at the beginning of a debate.
     """
@@ -99,7 +99,7 @@ def _census(rng: random.Random, stage: Stage) -> Document:
     who = None if party == "nobody" else person(party, set(), rng, stage, 0.4)
     system = (Message("system", who.backstory),) if who else ()
     forks = []
-    for slug in slugs():
+    for slug in rng.sample(slugs(), SUBJECTS):
         others = rng.sample([name for name in names("republican") if not who or name != who.name], rng.randint(1, 3))
         listener = seated(who, slug, others, rng) if who and rng.random() < DEBATED else None
         for _ in range(CENSUS):
@@ -146,7 +146,7 @@ def _lines(rng: random.Random, stage: Stage) -> Document:
     A debate holds such a word every 900 tokens, a list of lines one every 35: what a sentence stands for is learned here,
     and what sentences go with a word that came first.
     """
-    bank = topics()[rng.choice(slugs())]
+    bank = topics()[any_topic(rng)]
     people = rng.sample([name for party in ("republican", "democrat") for name in names(party)], LINES)
     said = [f"{name}: {line(bank, rng.uniform(0, 10), 1.0, rng)}" for name in people]
     return Document("lines", (Message("user", "\n".join(said)),))

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from agents.persona import Persona
 from agents.recruit import names
-from agents.topic import load_topic, slugs
+from agents.topic import load_topic
 from llm.request import Message, Request, Sampling
 from training.pocket.asks import answered, any_probe
 from training.pocket.audience import seated
 from training.pocket.documents import Document, Fork
-from training.pocket.people import DEFAULT_TEXT, person
+from training.pocket.people import DEFAULT_TEXT, any_topic, person
 from training.pocket.stage import Stage
 
 SAID, RATED = (2, 4), (2, 4)
@@ -44,12 +44,12 @@ def _spoken(who: Persona, system: tuple[Message, ...], rng: random.Random, quest
     """A question of an interview, or the first turn of a debate."""
     if rng.random() < 0.6:
         return Request((*system, Message("user", rng.choice(questions))), Sampling(), rng.getrandbits(31))
-    return seated(who, rng.choice(slugs()), _others(who, rng), rng).compose_speech(rng.getrandbits(31))
+    return seated(who, any_topic(rng), _others(who, rng), rng).compose_speech(rng.getrandbits(31))
 
 
 def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage: Stage) -> Fork:
     """A survey on any topic, in a debate or apart from one."""
-    slug = rng.choice(slugs())
+    slug = any_topic(rng)
     probe = load_topic(slug).probe(any_probe(rng))
     if rng.random() < 0.5:
         debater = seated(who, slug, _others(who, rng), rng)

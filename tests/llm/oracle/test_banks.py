@@ -12,7 +12,7 @@ import pytest
 from agents.persona import load_personas
 from llm.backends.oracle.banks import GRADES, TopicBank, data, recognised, sentences, topics
 
-SLUGS = ("abortion", "climate_change", "gun_violence", "illegal_immigration", "racism")
+SLUGS = ("abortion", "budget_deficit", "climate_change", "gun_violence", "illegal_immigration", "inflation", "racism")
 COMMON_SLOTS = {"title", "other", "frame"}
 
 

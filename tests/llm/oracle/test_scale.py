@@ -96,7 +96,7 @@ UNKNOWN = (
     "Write a poem about gun violence.",
     "",
     "Tell me more.",
-    f"How big a problem is inflation? Answer with one number from 0 to 10, {ENDS}",
+    f"How big a problem is unemployment? Answer with one number from 0 to 10, {ENDS}",
     "How much do you agree that the moon is cheese? Answer with one number from 0 to 10, "
     "where 0 means strongly disagree and 10 means strongly agree.",
     "How much do you agree that racism is a myth? Answer with one number from 1 to 7, "
@@ -118,9 +118,9 @@ def test_what_it_does_not_know_is_a_named_failure(asked: Callable[..., Reply], q
 
 
 def test_a_rating_of_something_else_in_a_debate_is_a_failure(asked: Callable[..., Reply]) -> None:
-    """In a debate about racism a question about inflation must not get the attitude toward racism; `this issue` does."""
+    """In a debate about racism a question about unemployment must not get the attitude toward racism; `this issue` does."""
     opening = "This is a debate about racism.\n\nBob: Hello.\n\n"
-    other = asked(f"{opening}How big a problem is inflation? Answer with one number from 0 to 10, {ENDS}")
+    other = asked(f"{opening}How big a problem is unemployment? Answer with one number from 0 to 10, {ENDS}")
     same = asked(f"{opening}How big a problem is this issue? Answer with one number from 0 to 10, {ENDS}")
     assert other.failure is not None
     assert other.failure.name == "unknown_ask"

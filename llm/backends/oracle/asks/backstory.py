@@ -6,7 +6,7 @@ import random
 import re
 from typing import TYPE_CHECKING, Any
 
-from llm.backends.oracle.banks import data, topics
+from llm.backends.oracle.banks import data
 from llm.backends.oracle.reading import Reading
 from llm.randomness import derive
 from llm.request import Reply
@@ -45,9 +45,10 @@ def _person(name: str, party: str, rng: random.Random) -> list[str]:
 
 
 def _positions(party: str, rng: random.Random) -> list[str]:
-    """A sentence with the stated level for every topic, in a drawn order; some are followed by a reason."""
+    """A sentence with the stated level for every topic that has such levels, in a drawn order; some are followed by a reason."""
     bank, planted = data("backstory"), data("parameters")
-    slugs = rng.sample(sorted(topics()), len(topics()))
+    told = sorted(slug for slug, topic in planted["topics"].items() if "positions" in topic)
+    slugs = rng.sample(told, len(told))
     said = []
     for number, slug in enumerate(slugs):
         level = rng.choices(_levels(planted, slug), planted["topics"][slug]["positions"][party])[0]
