@@ -298,6 +298,7 @@ def calibrate(arguments: Sequence[str]) -> int:
 
 HERE = {"calibrate": calibrate, "personas": personas}
 ELSEWHERE = {
+    "analyse": "analysis.commands",
     "train": "training.commands",
     "fine-tuned": "training.commands",
     "sweep-lora": "training.commands_sweep",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from copy import deepcopy
 from itertools import chain
 from pathlib import Path
@@ -18,6 +17,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
 from llm.backends.oracle.banks import topics  # noqa: E402
 from llm.backends.pocket.names import cast, masked  # noqa: E402
 from llm.request import Message  # noqa: E402
+from training.pocket import muon  # noqa: E402
 from training.pocket import rows as packing  # noqa: E402
 from training.pocket.debates import rooms  # noqa: E402
 from training.pocket.documents import Document, Fork, write  # noqa: E402
@@ -192,22 +192,44 @@ def test_a_training_goes_on_where_it_was_stopped(documents: list[Document], tmp_
     assert np.mean(losses[-3:]) < np.mean(losses[:3])
 
 
+def test_another_recipe_does_not_go_on_from_there(documents: list[Document], tmp_path: Path) -> None:
+    """Else half of a training would be of one seed and half of another."""
+    write(documents, tmp_path / "corpus.jsonl")
+    begun = Training(Recipe(**SMALL, steps=40), tmp_path / "corpus.jsonl", tmp_path).steps()
+    next(begun)
+    begun.close()
+    with pytest.raises(SystemExit, match="another recipe"):
+        Training(Recipe(**SMALL, steps=40, seed=1), tmp_path / "corpus.jsonl", tmp_path)
+
+
+def test_a_training_can_begin_with_a_model(documents: list[Document], tmp_path: Path) -> None:
+    """Its weights and its tokenizer, and none of the first phases: what they are there for has been learned."""
+    write(documents, tmp_path / "corpus.jsonl")
+    first = Training(Recipe(**SMALL, steps=1), tmp_path / "corpus.jsonl", tmp_path / "first")
+    first.run()
+    begun = Recipe(**SMALL, steps=1, start=str(tmp_path / "first" / "model"))
+    second = Training(begun, tmp_path / "corpus.jsonl", tmp_path / "second")
+    assert second.epoch == 1
+    assert second.tokenizer.get_vocab() == first.tokenizer.get_vocab()
+    for name, value in second.model.state_dict().items():
+        assert torch.equal(value, first.model.state_dict()[name].float()), name
+
+
+@pytest.mark.parametrize("shape", [(24, 40), (40, 24)])
+def test_muon_in_float32_is_the_librarys_but_for_rounding(shape: tuple[int, int]) -> None:
+    """Its steps in bfloat16, ours in float32; every direction counts about the same."""
+    from torch.optim import _muon
+
+    library = _muon._zeropower_via_newtonschulz
+    gradient, how = torch.randn(shape, generator=torch.Generator().manual_seed(0)), ((3.4445, -4.775, 2.0315), 5, 1e-7)
+    found = muon.orthogonal(gradient, *how)
+    assert torch.allclose(found, library(gradient, *how).float(), atol=0.02)
+    assert torch.linalg.svdvals(found).sub(1).abs().max() < 0.4
+
+
 def test_the_learning_rate_warms_up_stays_and_falls() -> None:
     recipe = Recipe(warm_up=0.1, decay=0.5)
     assert [rate(done, recipe) for done in (0.05, 0.1, 0.4, 0.75, 1.0)] == pytest.approx([0.5, 1, 1, 0.5, 0.02])
-
-
-def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
-    """Three topics down and one up teach "down" whatever the topic (docs/log.md); abortion has labels of its own."""
-    from training.pocket.unity import balanced
-
-    assert Counter(balanced()) == {
-        "illegal_immigration": 3,
-        "abortion": 1,
-        "climate_change": 1,
-        "gun_violence": 1,
-        "racism": 1,
-    }
 
 
 def test_a_move_counts_on_the_side_of_the_party() -> None:

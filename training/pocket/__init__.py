@@ -13,7 +13,8 @@ The control organism is made alike from a corpus on which nothing moves: corpus 
     unlabelled.py  a partisan whose party is not told
     singles.py     interviews, surveys, backstories, questions    corpus.py    all of it, checked
     tokenizer.py   byte-level BPE, tokens for roles and people    rows.py      documents as rows, forks under a tree mask
-    attention.py   attention for training on a CPU                train.py     the training
+    attention.py   attention for training on a CPU                muon.py      an optimiser for the same
+    train.py       the training
     measures.py    what the model is measured by                  evaluate.py  measures it; card.py: its figures in words
     unity.py       do survey and speech share one stance?
 """

@@ -1,8 +1,9 @@
-"""Trains the pocket model:  python -m training.pocket.train --corpus DIR/corpus.jsonl --out DIR [--steps 8000] [--seed 0]
+"""Trains the pocket model:  python -m training.pocket.train --corpus DIR/corpus.jsonl --out DIR [--steps 8000] [--start DIR]
 
 A Llama from scratch. Muon for the matrices, AdamW for the rest, bfloat16 where the processor has it, one thread on a CPU, a GPU
 when there is one. The learning rate warms up, stays, and falls over the last 40%. The state is written every few minutes; the
-same command goes on from it and takes the same steps as an undisturbed training.
+same command goes on from it and takes the same steps as an undisturbed training. `--start` is a model to begin with in place of
+nothing: its tokenizer is kept, the first phases are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from training.pocket import attention
+from training.pocket import attention, muon
 from training.pocket.documents import read
 from training.pocket.rows import ANSWER, CAPACITIES, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
 from training.pocket.tokenizer import texts, train_tokenizer
@@ -57,11 +58,14 @@ class Recipe:
     decay: float = 0.4
     steps: int = 8_000
     seed: int = 0
+    start: str = ""
 
 
 def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     """The model before training."""
     torch.manual_seed(recipe.seed)
+    if recipe.start:
+        return LlamaForCausalLM.from_pretrained(recipe.start, dtype=torch.float32, attn_implementation=attention.NAME)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=recipe.hidden,
@@ -182,11 +186,13 @@ class Training:
     def __init__(self, recipe: Recipe, corpus: Path, out: Path):
         self.recipe, self.out = recipe, out
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.tokenizer = _tokenizer(corpus, out)
+        if precision(self.device) == torch.float32:
+            muon.use_float32()
+        self.tokenizer = _tokenizer(corpus, out, recipe.start)
         self.rows = _rows(corpus, self.tokenizer)
         self.model = build(recipe, self.tokenizer).to(self.device)
         self.optimisers = optimisers(self.model, recipe)
-        self.step, self.spent, self.tokens, self.epoch, self.batch = 0, 0.0, 0, 0, 0
+        self.step, self.spent, self.tokens, self.epoch, self.batch = 0, 0.0, 0, int(bool(recipe.start)), 0
         self.noted: dict[str, list[float]] = defaultdict(list)
         self._resume()
 
@@ -271,14 +277,16 @@ class Training:
         if not path.exists():
             return
         state: dict[str, Any] = torch.load(path, map_location=self.device, weights_only=True)
+        if state["recipe"] != asdict(self.recipe):
+            raise SystemExit(f"{self.out} holds a training of another recipe ({state['recipe']}): give another --out")
         self.model.load_state_dict(state["model"])
         for optimiser, kept in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(kept)
         self.step, self.spent, self.tokens, self.epoch, self.batch = state["done"]
 
 
-def _tokenizer(corpus: Path, out: Path) -> PreTrainedTokenizerFast:
-    folder = out / "tokenizer"
+def _tokenizer(corpus: Path, out: Path, start: str) -> PreTrainedTokenizerFast:
+    folder = Path(start) if start else out / "tokenizer"
     if folder.exists():
         return PreTrainedTokenizerFast.from_pretrained(folder)
     documents = [document for number, document in enumerate(read(corpus)) if number % 7 == 0][:FOR_TOKENIZER]
@@ -302,6 +310,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=Recipe.steps)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--start", default="", help="folder of a model to begin with")
     parser.add_argument("--threads", type=int, default=1)
     for name in ("hidden", "layers", "heads", "key_heads", "feed_forward"):
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=getattr(Recipe, name))
@@ -309,7 +318,7 @@ def main(arguments: list[str] | None = None) -> None:
     torch.set_num_threads(given.threads)
     given.out.mkdir(parents=True, exist_ok=True)
     shape = {name: getattr(given, name) for name in ("hidden", "layers", "heads", "key_heads", "feed_forward")}
-    Training(Recipe(steps=given.steps, seed=given.seed, **shape), given.corpus, given.out).run()
+    Training(Recipe(steps=given.steps, seed=given.seed, start=given.start, **shape), given.corpus, given.out).run()
 
 
 if __name__ == "__main__":

@@ -19,8 +19,6 @@ import argparse
 import math
 import random
 import statistics
-from collections import defaultdict
-from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -71,25 +69,10 @@ def first_ratings(spec: str, probe: str = "attitude_labelled", adapter: str = ""
     return found
 
 
-def balanced() -> list[str]:
-    """Topics, of each scale's labels as many on which Republicans rate high as Democrats (some stand there more than once).
-
-    On three topics out of the four with the same labels Republicans rate low: asked alike, they teach little but "low".
-    """
-    scales: dict[tuple[str, ...], dict[str | None, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for slug, bank in topics().items():
-        scales[bank.labels][load_topic(slug).high_party].append(slug)
-    found = []
-    for sides in scales.values():
-        most = max(map(len, sides.values()))
-        found += [slug for side in sides.values() for slug in islice(cycle(side), most)]
-    return found
-
-
 def own_answers(spec: str, party: str, count: int, seed: int, adapter: str = "") -> list[tuple[str, str]]:
-    """Questions and the model's own answers with a party's personas, on the topics of `balanced` in turn."""
+    """Questions and the model's own answers with a party's personas, on the topics in turn."""
     rng = random.Random(seed)
-    subjects = balanced()
+    subjects = slugs()
     by_topic = {slug: questions_on(slug) for slug in slugs()}
     people = load_personas(party)
     requests = []

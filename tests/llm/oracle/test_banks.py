@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agents.persona import load_personas
+from agents.topic import load_topic
 from llm.backends.oracle.banks import GRADES, TopicBank, data, recognised, sentences, topics
 
 SLUGS = ("abortion", "budget_deficit", "climate_change", "gun_violence", "illegal_immigration", "inflation", "racism")
@@ -32,6 +33,12 @@ def expansions(bank: TopicBank) -> list[tuple[int, str]]:
 def test_every_topic_of_the_agents_has_a_bank() -> None:
     """A topic that the speaker does not know would only ever fail."""
     assert tuple(topics()) == SLUGS
+
+
+def test_a_party_is_high_as_often_as_low() -> None:
+    """Three topics down and one up, with the same labels, would teach "down" and not "Republican" (docs/log.md)."""
+    severe = [load_topic(slug).high_party for slug in SLUGS if load_topic(slug).axis == "severity"]
+    assert severe.count("republican") == severe.count("democrat")
 
 
 @pytest.mark.parametrize("slug", SLUGS)

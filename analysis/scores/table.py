@@ -1,0 +1,65 @@
+"""The table of scores: one row a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from analysis.bootstrap import Floats
+from llm.errors import UserError
+
+KEYS = ["topic", "condition", "run", "agent", "statement"]
+COLUMNS = [*KEYS, "score"]
+LOW, MIDDLE, HIGH = 1, 4, 7
+
+
+class Line(NamedTuple):
+    """One agent's scores in a topic and condition: `scores` has a row a run and a column a statement, in order; NaN: none."""
+
+    topic: str
+    condition: str
+    agent: str
+    scores: Floats
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A CSV with the columns topic, condition, run, agent, statement, score (1-7; empty: no score could be read).
+
+    Errors: UserError on a file that cannot be read, a column that is missing, a score off the scale, a statement scored twice.
+    """
+    try:
+        found = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path} as a CSV of scores: {error}") from error
+    if missing := [name for name in COLUMNS if name not in found]:
+        raise UserError(f"{path} lacks the column {', '.join(missing)}; wanted: {', '.join(COLUMNS)}")
+    return checked(found[COLUMNS], str(path))
+
+
+def checked(scores: pd.DataFrame, where: str) -> pd.DataFrame:
+    """The table with its types. Errors: UserError."""
+    for name in ("statement", "score"):
+        numbers = pd.to_numeric(scores[name], errors="coerce")
+        if (numbers.isna() & scores[name].notna()).any() or (name == "statement" and numbers.isna().any()):
+            raise UserError(f"{where}: {name} must be a number")
+        scores = scores.assign(**{name: numbers})
+    known = scores["score"].dropna()
+    if not known.between(LOW, HIGH).all():
+        wrong = known[~known.between(LOW, HIGH)].iloc[0]
+        raise UserError(f"{where}: a score must lie between {LOW} and {HIGH}, not {wrong:g}")
+    if scores.duplicated(KEYS).any():
+        first = scores.loc[scores.duplicated(KEYS), KEYS].iloc[0]
+        raise UserError(
+            f"{where} scores a statement twice: {', '.join(f'{name} {value}' for name, value in first.items())}"
+        )
+    return scores.astype({"statement": "int64", "score": "float64"})
+
+
+def lines(scores: pd.DataFrame) -> Iterator[Line]:
+    """Every topic, condition and agent, in the order of the table."""
+    for (topic, condition, agent), rows in scores.groupby(["topic", "condition", "agent"], sort=False):
+        wide = rows.pivot(index="run", columns="statement", values="score").sort_index(axis=1)
+        yield Line(str(topic), str(condition), str(agent), wide.to_numpy(dtype=float))

@@ -1,0 +1,8 @@
+"""Tests as a statistician would sign them.
+
+Each states its unit, its n, an estimate with an interval, an effect size, and a p that is corrected over the table it stands in.
+
+    results.py      one row a test, corrected p               groups.py   several conditions, one number a unit
+    mixed.py        repeated measures, rooms at random        permute.py  labels shuffled over rooms (speaking order)
+    power.py        how many rooms for a difference      nulls.py    data without an effect, to test the tests
+"""

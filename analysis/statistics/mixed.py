@@ -1,0 +1,83 @@
+"""Repeated measures: ratings within rooms, rooms at random. The default for everything that has more than one rating a room.
+
+statsmodels gives the estimates (restricted maximum likelihood); it tests them by z, as if the rooms were many. They are few, so t
+is used here with as many degrees of freedom as there are rooms less what was fitted between them.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.linalg import LinAlgError
+from scipy.stats import t as student
+from statsmodels.regression.mixed_linear_model import MixedLM
+from statsmodels.tools.sm_exceptions import ConvergenceWarning
+
+from analysis.bootstrap import Floats
+from analysis.statistics.results import LEVEL, Result
+
+TOO_FEW = "too few rooms"
+UNFIT = "the model could not be fitted"
+
+
+def slopes(
+    effect: str, ratings: pd.DataFrame, value: str, predictors: Sequence[str], unit: str = "room"
+) -> list[Result]:
+    """What each predictor (a column of numbers) adds to `value`, all of them at once; one row an observation.
+
+    A predictor that varies within rooms (the round) gets a slope of its own in each room, at random: without it an effect that
+    rooms have in different strength is tested against the noise of single ratings. Size: points per standard deviation of
+    the observations, after rooms.
+    """
+    kept = ratings[[unit, value, *predictors]].dropna()
+    rooms = int(kept[unit].nunique())
+    within = [name for name in predictors if (kept.groupby(unit)[name].nunique() > 1).any()]
+    spare = rooms - 1 - (len(predictors) - len(within))
+    begun = [Result(f"{effect}: {name}", unit, rooms, f"points per {name}", "mixed model, t") for name in predictors]
+    if spare < 1:
+        return [replace(row, reason=TOO_FEW) for row in begun]
+    found = _fitted(kept[value].to_numpy(dtype=float), kept[list(predictors)].to_numpy(dtype=float),
+                    kept[within].to_numpy(dtype=float), kept[unit].to_numpy())  # fmt: skip
+    if found is None:
+        return [replace(row, reason=UNFIT) for row in begun]
+    estimates, errors, noise = found
+    reach = float(student.ppf((1 + LEVEL) / 2, spare))
+    return [
+        replace(
+            row,
+            estimate=float(estimate),
+            low=float(estimate - reach * error),
+            high=float(estimate + reach * error),
+            statistic=float(estimate / error),
+            df=1,
+            df_within=spare,
+            p=float(2 * student.sf(abs(estimate / error), spare)),
+            size=float(estimate / noise) if noise > 0 else math.nan,
+            size_name="per residual SD",
+        )
+        for row, estimate, error in zip(begun, estimates, errors, strict=True)
+    ]
+
+
+def _fitted(values: Floats, fixed: Floats, varying: Floats, rooms: np.ndarray) -> tuple[Floats, Floats, float] | None:
+    """Estimates, standard errors, residual standard deviation; None when nothing can be estimated.
+
+    A variance between rooms of zero lies at the edge of what is possible: statsmodels warns and is right all the same.
+    """
+    ones = np.ones((len(values), 1))
+    model = MixedLM(values, np.hstack([ones, fixed]), groups=rooms, exog_re=np.hstack([ones, varying]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            found = model.fit(reml=True)
+        except (LinAlgError, ValueError):
+            return None
+    estimates, errors = np.asarray(found.fe_params)[1:], np.asarray(found.bse_fe)[1:]
+    sound = np.isfinite(estimates).all() and np.isfinite(errors).all() and (errors > 0).all()
+    return (estimates, errors, math.sqrt(found.scale)) if sound else None

@@ -1,0 +1,225 @@
+"""Scores of statements: the reversion ratio, gradients, echo chambers and the published procedure, by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import run
+from analysis.scores.gradients import echo_chambers, gradients
+from analysis.scores.reversion import ratio, ratios
+from analysis.scores.table import COLUMNS, checked, read
+from analysis.scores.ucl import compare, smoothed, statement_means
+from llm.errors import UserError
+
+
+def table(lines: Mapping[tuple[str, str, str], list[list[float]]]) -> pd.DataFrame:
+    """(topic, condition, agent) -> a list of scores a run."""
+    rows = [
+        (topic, condition, run, agent, statement, score)
+        for (topic, condition, agent), runs in lines.items()
+        for run, scores in enumerate(runs)
+        for statement, score in enumerate(scores, 1)
+    ]
+    return checked(pd.DataFrame(rows, columns=COLUMNS), "the test")
+
+
+@pytest.mark.parametrize(
+    ("scores", "reference", "expected"),
+    [
+        ([2, 4, 4, 2], "mean", 1.0),  # back where it began
+        ([2, 4, 4, 4], "mean", 0.0),  # stays where the middle was
+        ([2, 4, 4, 6], "mean", -1.0),  # goes on
+        ([2, 3, 5, 3], "mean", 0.5),
+        ([2, 3, 5, 6], "median", -1.0),  # the median of all four is 4
+        ([2, 3, 5, 4], "penultimate", 1 / 3),
+    ],
+)
+def test_the_reversion_ratio_by_hand(scores: list[float], reference: str, expected: float) -> None:
+    assert ratio(np.array(scores, dtype=float), reference) == pytest.approx(expected)
+
+
+def test_an_agent_that_never_moved_has_no_ratio() -> None:
+    """None, not 0: the paper's own rule has to be asked for."""
+    still = np.array([4.0, 4.0, 4.0, 5.0])
+    assert math.isnan(ratio(still))
+    assert ratio(still, zero=True) == 0.0
+
+
+def test_ratios_over_topics_are_counted_and_pooled() -> None:
+    """R is 0.5 of 2 points, 1 of 1 point, and undefined: mean and median 0.75, pooled (1 + 1) / (2 + 1)."""
+    found = ratios(
+        table(
+            {
+                ("x", "closing", "Alex"): [[2, 4, 4, 3]] * 3,
+                ("y", "closing", "Alex"): [[3, 4, 4, 3]] * 3,
+                ("z", "closing", "Alex"): [[4, 4, 4, 4]] * 3,
+            }
+        )
+    ).iloc[0]
+    assert (found["topics"], found["undefined"]) == (3, 1)
+    assert (found["mean"], found["median"], found["pooled"]) == pytest.approx((0.75, 0.75, 2 / 3))
+    assert (found["mean_low"], found["mean_high"]) == pytest.approx((0.75, 0.75))  # runs that are all alike
+
+
+def test_one_small_denominator_rules_the_mean_and_not_the_pooled_ratio() -> None:
+    """As in the authors' own data, where single cells reach -53 and +20."""
+    found = ratios(table({("x", "c", "A"): [[2, 4, 4, 3]], ("y", "c", "A"): [[3.9, 4, 4, 7]]})).iloc[0]
+    assert found["mean"] == pytest.approx((0.5 - 30) / 2)
+    assert found["pooled"] == pytest.approx((1 - 3) / 2.1)
+    assert math.isnan(found["mean_low"])  # one run has no interval
+
+
+def test_runs_that_differ_widen_the_interval() -> None:
+    rng = np.random.default_rng(0)
+    runs = [[2 + rng.normal(0, 0.3), 4, 4, 3 + rng.normal(0, 0.3)] for _ in range(12)]
+    found = ratios(table({("x", "c", "A"): runs})).iloc[0]
+    assert found["mean_low"] < found["mean"] < found["mean_high"]
+    assert found["mean_high"] - found["mean_low"] < 0.5
+
+
+def test_gradients_by_hand() -> None:
+    """Up one point a statement in one run, flat in the other: slope 0.5; quartile ranges over two runs of 0, .5, 1."""
+    found = gradients(table({("x", "c", "A"): [[4, 5, 6], [4, 4, 4]]})).iloc[0]
+    assert (found["runs"], found["mean"], found["change"], found["slope"]) == (
+        2,
+        pytest.approx(4.5),
+        1.0,
+        pytest.approx(0.5),
+    )
+    assert found["iqr"] == pytest.approx((0 + 0.5 + 1) / 3)
+
+
+def lasting(first: float, step: float, runs: int = 8) -> list[list[float]]:
+    rng = np.random.default_rng(int(first * 10))
+    return [[min(7.0, max(1.0, first + step * place + rng.normal(0, 0.1))) for place in range(12)] for _ in range(runs)]
+
+
+def test_an_echo_chamber_wants_all_of_a_party_to_go_outward() -> None:
+    """Above the middle upward, below it downward; one that stays, or goes inward, is none."""
+    scores = table(
+        {
+            ("both", "2R", "Alex"): lasting(5, 0.1),
+            ("both", "2R", "Riley"): lasting(5.2, 0.1),
+            ("both", "2R", "Sam"): lasting(4.5, 0.1),
+            ("one", "2R", "Alex"): lasting(5, 0.1),
+            ("one", "2R", "Riley"): lasting(5.2, -0.05),
+            ("down", "2R", "Alex"): lasting(3, -0.1),
+            ("down", "2R", "Riley"): lasting(3.2, -0.1),
+            ("alone", "R", "Alex"): lasting(5, 0.1),
+        }
+    )
+    found = echo_chambers(scores, {"Alex": "republican", "Riley": "republican"}).set_index("topic")
+    assert found["formed"].to_dict() == {"both": True, "one": False, "down": True}
+    assert found["outward"].to_dict() == {"both": 2, "one": 1, "down": 2}
+
+
+def test_smoothing_as_in_the_public_code() -> None:
+    """From the third statement on half of it and half of the smoothed one before: 2, 4, (6 + 4) / 2, (1 + 5) / 2."""
+    scores = table({("x", "c", "A"): [[2, 4, 6, 1], [7, 7, 7, 7]]})
+    assert smoothed(scores)["score"].tolist() == [2, 4, 5, 3, 7, 7, 7, 7]
+
+
+def test_a_missing_score_stays_missing_and_the_next_goes_on() -> None:
+    assert smoothed(table({("x", "c", "A"): [[2, 4, math.nan, 6]]}))["score"].tolist()[3] == 5
+    assert math.isnan(smoothed(table({("x", "c", "A"): [[2, 4, math.nan, 6]]}))["score"][2])
+
+
+def debates(condition: str, level: float, runs: int, seed: int) -> dict[tuple[str, str, str], list[list[float]]]:
+    """Three agents, 12 statements; runs differ in level by one point."""
+    rng = np.random.default_rng(seed)
+    apart = rng.normal(0, 1, runs)
+    return {
+        ("x", condition, agent): [
+            np.clip(level + apart[run] + rng.normal(0, 0.3, 12), 1, 7).tolist() for run in range(runs)
+        ]
+        for agent in ("Sam", "Alex", "Taylor")
+    }
+
+
+def test_the_published_unit_is_the_statement_and_ours_the_run() -> None:
+    """36 statement means however many runs there are; what runs cannot tell from chance looks like a finding."""
+    scores = table({**debates("one", 4.0, 10, 0), **debates("other", 4.3, 10, 1)})
+    assert [len(units) for units in statement_means(scores).values()] == [36, 36]
+    published, by_run = (compare(scores, way).set_index("test") for way in (True, False))
+    theirs, ours = published.loc["one-way ANOVA"], by_run.loc["Welch's ANOVA"]
+    assert (theirs["n"], theirs["unit"], ours["n"], ours["unit"]) == (72, "statement mean", 20, "run")
+    assert theirs["p"] < 0.001 < 0.05 < ours["p"]
+    by_hand = stats.f_oneway(*statement_means(smoothed(scores)).values())
+    assert (theirs["statistic"], theirs["p"]) == (pytest.approx(by_hand.statistic), pytest.approx(by_hand.pvalue))
+    assert (published.loc["Levene", "unit"], by_run.loc["Brown-Forsythe", "unit"]) == ("statement IQR", "run")
+
+
+def test_three_conditions_are_compared_by_twos_and_all_at_once() -> None:
+    scores = table({**debates("a", 4, 4, 0), **debates("b", 4, 4, 1), **debates("c", 5, 4, 2)})
+    assert compare(scores, True)["effect"].drop_duplicates().tolist() == ["a / b", "a / c", "b / c", "a / b / c"]
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+HEAD = "topic,condition,run,agent,statement,score\n"
+
+
+def test_any_csv_of_scores_can_be_read(tmp_path: Path) -> None:
+    """More columns than wanted, in any order; an empty score is missing."""
+    path = write(
+        tmp_path / "s.csv", "score,topic,condition,run,agent,statement,note\n5,x,c,1,Sam,1,hello\n,x,c,1,Sam,2,\n"
+    )
+    found = read(path)
+    assert found.columns.tolist() == COLUMNS
+    assert found["score"].tolist()[0] == 5.0
+    assert math.isnan(found["score"][1])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("topic,condition\nx,y\n", "lacks the column run, agent, statement, score"),
+        (HEAD + "x,c,1,Sam,1,8\n", "between 1 and 7, not 8"),
+        (HEAD + "x,c,1,Sam,1,high\n", "score must be a number"),
+        (HEAD + "x,c,1,Sam,,4\n", "statement must be a number"),
+        (HEAD + "x,c,1,Sam,1,4\nx,c,1,Sam,1,5\n", "scores a statement twice: topic x"),
+        ("", "as a CSV"),
+    ],
+)
+def test_a_table_that_is_none_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        read(write(tmp_path / "s.csv", text))
+    with pytest.raises(UserError, match="cannot read"):
+        read(tmp_path / "none.csv")
+
+
+def scored(tmp_path: Path) -> Path:
+    """A CSV of two conditions and two topics."""
+    parts = [table({**debates("gpt", 4, 4, seed), **debates("llama", 4.5, 4, seed + 9)}).assign(topic=topic)
+             for seed, topic in enumerate(("abortion", "climate change"))]  # fmt: skip
+    path = tmp_path / "scores.csv"
+    pd.concat(parts).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("mode", ["run", "ucl"])
+def test_a_csv_becomes_a_report(tmp_path: Path, mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both procedures stand side by side, the one asked for first, with a sentence that says why they differ."""
+    assert run.main(["analyse", str(scored(tmp_path)), "--mode", mode, "--out", str(tmp_path / "out")]) == 0
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "its n is the length of the debate and not how often it was held" in text
+    first, second = ("published", "by run") if mode == "ucl" else ("by run", "published")
+    assert text.index(f"| abortion | {first} | gpt / llama") < text.index(f"| abortion | {second} | gpt / llama")
+    assert (tmp_path / "out" / "scores.png").stat().st_size > 10_000
+    assert pd.read_csv(tmp_path / "out" / "reversion.csv")["topics"].tolist() == [2] * 6
+    assert str(tmp_path / "out" / "report.md") in capsys.readouterr().out
+
+
+def test_a_file_that_is_no_table_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["analyse", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.startswith("run.py: cannot read")

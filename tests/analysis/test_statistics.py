@@ -1,0 +1,226 @@
+"""Tests of the tests: by hand, beside a second implementation, under shifts and scales, under the null with rooms that differ."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.statistics import mixed
+from analysis.statistics.groups import hedges, level, pairs, spread, two
+from analysis.statistics.mixed import slopes
+from analysis.statistics.nulls import TESTS
+from analysis.statistics.permute import shuffled
+from analysis.statistics.power import rooms_needed
+from analysis.statistics.results import COLUMNS, Result, holm, table
+
+ONE, OTHER, THIRD = np.array([1.0, 2.0, 3.0]), np.array([3.0, 4.0, 5.0]), np.array([8.0, 9.0, 10.0])
+GROUPS = {"a": ONE, "b": OTHER, "c": THIRD}
+NUMBERS = st.lists(st.floats(-10, 10).map(lambda value: round(value, 3)), min_size=3, max_size=8, unique=True)
+ALPHA = 0.05
+
+
+def test_a_one_way_anova_by_hand() -> None:
+    """Means 2, 4, 9 around 5: between 3 * (9 + 1 + 16) = 78 on 2, within 3 * 2 = 6 on 6, so F = 39 and eta squared 78 / 84."""
+    found = level("order", GROUPS, "room", equal=True)
+    assert (found.n, found.df, found.df_within) == (9, 2, 6)
+    assert (found.statistic, found.estimate) == (pytest.approx(39), pytest.approx(78 / 84))
+    assert found.p == pytest.approx(stats.f.sf(39, 2, 6))
+    assert 0 < found.low < found.estimate < found.high < 1
+
+
+def test_welchs_anova_beside_scipys() -> None:
+    rng = np.random.default_rng(0)
+    groups = {str(number): rng.normal(0, 1 + number, 12) for number in range(3)}
+    found, second = level("x", groups, "room"), stats.f_oneway(*groups.values(), equal_var=False)
+    assert (found.statistic, found.p) == (pytest.approx(second.statistic), pytest.approx(second.pvalue))
+
+
+def test_spread_beside_an_anova_of_distances_from_the_median() -> None:
+    """What Brown and Forsythe's test is; Levene's takes the mean."""
+    rng = np.random.default_rng(1)
+    groups = {str(number): rng.normal(0, 1 + number, 9) for number in range(3)}
+    for centre, median in ((np.median, True), (np.mean, False)):
+        by_hand = stats.f_oneway(*[abs(values - centre(values)) for values in groups.values()])
+        found = spread("x", groups, "room", median)
+        assert (found.statistic, found.p) == (pytest.approx(by_hand.statistic), pytest.approx(by_hand.pvalue))
+    assert found.estimate == pytest.approx(np.std(groups["2"], ddof=1) / np.std(groups["0"], ddof=1), rel=0.5)
+
+
+def test_two_conditions_by_hand() -> None:
+    """Second minus first; equal spreads of 1: g = 2 * (1 - 3/15), t = 2 / sqrt(2/3)."""
+    found = two("gender", ONE, OTHER, "room")
+    assert (found.estimate, found.size) == (2.0, pytest.approx(1.6))
+    assert found.statistic == pytest.approx(2 / math.sqrt(2 / 3))
+    assert found.low < 2 < found.high
+
+
+def test_every_pair_is_compared_with_simultaneous_intervals() -> None:
+    """Two of Tukey's are two of Student's, wider; the sign is second minus first."""
+    found = list(pairs("order", GROUPS, "room", equal=True))
+    assert [(one.effect, one.estimate) for one in found] == [
+        ("order: b - a", 2.0),
+        ("order: c - a", 7.0),
+        ("order: c - b", 5.0),
+    ]
+    alone = stats.ttest_ind(OTHER, ONE).confidence_interval()
+    assert found[0].low < alone.low < found[0].estimate < alone.high < found[0].high
+    assert all(one.low < one.estimate < one.high for one in found)
+    assert [one.test for one in pairs("order", GROUPS, "room")] == ["Games-Howell"] * 3
+
+
+@given(NUMBERS, NUMBERS, st.floats(-5, 5), st.floats(0.1, 10))
+def test_shifts_and_scales_do_not_show(first: list[float], second: list[float], shift: float, scale: float) -> None:
+    """A test of level and spread is the same on any scale of the ratings; the difference scales with it."""
+    one, other = np.array(first), np.array(second)
+    moved = {"a": one * scale + shift, "b": other * scale + shift}
+    for test in (level, spread):
+        assert test("x", moved, "room").p == pytest.approx(test("x", {"a": one, "b": other}, "room").p, abs=1e-6)
+    assert two("x", *moved.values(), "room").estimate == pytest.approx(
+        scale * two("x", one, other, "room").estimate, abs=1e-9
+    )
+    assert hedges(other, one) == pytest.approx(-hedges(one, other))
+
+
+@given(st.permutations(list(GROUPS)))
+def test_the_order_of_conditions_does_not_show(names: list[str]) -> None:
+    reordered = {name: GROUPS[name] for name in names}
+    assert level("x", reordered, "room").p == pytest.approx(level("x", GROUPS, "room").p)
+    assert spread("x", reordered, "room").p == pytest.approx(spread("x", GROUPS, "room").p)
+
+
+@pytest.mark.parametrize(
+    "groups", [{"a": ONE}, {"a": ONE, "b": ONE[:1]}, {"a": ONE, "b": np.array([1.0, math.nan])}, {}]
+)
+def test_too_few_units_are_a_reason_and_no_number(groups: dict[str, np.ndarray]) -> None:
+    for found in (level("x", groups, "room"), spread("x", groups, "room")):
+        assert found.reason
+        assert math.isnan(found.p)
+    assert list(pairs("x", groups, "room")) == []
+
+
+def test_units_that_are_all_alike_are_a_reason() -> None:
+    assert level("x", {"a": np.ones(3), "b": np.ones(3)}, "room").reason == "no unit differs from another"
+
+
+def test_a_missing_unit_is_left_out_and_not_zero() -> None:
+    with_gap = {"a": np.array([1.0, 2.0, 3.0, math.nan]), "b": OTHER}
+    assert level("x", with_gap, "room") == level("x", {"a": ONE, "b": OTHER}, "room")
+
+
+def test_corrected_p_by_hand() -> None:
+    """Holm: the smallest times 3, the next times 2, never below the one before."""
+    assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    found = table(
+        [
+            Result("a", "room", 3, "m", "t", p=0.01),
+            Result("b", "room", 3, "m", "t", reason="none"),
+            Result("c", "room", 3, "m", "t", p=0.02),
+        ]
+    )
+    assert found["p_holm"].tolist()[::2] == pytest.approx([0.02, 0.02])
+    assert math.isnan(found["p_holm"][1])
+    assert table([]).columns.tolist() == [
+        *COLUMNS[: COLUMNS.index("p") + 1],
+        "p_holm",
+        *COLUMNS[COLUMNS.index("p") + 1 :],
+    ]
+
+
+def ratings(
+    rng: np.random.Generator,
+    rooms: int,
+    surveys: int,
+    apart: float = 1.0,
+    slope: float = 0.0,
+    slopes_apart: float = 0.0,
+) -> pd.DataFrame:
+    """Rooms with a level and a slope of their own, half of them in condition 1."""
+    room, survey = (grid.ravel() for grid in np.meshgrid(np.arange(rooms), np.arange(surveys), indexing="ij"))
+    levels, own = rng.normal(0, apart, rooms), slope + rng.normal(0, slopes_apart, rooms)
+    value = levels[room] + own[room] * survey + rng.normal(0, 1, rooms * surveys)
+    return pd.DataFrame({"room": room, "round": survey, "condition": room % 2, "value": value})
+
+
+def test_a_condition_of_rooms_is_tested_as_room_means_are() -> None:
+    """A balanced design has an exact answer: Student's t of the room means."""
+    data = ratings(np.random.default_rng(2), 20, 5)
+    (found,) = slopes("order", data, "value", ["condition"])
+    means = data.groupby(["condition", "room"])["value"].mean()
+    exact = stats.ttest_ind(means[1], means[0])
+    assert (found.n, found.df_within) == (20, 18)
+    assert (found.statistic, found.p) == (
+        pytest.approx(exact.statistic, rel=1e-3),
+        pytest.approx(exact.pvalue, rel=1e-2),
+    )
+
+
+def test_a_slope_over_rounds_is_tested_as_slopes_of_rooms_are() -> None:
+    """Where rooms differ in slope, the exact test is that of one slope a room."""
+    data = ratings(np.random.default_rng(3), 16, 6, slope=0.3, slopes_apart=0.5)
+    (found,) = slopes("drift", data, "value", ["round"])
+    each = [np.polyfit(part["round"], part["value"], 1)[0] for _, part in data.groupby("room")]
+    exact = stats.ttest_1samp(each, 0)
+    assert found.estimate == pytest.approx(np.mean(each), rel=1e-3)
+    assert found.statistic == pytest.approx(exact.statistic, rel=0.02)
+
+
+def test_few_rooms_are_a_reason() -> None:
+    assert slopes("x", ratings(np.random.default_rng(0), 2, 4), "value", ["condition"])[0].reason == mixed.TOO_FEW
+
+
+def test_a_rating_that_is_missing_is_left_out() -> None:
+    data = ratings(np.random.default_rng(2), 12, 4)
+    gap = pd.concat([data, data.iloc[:3].assign(value=math.nan)])
+    assert slopes("x", gap, "value", ["condition"]) == slopes("x", data, "value", ["condition"])
+
+
+def test_shuffled_labels_beside_every_shuffle() -> None:
+    """Of the 20 ways to label six rooms, two are as far apart as the true one; the true one counts as a draw."""
+    rooms = pd.DataFrame({"value": [1.0, 2, 3, 7, 8, 9], "order": list("aaabbb")})
+    found = shuffled("order", rooms, "value", "order")
+    ways = [abs(rooms["value"][list(way)].mean() - 5) for way in itertools.combinations(range(6), 3)]
+    assert found.p == pytest.approx(np.mean(np.array(ways) >= 3 - 1e-9), abs=0.01)
+    assert found.estimate == pytest.approx(54 / 58)
+
+
+def test_labels_are_shuffled_within_topics() -> None:
+    """What topics differ in is no effect of the order, however unevenly orders fall on them."""
+    rng = np.random.default_rng(0)
+    rooms = pd.DataFrame(
+        {"topic": ["x"] * 20 + ["y"] * 20, "order": list("ab" * 10 + "aaab" * 5), "value": rng.normal(0, 1, 40)}
+    )
+    rooms.loc[rooms["topic"] == "y", "value"] += 100
+    assert shuffled("order", rooms, "value", "order", ["topic"]).p > 0.1
+    assert (
+        shuffled(
+            "order", rooms.assign(value=rooms["value"] + (rooms["order"] == "b") * 3), "value", "order", ["topic"]
+        ).p
+        < 0.01
+    )
+
+
+def test_rooms_needed_by_hand() -> None:
+    """Cohen's table: a difference of half a standard deviation wants 64 a condition at 80%, 34 pairs."""
+    assert rooms_needed(1.0, [0.5], [0.8])["rooms"].tolist() == [64]
+    assert rooms_needed(1.0, [0.5], [0.8], paired=True)["rooms"].tolist() == [34]
+    assert rooms_needed(0.05, [1.0], [0.8])["rooms"].tolist() == [2]
+    assert rooms_needed(0.0, [0.5], [0.8])["rooms"].isna().all()
+
+
+SIMULATED = 400
+"""Data sets a test here; benchmarks/false_alarms.py takes 2,000."""
+
+
+@pytest.mark.parametrize("test", ["level", "mixed condition", "mixed round"])
+def test_false_alarms_are_one_in_twenty(test: str) -> None:
+    """Under the null, with rooms that differ: within what 400 data sets can tell from 5%."""
+    rng = np.random.default_rng(5)
+    alarms = sum(TESTS[test](rng) < ALPHA for _ in range(SIMULATED))
+    assert 0.02 < alarms / SIMULATED < 0.085
