@@ -299,6 +299,7 @@ def calibrate(arguments: Sequence[str]) -> int:
 HERE = {"calibrate": calibrate, "personas": personas}
 ELSEWHERE = {
     "analyse": "analysis.commands",
+    "judge": "analysis.commands",
     "train": "training.commands",
     "fine-tuned": "training.commands",
     "sweep-lora": "training.commands_sweep",

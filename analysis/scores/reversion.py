@@ -20,8 +20,8 @@ from analysis.bootstrap import DRAWS, Floats, tail
 from analysis.scores.table import Line, lines
 from llm.randomness import derive
 
-LEAST = 0.05
-"""Points of 1-7."""
+LEAST, SHORTEST = 0.05, 3
+"""Points of 1-7; statements."""
 REFERENCES = ("mean", "median", "penultimate")
 STATISTICS = ("mean", "median", "pooled")
 
@@ -47,7 +47,9 @@ def ratio(scores: Floats, reference: str = "mean", zero: bool = False) -> float:
 
 
 def parts(scores: Floats, reference: str) -> tuple[Floats, Floats]:
-    """middle - first and middle - last, along the last axis."""
+    """middle - first and middle - last, along the last axis; NaN with fewer than three statements, which have no middle."""
+    if scores.shape[-1] < SHORTEST:
+        return np.full(scores.shape[:-1], np.nan), np.full(scores.shape[:-1], np.nan)
     middle = {
         "mean": lambda: np.nanmean(scores[..., 1:-1], axis=-1),
         "median": lambda: np.nanmedian(scores, axis=-1),
@@ -58,13 +60,14 @@ def parts(scores: Floats, reference: str) -> tuple[Floats, Floats]:
 
 def _divided(moved: Floats, back: Floats, zero: bool) -> Floats:
     there = np.abs(moved) >= LEAST
-    return np.where(there, back / np.where(there, moved, 1.0), 0.0 if zero else np.nan)
+    undefined = np.where(np.isnan(moved), np.nan, 0.0) if zero else np.nan
+    return np.where(there, back / np.where(there, moved, 1.0), undefined)
 
 
 def _row(condition: str, agent: str, group: Sequence[Line], reference: str, zero: bool) -> dict[str, object]:
     means = [np.nanmean(line.scores, axis=0) for line in group]
     true = _over_topics([parts(line, reference) for line in means], zero)
-    undefined = sum(abs(parts(line, reference)[0]) < LEAST for line in means)
+    undefined = sum(not abs(parts(line, reference)[0]) >= LEAST for line in means)
     drawn = _drawn(condition, agent, group, reference, zero)
     row: dict[str, object] = {"condition": condition, "agent": agent, "topics": len(group), "undefined": int(undefined)}
     share = tail(min(len(line.scores) for line in group)) if min(len(line.scores) for line in group) > 1 else np.nan

@@ -52,6 +52,13 @@ def test_an_agent_that_never_moved_has_no_ratio() -> None:
     assert ratio(still, zero=True) == 0.0
 
 
+@pytest.mark.parametrize("zero", [False, True])
+def test_a_debate_without_a_middle_has_no_ratio(zero: bool) -> None:
+    assert math.isnan(ratio(np.array([2.0, 5.0]), zero=zero))
+    found = ratios(table({("x", "c", "A"): [[2, 5], [3, 5]]}), zero=zero).iloc[0]
+    assert (found["undefined"], math.isnan(found["pooled"])) == (1, True)
+
+
 def test_ratios_over_topics_are_counted_and_pooled() -> None:
     """R is 0.5 of 2 points, 1 of 1 point, and undefined: mean and median 0.75, pooled (1 + 1) / (2 + 1)."""
     found = ratios(

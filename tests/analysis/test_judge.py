@@ -1,0 +1,264 @@
+"""A judge of statements: what it sees, what is read, and that a bad judge is found out."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import run
+from agents.topic import load_topic, slugs
+from analysis.judge.bench import scores, verdicts
+from analysis.judge.quality import against_themselves, against_truth, confusion, correlation, truth
+from analysis.judge.verdicts import Judging, Statement, claim, compose, examples, judge, verdict
+from analysis.load import Tables, load
+from analysis.scores.table import COLUMNS, checked
+from llm.backends import open_spec
+from llm.backends.fake import Fake
+from llm.backends.oracle.banks import topics
+from llm.driver import drive
+from llm.errors import UserError
+from llm.request import Reply, Request
+from model.scenario import load_preset
+from model.session import Ask, sit
+
+QUIET = {"topics": "abortion,racism", "repetitions": 5, "rounds": 2, "llm": "oracle"}
+
+
+def bar(title: str, total: int) -> nullcontext[Callable[[int], object]]:
+    return nullcontext(lambda steps: None)
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("judged") / "run"
+    sit(Ask(load_preset("three_way").with_settings(QUIET), folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tables(held: Path) -> Tables:
+    return load(held)
+
+
+def statement(text: str = "I say so.", slug: str = "racism") -> Statement:
+    return Statement("room 1", load_topic(slug), text, "Wyatt", "republican")
+
+
+def told(request: Request) -> str:
+    return "\n".join(message.content for message in request.messages)
+
+
+def test_the_judge_sees_neither_name_nor_party_unless_it_is_asked_to() -> None:
+    """A judge that knows who speaks scores the label (a person on a statement's words would not)."""
+    assert not re.search("wyatt|republican", told(compose(statement(), Judging(), 0)), re.I)
+    assert "Statement (Wyatt, republican): I say so." in told(compose(statement(), Judging(told=("name", "party")), 0))
+
+
+def test_every_claim_is_that_of_the_topic_and_every_topic_has_examples() -> None:
+    """The claims of the UCL study's Table 3; both ends come first, so that two examples show the scale."""
+    assert claim(load_topic("illegal_immigration")) == "immigrants are taking jobs from Americans"
+    for slug in slugs():
+        shown = examples(slug)
+        assert [score for _, score in shown[:2]] == [1, 7]
+        assert len(shown) >= 4
+        assert not any(topics()[slug].grade(text) is not None for text, _ in shown), "an example from a speaker's bank"
+
+
+def test_the_examples_are_turns_of_a_chat_and_as_many_as_asked_for() -> None:
+    """A score of an example must not be taken for the verdict, so the statement stands alone in the last message."""
+    request = compose(statement(), Judging(shown=2), 0)
+    assert [message.role for message in request.messages] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert request.messages[-1].content.count("Statement") == 1
+    assert request.answers == ("1", "2", "3", "4", "5", "6", "7")
+
+
+def test_each_call_has_a_seed_of_its_own() -> None:
+    assert len({compose(statement(), Judging(), call).seed for call in range(3)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("replies", "score", "readings", "reasons"),
+    [
+        (["5", "6", "7"], 6.0, 3, 0),
+        (["5", "no idea", "7"], 6.0, 2, 1),
+        (["5 or 6", "I cannot say", ""], None, 0, 3),
+        (["8", "0", "4"], 4.0, 1, 2),
+    ],
+)
+def test_what_cannot_be_read_is_left_out_with_a_reason(
+    replies: list[str], score: float | None, readings: int, reasons: int
+) -> None:
+    """Never clamped, never a 4: a verdict without any reading is None."""
+    found = verdict([Reply(text) for text in replies])
+    assert (found.score, len(found.readings), len(found.reasons)) == (score, readings, reasons)
+
+
+def test_a_distribution_is_asked_for_once_and_its_mean_taken() -> None:
+    shares = dict(zip("1234567", (0, 0, 0, 0, 0.5, 0.5, 0), strict=True))
+    asked: list[Request] = []
+
+    def answer(request: Request) -> Reply:
+        asked.append(request)
+        return Reply("5", answers=shares)
+
+    (found,) = drive([judge(statement(), Judging(calls=3))], Fake(answer))
+    assert (found.score, len(asked)) == (5.5, 1)
+
+
+def test_a_judge_that_fails_has_no_score_and_a_named_reason() -> None:
+    (found,) = drive([judge(statement(), Judging(calls=2))], Fake(lambda request: Reply.failed("timeout")))
+    assert found == (None, (), ("timeout", "timeout"))
+
+
+def test_every_statement_is_judged_in_its_order(tables: Tables) -> None:
+    found = verdicts(tables, open_spec("oracle"), Judging(), bar)
+    assert len(found) == 2 * 5 * 2 * 3
+    assert found.groupby(["room", "agent"])["statement"].apply(list).map(tuple).unique().tolist() == [(1, 2)]
+
+
+def test_a_judge_that_reads_rightly_is_found_to(tables: Tables) -> None:
+    """The known-truth speaker judges its own sentences without error."""
+    found = against_truth(verdicts(tables, open_spec("oracle"), Judging(), bar))
+    assert found["r"].tolist() == pytest.approx([1, 1])
+    assert found["error"].tolist() == pytest.approx([0, 0])
+    assert found["statements"].tolist() == [30, 30]
+
+
+def biased(by: float) -> Fake:
+    """Scores that are the known truth's and so many points more, within the scale."""
+    oracle = open_spec("oracle")
+
+    def answer(request: Request) -> Reply:
+        right = oracle.complete([request])[0]
+        if not right.answers:
+            return right
+        mean = sum(int(point) * share for point, share in right.answers.items())
+        return Reply(str(min(7, max(1, round(mean + by)))))
+
+    return Fake(answer)
+
+
+def test_a_judge_that_leans_is_found_out(tables: Tables) -> None:
+    """A point too high on everything: the bias is told with its sign, the ranks stay."""
+    lenient, fair = (against_truth(verdicts(tables, biased(by), Judging(calls=1), bar)) for by in (1, 0))
+    assert (lenient["bias_low"] > 0.3).all()
+    assert (fair["bias"].abs() < 0.3).all()
+    assert (lenient["r"] > 0.8).all()
+
+
+def test_a_judge_that_draws_lots_is_found_out(tables: Tables) -> None:
+    rng = np.random.default_rng(0)
+    found = against_truth(verdicts(tables, Fake(lambda request: str(rng.integers(1, 8))), Judging(calls=1), bar))
+    assert (found["r"].abs() < 0.5).all()
+    assert (found["error"] > 1).all()
+
+
+def test_a_run_of_unknown_sentences_is_unchecked_and_not_perfect(tables: Tables) -> None:
+    strange = verdicts(tables, open_spec("oracle"), Judging(), bar).assign(text="Something strange.", score=4.0)
+    assert truth(strange).isna().all()
+    assert against_truth(strange).empty
+    assert confusion(strange).to_numpy().sum() == 0
+
+
+def test_the_confusion_counts_every_statement_once(tables: Tables) -> None:
+    found = verdicts(tables, biased(1), Judging(calls=1), bar)
+    counts = confusion(found)
+    assert counts.to_numpy().sum() == len(found)
+    assert np.tril(counts.to_numpy(), -1).sum() == 0  # a judge that leans up gives nobody less
+
+
+def test_hidden_ratings_and_verdicts_meet_agent_by_agent(tables: Tables) -> None:
+    """Self-report after the same round; what is said follows what is thought, so they agree in ranks and level."""
+    found = against_themselves(verdicts(tables, open_spec("oracle"), Judging(), bar), tables.attitudes)
+    assert found["statements"].tolist() == [30, 30]
+    assert (found["r"] > 0.7).all()
+    assert (found["bias"].abs() < 0.5).all()
+
+
+def test_a_correlation_of_sums_is_that_of_the_numbers() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 30))
+    sums = np.array([30, x.sum(), y.sum(), (x * x).sum(), (y * y).sum(), (x * y).sum()])
+    assert correlation(sums) == pytest.approx(np.corrcoef(x, y)[0, 1])
+
+
+def test_verdicts_are_a_table_of_scores(tables: Tables) -> None:
+    found = checked(scores(verdicts(tables, open_spec("oracle"), Judging(), bar)), "the test")
+    assert found.columns.tolist() == COLUMNS
+    assert found["run"].nunique() == 10
+
+
+def test_a_run_is_judged_on_the_command_line_and_judged_again_for_nothing(
+    held: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second time everything comes from the journal; the scores can be analysed as any CSV."""
+    out = tmp_path / "judge"
+    command = ["judge", str(held), "--llm", "oracle", "--out", str(out)]
+    assert run.main(command) == 0
+    first = (out / "verdicts.csv").read_bytes()
+    with sqlite3.connect(out / "verdicts.sqlite") as database:
+        before = database.execute("SELECT COUNT(*) FROM outcomes").fetchone()
+    assert run.main(command) == 0
+    with sqlite3.connect(out / "verdicts.sqlite") as database:
+        assert database.execute("SELECT COUNT(*) FROM outcomes").fetchone() == before
+    assert (out / "verdicts.csv").read_bytes() == first
+    text = (out / "judge.md").read_text()
+    assert "known-truth speaker" in text
+    assert "rank correlation against self-report" in text
+    assert json.loads((out / "judge.json").read_text())["calls"] == 3
+    assert run.main(["analyse", str(out / "scores.csv"), "--out", str(tmp_path / "report")]) == 0
+    assert pd.read_csv(tmp_path / "report" / "gradients.csv")["runs"].tolist() == [5] * 6
+
+
+def test_another_judging_wants_another_folder(held: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["judge", str(held), "--llm", "oracle", "--out", str(tmp_path / "judge")]
+    assert run.main(command) == 0
+    assert run.main([*command, "--examples", "2"]) == 2
+    assert "holds another judging" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--calls", "0"], "asked at least once"),
+        (["--tell", "age"], "can be told name and party, not age"),
+        (["--llm", "orakle"], "orakle"),
+    ],
+)
+def test_what_a_judge_cannot_be_asked_is_one_line(
+    held: Path, tmp_path: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [
+        "judge",
+        str(held),
+        "--out",
+        str(tmp_path / "judge"),
+        *(["--llm", "oracle"] if "--llm" not in options else []),
+    ]
+    assert run.main([*command, *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_topic_without_a_claim_cannot_be_judged() -> None:
+    topic = load_topic("racism")
+    probe = topic.probe("agreement")
+    strange = type(probe)(probe.name, probe.construct, probe.scale, "Do you agree?", probe.polarity)
+    with pytest.raises(UserError, match="its agreement probe must begin with"):
+        claim(
+            type(topic)(topic.slug, topic.title, topic.axis, topic.high_party, topic.question, {"agreement": strange})
+        )
