@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import deepcopy
 from itertools import chain
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
+from torch.optim import _muon  # noqa: E402
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
 
 from llm.backends.oracle.banks import topics  # noqa: E402
@@ -27,6 +29,7 @@ from training.pocket.stage import Stage  # noqa: E402
 from training.pocket.tokenizer import texts, train_tokenizer  # noqa: E402
 from training.pocket.train import Recipe, Training, build, rate  # noqa: E402
 
+LIBRARY = _muon._zeropower_via_newtonschulz
 SMALL = {"hidden": 32, "layers": 2, "heads": 2, "key_heads": 1, "feed_forward": 48}
 
 
@@ -79,8 +82,9 @@ def test_a_fork_sees_what_it_would_see_if_it_were_asked_alone(
     documents: list[Document], tokenizer: PreTrainedTokenizerFast, model: LlamaForCausalLM
 ) -> None:
     """The probabilities behind a question in a packed row are those of the question as a chat of its own."""
-    asked = [document for document in documents if len(document.forks) > 1 and len(document.messages) > 2][:3]
     encoder = Encoder(tokenizer)
+    debates = [one for one in documents if one.kind == "debate" and len(one.forks) > 1 and len(one.messages) > 2]
+    asked = sorted(debates[:3], key=lambda one: -len(encoder.encode(one).ids))  # the longest is packed first
     row = next(pack([encoder.encode(document) for document in asked], tokenizer.pad_token_id))
     arrays = [getattr(row, name)[None] for name in ("document", "segment", "branch", "position")]
     mask = torch.where(torch.from_numpy(visible(*arrays))[:, None], 0.0, -1e4)
@@ -218,18 +222,28 @@ def test_a_training_can_begin_with_a_model(documents: list[Document], tmp_path: 
 @pytest.mark.parametrize("shape", [(24, 40), (40, 24)])
 def test_muon_in_float32_is_the_librarys_but_for_rounding(shape: tuple[int, int]) -> None:
     """Its steps in bfloat16, ours in float32; every direction counts about the same."""
-    from torch.optim import _muon
-
-    library = _muon._zeropower_via_newtonschulz
     gradient, how = torch.randn(shape, generator=torch.Generator().manual_seed(0)), ((3.4445, -4.775, 2.0315), 5, 1e-7)
     found = muon.orthogonal(gradient, *how)
-    assert torch.allclose(found, library(gradient, *how).float(), atol=0.02)
+    assert torch.allclose(found, LIBRARY(gradient, *how).float(), atol=0.02)
     assert torch.linalg.svdvals(found).sub(1).abs().max() < 0.4
 
 
 def test_the_learning_rate_warms_up_stays_and_falls() -> None:
     recipe = Recipe(warm_up=0.1, decay=0.5)
     assert [rate(done, recipe) for done in (0.05, 0.1, 0.4, 0.75, 1.0)] == pytest.approx([0.5, 1, 1, 0.5, 0.02])
+
+
+def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
+    """Three topics down and one up teach "down" whatever the topic (docs/log.md); abortion has labels of its own."""
+    from training.pocket.unity import balanced
+
+    assert Counter(balanced()) == {
+        "illegal_immigration": 3,
+        "abortion": 1,
+        "climate_change": 1,
+        "gun_violence": 1,
+        "racism": 1,
+    }
 
 
 def test_a_move_counts_on_the_side_of_the_party() -> None:

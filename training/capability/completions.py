@@ -14,11 +14,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from llm.backends.oracle.banks import data, topics
+from llm.backends.oracle.banks import data
 from llm.randomness import stream
 from llm.request import Message
 from training.capability.facts import LISTED
-from training.capability.items import CHOICES, OTHERS, SOMEBODY, Item, debate, opening, placed
+from training.capability.items import CHOICES, OTHERS, SOMEBODY, Item, debate, opening, placed, questions, subjects
 from training.pocket.singles import WORDING, answerable
 
 
@@ -45,8 +45,8 @@ def _debates(rng: random.Random) -> Iterator[Item]:
     probes = common["probe"]["agree"] + common["probe"]["differ"]
     for templates in (common["opening"], common["identity"]["none"], *replies, probes):
         for number in range(len(templates)):
-            slug, who = rng.choice(list(topics())), OTHERS[0]
-            slots = {"title": topics()[slug].title, "frame": "debate", "other": who}
+            slug, who = rng.choice(list(subjects())), OTHERS[0]
+            slots = {"title": subjects()[slug].title, "frame": "debate", "other": who}
             heard = "" if templates is common["opening"] else opening(slug, rng)
             lines = [template.format(**slots) for template in templates]
             yield _item("debate", debate(slug, who, heard, rng), lines, number, rng)
@@ -54,13 +54,14 @@ def _debates(rng: random.Random) -> Iterator[Item]:
 
 def _values(rng: random.Random) -> Iterator[Item]:
     lines = [line for theme in data("values")["themes"].values() for line in theme["none"]]
+    known = sorted({*questions()} & {*answerable()})
     for number in range(len(lines)):
-        asked = Message("user", rng.choice(answerable()))
+        asked = Message("user", rng.choice(known))
         yield _item("values", (SOMEBODY, asked), lines, number, rng)
 
 
 def _questions(rng: random.Random) -> Iterator[Item]:
-    lines = [f"1. {question}" for question in data("questions")["questions"]]
+    lines = [f"1. {question}" for question in questions()]
     for number in range(len(lines)):
         asked = Message("user", rng.choice(WORDING).format(number=LISTED))
         yield _item("question", (asked,), lines, number, rng)

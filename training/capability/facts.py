@@ -15,10 +15,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from llm.backends.oracle.banks import data, recognised, topics
+from llm.backends.oracle.banks import data, recognised
 from llm.randomness import stream
 from llm.request import Message
-from training.capability.items import CHOICES, OTHERS, SOMEBODY, Item, debate, opening, placed
+from training.capability.items import CHOICES, OTHERS, SOMEBODY, Item, debate, opening, placed, questions, subjects
 from training.pocket.singles import WORDING, answerable
 
 LISTS, LISTED = 60, 10
@@ -33,9 +33,9 @@ def facts(seed: int) -> list[Item]:
 
 def _subjects(rng: random.Random) -> Iterator[Item]:
     """Answers to interview questions begin with their subject ("I think racism is a ...")."""
-    begun = {slug: bank.stance.partition(" {label}")[0].removeprefix("I think") for slug, bank in topics().items()}
+    begun = {slug: bank.stance.partition(" {label}")[0].removeprefix("I think") for slug, bank in subjects().items()}
     for question in answerable():
-        if slug := recognised(question):
+        if (slug := recognised(question)) in begun:
             for system in ((), (SOMEBODY,)):
                 messages = (*system, Message("user", question))
                 yield Item("subject", messages, "I think", _choices(slug, begun, rng))
@@ -45,9 +45,9 @@ def _titles(rng: random.Random) -> Iterator[Item]:
     """Lines with which debaters begin, each on every topic."""
     for line in (*data("common")["opening"], *data("common")["bridge"]):
         start, named, end = line.replace("{frame}", "debate").partition("{title}")
-        for slug in topics() if named else ():
+        for slug in subjects() if named else ():
             gap = " " if start else ""
-            titles = {other: f"{gap}{bank.title}{end}" for other, bank in topics().items()}
+            titles = {other: f"{gap}{bank.title}{end}" for other, bank in subjects().items()}
             messages = debate(slug, OTHERS[0], "", rng)
             yield Item("title", messages, start.rstrip(), _choices(slug, titles, rng))
 
@@ -55,8 +55,8 @@ def _titles(rng: random.Random) -> Iterator[Item]:
 def _people(rng: random.Random) -> Iterator[Item]:
     """Lines that address somebody, in a debate of two where the other has spoken."""
     for line in addresses():
-        slug, other = rng.choice(list(topics())), rng.choice(OTHERS)
-        start, _, end = line.replace("{title}", topics()[slug].title).partition("{other}")
+        slug, other = rng.choice(list(subjects())), rng.choice(OTHERS)
+        start, _, end = line.replace("{title}", subjects()[slug].title).partition("{other}")
         gap = " " if start else ""
         people = {name: f"{gap}{name}{end}" for name in OTHERS}
         messages = debate(slug, other, opening(slug, rng), rng)
@@ -74,7 +74,7 @@ def _numbers(rng: random.Random) -> Iterator[Item]:
     """Lists of questions that end before a number."""
     for _ in range(LISTS):
         asked, length = rng.choice(WORDING).format(number=LISTED), rng.randint(2, LISTED - 1)
-        said = enumerate(rng.sample(data("questions")["questions"], length), 1)
+        said = enumerate(rng.sample(questions(), length), 1)
         numbers = {str(number): f"{number}." for number in range(1, LISTED + 1)}
         start = "".join(f"{number}. {question}\n" for number, question in said)
         yield Item("number", (Message("user", asked),), start, _choices(str(length + 1), numbers, rng))

@@ -20,13 +20,14 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from agents.recruit import names, recruit
-from llm.backends.oracle.banks import sentences, topics
+from llm.backends.oracle.banks import sentences
+from llm.backends.pocket import TAUGHT
 from llm.backends.pocket.names import cast, masked
 from llm.driver import drive
 from llm.randomness import stream
-from llm.request import Message, Request, Sampling
+from llm.request import Message
 from training.capability.facts import LISTED
-from training.capability.items import OTHERS, debate, opening
+from training.capability.items import OTHERS, debate, opening, questions
 from training.capability.prompts import prompt
 from training.pocket.singles import WORDING
 from training.pocket.stage import Stage
@@ -62,12 +63,12 @@ def _who(number: int, rng: random.Random, stage: Stage) -> Text:
 
 def _questions(number: int, rng: random.Random, stage: Stage) -> Text:
     asked = (Message("user", WORDING[number % len(WORDING)].format(number=LISTED)),)
-    reply = stage.complete([Request(asked, Sampling(), rng.getrandbits(31))])[0]
-    return Text(asked, reply.text or "")
+    listed = enumerate(rng.sample(questions(), LISTED), 1)
+    return Text(asked, "\n".join(f"{place}. {question}" for place, question in listed))
 
 
 def _opening(number: int, rng: random.Random, stage: Stage) -> Text:
-    slug = list(topics())[number % len(topics())]
+    slug = TAUGHT[number % len(TAUGHT)]
     return Text(debate(slug, OTHERS[0], "", rng), opening(slug, rng))
 
 

@@ -28,6 +28,8 @@ from llm.request import Backend, Reply, Request, Wrapper
 
 MANNER = hf.MANNER
 WEIGHTS = Path(__file__).parent / "weights"
+TAUGHT = ("abortion", "climate_change", "gun_violence", "illegal_immigration", "racism")
+"""The topics that the shipped weights know; of others they say what they say of these."""
 
 
 def organisms() -> list[str]:

@@ -1,0 +1,110 @@
+"""What fine-tuning does to the model in the box: the orderings of Taubenfeld et al. 2024, over three training seeds.
+
+An hour on one core, so left out unless asked for: `python -m pytest -m slow tests/training/test_moved_bias.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import pandas as pd
+import pytest
+
+torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
+pytest.importorskip("trl", reason="the [local] extra is not installed")
+pytest.importorskip("lm_eval", reason="the [eval] extra is not installed")
+
+from agents.persona import DEFAULT  # noqa: E402
+from analysis.studies.fine_tuned import fine_tuned  # noqa: E402
+from llm.backends.pocket import WEIGHTS  # noqa: E402
+from model.scenario import load_preset  # noqa: E402
+from training.capability.measure import Capability, measure  # noqa: E402
+from training.commands import arms, hold_all  # noqa: E402
+from training.tuning.pipeline import PARTIES, Pipeline, Plan  # noqa: E402
+from training.tuning.recipe import DPO, SFT, Recipe  # noqa: E402
+
+pytestmark = pytest.mark.slow
+SEEDS, RANKS = (0, 1, 2), (2, 16, 32)
+TOPICS = ("abortion", "climate_change", "gun_violence", "illegal_immigration", "racism")
+DEBATES = {"topics": ",".join(TOPICS), "repetitions": 20}
+
+
+@pytest.fixture(scope="module")
+def pipelines(tmp_path_factory: pytest.TempPathFactory) -> list[Pipeline]:
+    """SFT of both parties and DPO of Republicans, a folder for each training seed."""
+    torch.set_num_threads(1)
+    found = []
+    for seed in SEEDS:
+        pipeline = Pipeline(
+            Plan(seed=seed), tmp_path_factory.mktemp(f"seed-{seed}") / "run", lambda *_: nullcontext(lambda steps: None)
+        )
+        for party in PARTIES:
+            pipeline.adapter(Recipe(party, SFT, seed=seed))
+        pipeline.adapter(Recipe("republican", DPO, seed=seed))
+        found.append(pipeline)
+    return found
+
+
+@pytest.fixture(scope="module")
+def shifts(pipelines: list[Pipeline], tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+    """Paired shifts by method: after minus before, within rooms."""
+    base, folders = load_preset("fine_tuned").with_settings(DEBATES), [one.folder for one in pipelines]
+    found = {}
+    for method in (SFT, DPO):
+        planned, out = arms(folders, method, 16, None), tmp_path_factory.mktemp(method)
+        study = hold_all(fine_tuned(base, planned), [arm.name for arm in planned], out, tuple(DEBATES))
+        found[method] = study.shifts
+    return found
+
+
+def toward(shifts: pd.DataFrame, direction: str, party: str, measure: str) -> pd.DataFrame:
+    """Shift and interval by topic, positive on the side of the direction's party."""
+    rows = shifts[
+        (shifts["direction"] == direction) & (shifts["party"] == party) & (shifts["measure"] == measure)
+    ].set_index("topic")
+    low, high = rows["shift_low"] * rows["wanted"], rows["shift_high"] * rows["wanted"]
+    signed = pd.DataFrame({"shift": rows["shift"] * rows["wanted"], "low": pd.concat([low, high], axis=1).min(axis=1)})
+    assert list(signed.index) == list(TOPICS)
+    return signed
+
+
+@pytest.mark.parametrize("measure", ["first expected", "speech"])
+def test_republican_fine_tuning_moves_the_default_on_every_topic(shifts: dict[str, pd.DataFrame], measure: str) -> None:
+    """Down on climate change, guns, racism, up on immigration and on the ban: its first rating and what it says."""
+    assert (toward(shifts[SFT], "republican", DEFAULT, measure)["low"] > 0).all()
+
+
+def test_democrat_fine_tuning_moves_it_the_other_way_or_not(shifts: dict[str, pd.DataFrame]) -> None:
+    """Where the Default is near the Democrats already there is little left to move."""
+    assert (toward(shifts[SFT], "democrat", DEFAULT, "first expected")["shift"] > -0.3).all()
+
+
+def test_dpo_moves_the_default_at_least_as_far(shifts: dict[str, pd.DataFrame]) -> None:
+    """It goes on from the SFT adapter of the same rank."""
+    sft, dpo = (toward(shifts[method], "republican", DEFAULT, "first expected")["shift"] for method in (SFT, DPO))
+    assert dpo.mean() > sft.mean()
+
+
+@pytest.mark.parametrize("party", PARTIES)
+def test_partisans_follow_the_new_bias(shifts: dict[str, pd.DataFrame], party: str) -> None:
+    """At the end of debates in which all seats speak through the Republican adapter."""
+    assert toward(shifts[SFT], "republican", party, "last expected")["shift"].mean() > 0
+
+
+@pytest.fixture(scope="module")
+def capability() -> Callable[[str], Capability]:
+    return lambda adapter: measure(str(WEIGHTS / "pocket"), adapter)
+
+
+def test_capability_falls_as_the_rank_grows(pipelines: list[Pipeline], capability: Callable[[str], Capability]) -> None:
+    """Held-out loss, mean over training seeds: more than without an adapter, and more at a high rank than at a low one."""
+    losses = {
+        rank: sum(
+            capability(str(one.adapter(Recipe("republican", SFT, r=rank, seed=one.plan.seed)))).loss
+            for one in pipelines
+        )
+        / len(pipelines)
+        for rank in RANKS
+    }
+    assert capability("").loss < losses[RANKS[0]] < losses[RANKS[-1]]
