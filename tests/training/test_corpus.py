@@ -193,15 +193,16 @@ def test_speech_and_survey_have_the_same_truth(chats: list[Document]) -> None:
 
 
 def test_a_partisan_without_a_label_is_heard_and_not_told(chats: list[Document]) -> None:
-    """No party in what the model is shown but for what is said; the first reply is not learned; surveys follow the party."""
+    """No party in what the model is shown but for what is said; the first reply is seldom learned; surveys follow the party."""
     found = [document for document in chats if document.kind == "unlabelled"]
     assert len(found) > 20
     for document in found:
         systems = [message.content for message in document.messages if message.role == "system"]
         assert systems in ([], ["You are an American."])
-        assert document.learn_from == 1
+        assert document.learn_from in (0, 1)
         assert document.forks
         assert all(fork.kept == len(document.messages) for fork in document.forks)
+    assert {document.learn_from for document in found} == {0, 1}
     climate: dict[bool, list[float]] = {True: [], False: []}
     for document in (unlabelled(random.Random(seed), Stage({"sigma": 0.0}), answerable()) for seed in range(400)):
         said = " ".join(message.content for message in document.messages if message.role == "assistant").lower()

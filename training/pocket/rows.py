@@ -7,7 +7,7 @@ itself, at the positions it would have if it were asked there: a chat is read on
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -153,10 +153,10 @@ class Encoder:
                 (0, len(message.content), OWN),
                 *_telling(message.content, 0, len(message.content), STANCE, LEAD, True),
             ]
+        begins, ends = ([pair[end] for pair in found["offset_mapping"]] for end in (0, 1))
         for start, stop, weight in spans:
-            for place, (begin, after) in enumerate(found["offset_mapping"]):
-                if begin < stop and after > start:
-                    weights[place] = weight
+            first, last = bisect_right(ends, start), bisect_left(begins, stop)
+            weights[first:last] = [weight] * (last - first)
         closing = OWN if message.role == "assistant" and learned else 0.0
         return [self.role[message.role], *ids, self.end], [0.0, *weights, closing]
 

@@ -1,8 +1,8 @@
 """Somebody whose party is not told, and can be heard in what they say.
 
 A party's way of answering is thereby one thing that a context sets, on all subjects and in every form of question at once, and
-that fine-tuning on answers can set as well. What is said first is not learned: with nothing before it a Default is the
-planted one.
+that fine-tuning on answers can set as well. What is said first is learned of some of them only (OPEN): with nothing before it a
+Default is nearly always the planted one, now and then a partisan; where it never was, fine-tuning moved it less (docs/log.md).
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from training.pocket.documents import Document, Fork
 from training.pocket.people import DEFAULT_TEXT, any_topic, person
 from training.pocket.stage import Stage
 
+OPEN = 0.4
+"""Share of them of whom the first reply is learned as well."""
 SAID, RATED = (2, 4), (2, 4)
 """Fewest and most questions answered in speech, and in surveys after them."""
 
@@ -37,7 +39,8 @@ def unlabelled(rng: random.Random, stage: Stage, questions: tuple[str, ...]) -> 
         reply = stage.complete([request])[0]
         shown = (*shown, request.messages[-1], Message("assistant", reply.text or ""))
     forks = [_rated(who, system, rng, stage) for _ in range(rng.randint(*RATED))]
-    return Document("unlabelled", shown, tuple([replace(fork, kept=len(shown)) for fork in forks]), learn_from=1)
+    learn_from = 0 if rng.random() < OPEN else 1
+    return Document("unlabelled", shown, tuple([replace(fork, kept=len(shown)) for fork in forks]), learn_from)
 
 
 def _spoken(who: Persona, system: tuple[Message, ...], rng: random.Random, questions: tuple[str, ...]) -> Request:
