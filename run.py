@@ -27,6 +27,7 @@ EPILOG = """examples:
   python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
   python run.py calibrate                                           (is what was planted found again?)
+  python run.py judge runs/echo --llm oracle                        (have another model score every statement)
   python run.py train --party republican --out runs/tuned           (move a model's bias)
   python run.py personas --party republican --out my_personas       (write personas anew, with any model)"""
 

@@ -40,7 +40,7 @@ def _parts(
     yield f"{counted(len(verdicts), 'statement')} judged by {spec}, {told}, {judging.shown} examples."
     if note := honesty.note(tables.header):
         yield f"> {note}"
-    reasons = tally(reason for told_ in verdicts["reasons"] for reason in str(told_).split(", ") if reason)
+    reasons = tally(reason for noted in verdicts["reasons"] for reason in str(noted).split(", ") if reason)
     yield f"{int(unread.sum())} of {len(verdicts):,} have no score{f' (replies not read: {reasons})' if reasons else ''}."
     yield "\n".join(f"- {load_topic(slug).heading}: {claim(load_topic(slug))}" for slug in verdicts["topic"].unique())
     yield "## Scores\n\nMean score (1-7, 7: agrees strongly with the claim) of the first and the last statement."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from agents.attitude import read_rating
 from agents.datafiles import read_toml
 from agents.topic import Topic, scales
 from llm.driver import Conversation, ask_all
@@ -88,16 +88,18 @@ def compose(statement: Statement, judging: Judging, call: int) -> Request:
 
 def verdict(replies: Sequence[Reply]) -> Verdict:
     """The mean of what could be read; of a distribution its mean."""
-    scale, readings, reasons = scales()[SCALE], [], []
+    scale = scales()[SCALE]
+    readings: list[float] = []
+    reasons: list[str] = []
     for reply in replies:
         if reply.answers:
             readings.append(scale.expected(reply.answers))
         elif reply.failure:
             reasons.append(reply.failure.name)
         else:
-            found = _reading(reply)
-            readings += [] if math.isnan(found[0]) else [found[0]]
-            reasons += [found[1]] if found[1] else []
+            found = read_rating(reply.text, scale, "strict")
+            readings += [] if found.value is None else [found.value]
+            reasons += [found.reason] if found.reason else []
     return Verdict(fmean(readings) if readings else None, tuple(readings), tuple(reasons))
 
 
@@ -116,13 +118,6 @@ def examples(slug: str) -> tuple[tuple[str, int], ...]:
     entries: Sequence[Mapping[str, object]] = read_toml(HERE / "examples.toml").get(slug, [])
     found = [(str(entry["statement"]), int(str(entry["score"]))) for entry in entries]
     return tuple(sorted(found, key=lambda pair: -abs(pair[1] - 4)))
-
-
-def _reading(reply: Reply) -> tuple[float, str]:
-    from agents.attitude import read_rating
-
-    found = read_rating(reply.text, scales()[SCALE], "strict")
-    return (math.nan if found.value is None else found.value), found.reason or ""
 
 
 def _case(text: str, by: str, topic: Topic) -> str:
