@@ -27,9 +27,12 @@ EPILOG = """examples:
   python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
   python run.py calibrate                                           (is what was planted found again?)
+  python run.py structured closing                                  (structured debates, judged, by the UCL study)
   python run.py judge runs/echo --llm oracle                        (have another model score every statement)
+  python run.py validate --llm oracle --judge oracle                (do the personas answer as their leaning says?)
   python run.py train --party republican --out runs/tuned           (move a model's bias)
-  python run.py personas --party republican --out my_personas       (write personas anew, with any model)"""
+  python run.py personas --party republican --out my_personas       (write personas anew, with any model)
+  python run.py questions --llm openai:MODEL --out mine.toml        (write divisive questions, with any model)"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,7 +62,6 @@ def debate_parser() -> argparse.ArgumentParser:
         description="Hold debates of language-model agents, and measure what happens to their attitudes.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--list", action="store_true", help="show every scenario with the paper and figures it stands for"
@@ -75,7 +77,7 @@ def debate_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         help="pocket (in the box), oracle (known truth), openai:MODEL (any compatible server), hf:PATH_OR_ID, fake, recorded:RUN; "
-        "once more for each party that has a model of its own",
+        "once more for each party, or seat ('republican 2'), that has a model of its own",
     )
     parser.add_argument(
         "--base-url",
@@ -139,7 +141,7 @@ def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
     }
     settings = parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
     scenario = load_preset(options.scenario).with_settings(settings)
-    for spec in (scenario.llm, *scenario.llm_by_party().values()):
+    for spec in (scenario.llm, *scenario.own_llms().values()):
         check_spec(spec)
     return scenario, tuple(settings)
 
@@ -159,9 +161,9 @@ def models(given: Sequence[str], base_url: str | None) -> dict[str, Any]:
 
 
 def _party(spec: str) -> str:
-    """`republican=oracle` is the republicans', `oracle,kappa=0` everybody's."""
+    """`republican=oracle` is the republicans', `republican 2=oracle` one seat's, `oracle,kappa=0` everybody's."""
     head, equals, _ = spec.partition("=")
-    return head if equals and head.replace("_", "").isalpha() else ""
+    return head if equals and head.replace("_", "").replace(" ", "").isalnum() else ""
 
 
 def _served(spec: str) -> bool:
@@ -174,7 +176,7 @@ def prices(scenario: Scenario, options: argparse.Namespace) -> dict[str, Price |
     from llm.prices import tariff
 
     given = Price(*options.price) if options.price else None
-    return tariff(scenario.llm, scenario.llm_by_party(), options.prices, given)
+    return tariff(scenario.llm, scenario.own_llms(), options.prices, given)
 
 
 def budget(scenario: Scenario, options: argparse.Namespace) -> Budget:
@@ -185,7 +187,7 @@ def budget(scenario: Scenario, options: argparse.Namespace) -> Budget:
     known = {voice: price for voice, price in found.items() if price}
     missing = [voice for voice in found if voice not in known] or ([""] if set(known.values()) == {FREE} else [])
     if options.max_cost is not None and missing:
-        spec = scenario.llm_by_party().get(missing[0], scenario.llm)
+        spec = scenario.own_llms().get(missing[0], scenario.llm)
         raise UserError(f"--max-cost needs --price IN,OUT, money per million tokens: no price is known for {spec}")
     return Budget(options.max_calls, options.max_tokens, options.max_cost, known)
 
@@ -230,10 +232,10 @@ def personas(arguments: Sequence[str]) -> int:
     """`run.py personas`: write persona files anew with any model."""
     parser = Parser(
         prog="run.py personas",
-        description="Write the personas of a party with a model, through the meta-prompt in agents/prompts/backstory.txt.",
-        allow_abbrev=False,
+        description="Write the personas of a set with a model, through the meta-prompts in agents/prompts (docs/personas.md).",
     )
-    parser.add_argument("--party", choices=("republican", "democrat"), required=True)
+    parser.add_argument("--set", choices=("voters", "enhanced"), default="voters", help="(voters)")
+    parser.add_argument("--party", choices=("republican", "democrat", "default"), help="(all that the set writes)")
     parser.add_argument("--llm", metavar="NAME[:MODEL][,key=value]", default="oracle")
     parser.add_argument("--seed", metavar="N", type=int, default=0)
     parser.add_argument(
@@ -244,11 +246,74 @@ def personas(arguments: Sequence[str]) -> int:
         help="folder for <party>.toml; agents/personas is where the shipped ones are",
     )
     options = parser.parse_args(arguments)
-    from agents.recruit import write_personas
+    from agents.enhanced import write_enhanced
+    from agents.recruit import vacant, write_personas
     from llm.backends import open_spec
 
-    path = write_personas(options.party, options.out, open_spec(options.llm), options.llm, options.seed)
-    print(f"personas {path}")
+    write, known = {
+        "voters": (write_personas, ("republican", "democrat")),
+        "enhanced": (write_enhanced, ("republican", "democrat", "default")),
+    }[options.set]
+    wanted = (options.party,) if options.party else known
+    if not set(wanted) <= set(known):
+        raise UserError(f"the {options.set} that are written are {' and '.join(known)}; the Default is one sentence")
+    for party in wanted:
+        vacant(options.out, party)
+    backend = open_spec(options.llm)
+    for party in wanted:
+        print(f"personas {write(party, options.out, backend, options.llm, options.seed)}")
+    return 0
+
+
+def case(arguments: Sequence[str]) -> int:
+    """`run.py case`: write the case of a structured debate into a topic file."""
+    parser = Parser(
+        prog="run.py case",
+        description="Write the case that opens a structured debate from arguments for and against, with any model; "
+        "a file in agents/topics is a topic of its own (--topic <file name>).",
+    )
+    parser.add_argument("--topic", metavar="SLUG", required=True, help="the topic whose question and probes are kept")
+    parser.add_argument(
+        "--for", dest="pro", metavar="TEXT", action="append", default=[], help="an argument (repeatable)"
+    )
+    parser.add_argument(
+        "--against", dest="con", metavar="TEXT", action="append", default=[], help="an argument (repeatable)"
+    )
+    parser.add_argument(
+        "--refine", metavar="TEXT", action="append", default=[], help="a change to it (repeatable, in turn)"
+    )
+    parser.add_argument("--llm", metavar="NAME[:MODEL][,key=value]", default="oracle")
+    parser.add_argument("--seed", metavar="N", type=natural, default=0)
+    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the new topic file, .toml")
+    options = parser.parse_args(arguments)
+    from agents.case import write_topic
+    from agents.topic import load_topic
+    from llm.backends import open_spec
+
+    topic = load_topic(options.topic)
+    path = write_topic(
+        topic, options.pro, options.con, options.refine, options.out, open_spec(options.llm), options.seed
+    )
+    print(f"topic    {path}")
+    return 0
+
+
+def questions(arguments: Sequence[str]) -> int:
+    """`run.py questions`: have a model write divisive questions."""
+    parser = Parser(
+        prog="run.py questions",
+        description="Have a model write divisive questions with their declarative forms, screened and split (docs/questions.md).",
+    )
+    parser.add_argument("--llm", metavar="NAME[:MODEL][,key=value]", required=True)
+    parser.add_argument("--count", metavar="N", type=natural, default=150, help="(150)")
+    parser.add_argument("--seed", metavar="N", type=natural, default=0)
+    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the new file, .toml")
+    options = parser.parse_args(arguments)
+    from agents.question_writer import told, write_questions
+    from llm.backends import open_spec
+
+    written = write_questions(options.count, options.out, open_spec(options.llm), options.llm, options.seed)
+    print(f"questions {options.out}: {len(written.questions)} (dropped: {told(written.dropped)})")
     return 0
 
 
@@ -257,7 +322,6 @@ def calibrate(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="run.py calibrate",
         description="Check the instruments: hold the same debates with speakers of a planted bias, and look for it in the records.",
-        allow_abbrev=False,
     )
     parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (the four of the three-way debate)")
     parser.add_argument("--repetitions", metavar="N", help="rooms per topic (40)")
@@ -268,10 +332,9 @@ def calibrate(arguments: Sequence[str]) -> int:
         "--out", metavar="DIR", type=Path, help="folder (runs/calibrate-<time>); an unfinished one is resumed"
     )
     options = parser.parse_args(arguments)
-    from analysis.load import load
+    from analysis.commands import hold_all
     from analysis.studies import calibrate as study
     from model.scenario import load_preset
-    from model.session import Ask, sit
 
     named = {
         "topics": options.topic,
@@ -284,23 +347,19 @@ def calibrate(arguments: Sequence[str]) -> int:
     speakers = study.chosen(options.speakers)
     folder = options.out or Path("runs") / f"calibrate-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {folder}", flush=True)
-    steps = study.calibrate(base, speakers)
-    try:
-        scenario = next(steps)
-        for speaker in speakers:
-            run = folder / speaker.title.replace(", ", "_")
-            with Progress(scenario) as bar:
-                print(told(scenario, run, sit(Ask(scenario, run, tuple(settings)), bar.calls, bar.step)))
-            scenario = steps.send(load(run))
-    except StopIteration as done:
-        print(f"report   {study.write(done.value, folder, base)}\nfigure   {folder / 'calibration.png'}")
+    names = [speaker.title.replace(", ", "_") for speaker in speakers]
+    found = hold_all(study.calibrate(base, speakers), names, folder, tuple(settings))
+    print(f"report   {study.write(found, folder, base)}\nfigure   {folder / 'calibration.png'}")
     return 0
 
 
-HERE = {"calibrate": calibrate, "personas": personas}
+HERE = {"calibrate": calibrate, "case": case, "personas": personas, "questions": questions}
 ELSEWHERE = {
     "analyse": "analysis.commands",
+    "human": "analysis.commands",
     "judge": "analysis.commands",
+    "structured": "analysis.commands_structured",
+    "validate": "analysis.commands",
     "train": "training.commands",
     "fine-tuned": "training.commands",
     "sweep-lora": "training.commands_sweep",

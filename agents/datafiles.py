@@ -1,8 +1,9 @@
-"""Reads the TOML data files of this floor and says in one line what is wrong with a broken one."""
+"""Reads and writes the TOML data files of this floor, and says in one line what is wrong with a broken one."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,3 +49,19 @@ def build(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
     if missing:
         raise UserError(f"{where} lacks {', '.join(missing)}")
     return kind(**values)
+
+
+def save(path: Path, text: str) -> Path:
+    """Write a data file, its folder too. Errors: UserError when that cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+    return path
+
+
+def quoted(text: str) -> str:
+    """A TOML string. It is a JSON one but for two things: no surrogate pairs (an emoji stands as it is), no bare DEL."""
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")

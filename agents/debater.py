@@ -11,7 +11,7 @@ import mesa
 
 from agents.attitude import Reading
 from agents.memory import Summary, make_memory
-from agents.persona import Persona
+from agents.persona import DEFAULT, Persona
 from agents.refusal import refuses
 from agents.topic import PROMPTS, Probe, Topic
 from llm.request import Message, Reply, Request, Sampling
@@ -19,10 +19,15 @@ from llm.template import prompt
 
 SUMMARY_TOKENS = 200
 SURVEY_TOKENS = 40
+_STOP = re.compile(r"[.!?]['\"”’)\]]*$")
 
 
 class Manner(NamedTuple):
-    """How a debate is held: the words used for it, the reply's length and temperature, the memory and the reader of ratings."""
+    """How a debate is held: the words used for it, the reply's length and temperature, the memory and the reader of ratings.
+
+    `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what becomes of
+    a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
+    """
 
     frame: str
     words: int
@@ -30,6 +35,8 @@ class Manner(NamedTuple):
     survey_temperature: float
     memory: str
     reader: str
+    format: str = "free"
+    cut: str = "none"
 
 
 class Speech(NamedTuple):
@@ -70,12 +77,13 @@ class Debater(mesa.Agent):
         manner: Manner,
         adapter: str = "",
         voice: str = "",
+        known: str = "",
     ):
         super().__init__(model)
         self.persona, self.name, self.topic, self.manner = persona, name, topic, manner
         self.adapter, self.voice = adapter, voice
         self.memory = make_memory(
-            manner.memory, _opening(name, topic, others, manner), prompt(PROMPTS, "summary_header").text
+            manner.memory, _opening(persona, name, topic, others, manner, known), prompt(PROMPTS, "summary_header").text
         )
         self.ratings: dict[str, Rating] = {}
         self._system = Message("system", persona.backstory)
@@ -86,15 +94,18 @@ class Debater(mesa.Agent):
         """Remember a line that somebody else said."""
         self.memory.hear(name, text)
 
-    def compose_speech(self, seed: int) -> Request:
-        """Ask for the next reply in the debate."""
-        self._instruction = (
-            prompt(PROMPTS, "start").fill(frame=self.manner.frame)
-            if self.memory.empty
-            else prompt(PROMPTS, "turn").text
-        )
+    def compose_speech(self, seed: int, statement: str = "reply") -> Request:
+        """Ask for the next reply in the debate, or for an `opening` or `closing` statement."""
+        self._instruction = self._ask(statement)
         messages = (self._system, *self.memory.messages(self._instruction))
         return Request(messages, self.manner.sampling, seed, adapter=self.adapter, voice=self.voice)
+
+    def _ask(self, statement: str) -> str:
+        if statement != "reply":
+            return prompt(PROMPTS, f"statement_{statement}").fill(frame=self.manner.frame)
+        if self.memory.empty:
+            return prompt(PROMPTS, "start").fill(frame=self.manner.frame)
+        return prompt(PROMPTS, "turn").text
 
     def absorb_speech(self, reply: Reply) -> Speech:
         """Clean the reply and remember it. A failed or empty one, a refusal, or one in another's name leaves no trace."""
@@ -105,6 +116,7 @@ class Debater(mesa.Agent):
             return Speech(None, "spoke_for_others" if clean_speech(reply.text, self.name, None) else "empty")
         if refuses(text):
             return Speech(None, "refusal")
+        text = shortened(text, self.manner.words, self.manner.cut)
         self.memory.spoke(self._instruction, text)
         return Speech(text, None)
 
@@ -182,9 +194,29 @@ def _unquoted(text: str) -> str:
     return text[1:-1].strip()
 
 
-def _opening(name: str, topic: Topic, others: Sequence[str], manner: Manner) -> str:
-    slots = {"frame": manner.frame, "topic": topic.title, "name": name, "words": manner.words}
-    if not others:
-        return prompt(PROMPTS, "opening_alone").fill(**slots)
-    listed = f"others are {', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else f"other is {others[0]}"
-    return prompt(PROMPTS, "opening").fill(**slots, others=listed)
+def shortened(text: str, words: int, cut: str) -> str:
+    """A reply of more than `words` words as `cut` says (see `Manner`); where no sentence is that short, its first words and ….
+
+    >>> shortened("One two. Three four. Five.", 4, "sentence"), shortened("One two. Three four.", 3, "last")
+    ('One two. Three four.', 'two. Three four.')
+    """
+    said = text.split()
+    if cut == "none" or len(said) <= words:
+        return text
+    if cut == "last":  # as the public code of the UCL study does
+        return " ".join(said[-words:])
+    ends = [place for place, word in enumerate(said[:words], 1) if _STOP.search(word)]
+    return " ".join(said[: ends[-1]]) if ends else f"{' '.join(said[:words])}…"
+
+
+def _opening(persona: Persona, name: str, topic: Topic, others: Sequence[str], manner: Manner, known: str) -> str:
+    """What somebody is told before the debate. `known`: a sentence on the others."""
+    listed = f"; the others are {', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else ""
+    listed = f"; the other is {others[0]}" if len(others) == 1 else listed
+    slots = {"frame": manner.frame, "topic": topic.title, "name": name, "words": manner.words, "others": listed}
+    if manner.format == "free":
+        return " ".join([prompt(PROMPTS, "opening").fill(**slots), *([known] if known else [])])
+    role = prompt(PROMPTS, "role_listener" if persona.party == DEFAULT else "role_persuader").text
+    slots |= {"question": topic.question, "case": topic.case}
+    told = [prompt(PROMPTS, "opening_structured").fill(**slots), role, known]
+    return " ".join(" ".join(told).split())

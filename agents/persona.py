@@ -1,7 +1,8 @@
-"""Personas as data: who an agent is told to be. Shipped in agents/personas/, one TOML file per party."""
+"""Personas as data: who an agent is told to be. A set of them is a folder of agents/personas/ with a TOML file per party."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,29 +11,77 @@ from agents.datafiles import HERE, build, read_toml
 from llm.errors import UserError, unknown
 
 PERSONAS = HERE / "personas"
+VOTERS = PERSONAS / "voters"
 DEFAULT = "default"
+PEOPLE = {"male": "man", "female": "woman"}
 
 
 @dataclass(frozen=True)
 class Persona:
-    """`backstory` is the whole system message. The Default's is "You are an American." and nothing else (001, 4.2)."""
+    """`backstory` is the whole system message. The Default's is "You are an American." and nothing else (001, 4.2).
+
+    `gender` (male, female) and `age` are told where the backstory states them: the variants of the UCL study (002, 3.1).
+    """
 
     id: str
     party: str
     name: str
     backstory: str
+    gender: str = ""
+    age: int = 0
+
+    def is_(self, traits: str) -> bool:
+        """Whether it is the variant of this name."""
+        return traits == self.variant
+
+    @property
+    def variant(self) -> str:
+        """The empty text (neither gender nor age stated), "male", "female", or an age such as "67"."""
+        return self.gender or (str(self.age) if self.age else "")
 
 
-def parties(folder: Path = PERSONAS) -> list[str]:
-    """The parties that personas are shipped for."""
+def persona_set(name: str) -> Path:
+    """The folder of a set of personas: one of agents/personas/, or your own at a path. Errors: UserError."""
+    if "/" in name:
+        if not any(Path(name).glob("*.toml")):
+            raise UserError(f"{name} holds no personas (no <party>.toml)")
+        return Path(name)
+    known = sorted(path.name for path in PERSONAS.iterdir() if path.is_dir())
+    if name not in known:
+        raise unknown("set of personas", name, known)
+    return PERSONAS / name
+
+
+def parties(folder: Path = VOTERS) -> list[str]:
+    """The parties that a set has personas for."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
+def party_of(seat: str) -> str:
+    """The party of a seat: `republican:male` -> `republican`."""
+    return seat.partition(":")[0]
+
+
 @cache
-def load_personas(party: str, folder: Path = PERSONAS) -> tuple[Persona, ...]:
-    """All personas of a party, in file order. Errors: UserError on an unknown party, a broken file, a name used twice."""
+def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
+    """The personas for a seat, PARTY or PARTY:VARIANT (see `Persona.is_`), in file order.
+
+    Errors: UserError on an unknown party, a broken file, a name used twice, a variant that nobody is.
+    """
+    party, _, traits = seat.partition(":")
     if party not in parties(folder):
         raise unknown("party", party, parties(folder))
+    people = everybody(party, folder)
+    found = tuple([person for person in people if person.is_(traits)])
+    if not found:
+        known = sorted({f"{party}:{one.variant}" if one.variant else party for one in people})
+        raise unknown(f"seat with the personas of {folder.name}", seat, known)
+    return found
+
+
+@cache
+def everybody(party: str, folder: Path) -> tuple[Persona, ...]:
+    """All personas of a party, in all variants, in file order. Errors: UserError on a broken file."""
     entries = read_toml(folder / f"{party}.toml").get("persona", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UserError(f"{folder / party}.toml needs a [[persona]] table for each persona")
@@ -40,6 +89,20 @@ def load_personas(party: str, folder: Path = PERSONAS) -> tuple[Persona, ...]:
         build(Persona, {**entry, "id": f"{party}_{number:02}", "party": party}, f"persona {number} of {party}.toml")
         for number, entry in enumerate(entries, 1)
     )
-    if not people or len({person.name for person in people}) < len(people):
+    if not people or len({(one.name, one.gender, one.age) for one in people}) < len(people):
         raise UserError(f"{folder / party}.toml needs at least one persona, each with its own name")
+    if wrong := [one for one in people if one.gender not in ("", *PEOPLE) or (one.gender and one.age)]:
+        raise UserError(f"{wrong[0].name} of {party}.toml: gender is male or female, and stands without an age")
     return people
+
+
+def genders(people: Sequence[Persona]) -> str:
+    """One sentence that says who of them is a man and who a woman; nothing of those whose persona says neither.
+
+    >>> genders([Persona("", "", "Ann", "", "female"), Persona("", "", "Bob", "")])
+    'Ann is a woman.'
+    """
+    known = [f"{one.name} is a {PEOPLE[one.gender]}" for one in people if one.gender]
+    if not known:
+        return ""
+    return f"{', '.join(known[:-1])} and {known[-1]}." if len(known) > 1 else f"{known[0]}."

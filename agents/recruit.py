@@ -6,14 +6,14 @@ for Pew-style positions on every topic, one persona covering all of them, at tem
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Generator
+from collections.abc import Callable
 from pathlib import Path
 
-from agents.datafiles import HERE, read_toml
+from agents.datafiles import HERE, quoted, read_toml, save
+from agents.persona import Persona
 from agents.topic import PROMPTS, load_topic, slugs
-from llm.driver import ask, drive
+from llm.driver import Conversation, ask, drive
 from llm.errors import UserError, unknown
 from llm.randomness import derive
 from llm.request import Backend, Message, Reply, Request, Sampling
@@ -21,6 +21,7 @@ from llm.template import prompt
 
 BACKSTORY_TOKENS = 400
 ATTEMPTS = 3
+Problem = Callable[[Reply], str | None]
 
 
 def names(party: str) -> list[str]:
@@ -31,43 +32,55 @@ def names(party: str) -> list[str]:
     return list(known[party])
 
 
-def recruit(party: str, name: str, seed: int) -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
-    """A conversation that returns one backstory. Errors: UserError after ATTEMPTS replies that cannot be used."""
+def recruit(party: str, name: str, seed: int) -> Conversation[str]:
+    """A conversation that returns one backstory. Errors: UserError, see `usable`."""
+    return usable(
+        lambda attempt: _compose(party, name, derive(seed, "backstory", party, name, attempt)),
+        lambda reply: problem_of(reply, name),
+        f"{name} ({party})",
+    )
+
+
+def usable(compose: Callable[[int], Request], problem: Problem, who: str) -> Conversation[str]:
+    """Ask until a reply has no problem; that reply as one paragraph. Errors: UserError after ATTEMPTS replies.
+
+    compose: the question of an attempt (0, 1, ...), each with a seed of its own. problem: what is wrong with a reply.
+    """
+    wrong: str | None = None
     for attempt in range(ATTEMPTS):
-        reply = yield from ask(_compose(party, name, derive(seed, "backstory", party, name, attempt)))
-        problem = _problem(reply, party, name)
-        if problem is None:
+        reply = yield from ask(compose(attempt))
+        wrong = problem(reply)
+        if wrong is None:
             return " ".join((reply.text or "").split())
-    raise UserError(f"no usable backstory for {name} ({party}) in {ATTEMPTS} replies; the last one {problem}")
+    raise UserError(f"no usable backstory for {who} in {ATTEMPTS} replies; the last one {wrong}")
 
 
 def write_personas(party: str, folder: Path, backend: Backend, model: str, seed: int) -> Path:
     """Recruit every name of a party and write `<folder>/<party>.toml`. Errors: UserError when it is there already."""
+    path = vacant(folder, party)
+    known = names(party)
+    stories = drive([recruit(party, name, seed) for name in known], backend)
+    return save(path, to_toml(party, dict(zip(known, stories, strict=True)), model))
+
+
+def vacant(folder: Path, party: str) -> Path:
+    """Where the personas of a party go. Errors: UserError when there are some already."""
     path = folder / f"{party}.toml"
     if path.exists():
         raise UserError(f"{path} is there already; give another --out")
-    known = names(party)
-    stories = drive([recruit(party, name, seed) for name in known], backend)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(to_toml(party, dict(zip(known, stories, strict=True)), model), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
     return path
 
 
 def to_toml(party: str, stories: dict[str, str], model: str) -> str:
     """The personas of a party as the text of a persona file."""
     head = f"# Personas of a {party.title()}, written by {model} to agents/prompts/backstory.txt (python run.py personas).\n"
-    return head + "".join(
-        f"\n[[persona]]\nname = {_quoted(name)}\nbackstory = {_quoted(story)}\n" for name, story in stories.items()
-    )
+    return head + "".join(entry(Persona("", party, name, story)) for name, story in stories.items())
 
 
-def _quoted(text: str) -> str:
-    """A TOML string. It is a JSON one but for two things: no surrogate pairs (an emoji stands as it is), no bare DEL."""
-    whole = text.encode("utf-8", "replace").decode("utf-8")
-    return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")
+def entry(person: Persona) -> str:
+    """One persona as its table in a persona file."""
+    traits = f"gender = {quoted(person.gender)}\n" if person.gender else f"age = {person.age}\n" if person.age else ""
+    return f"\n[[persona]]\nname = {quoted(person.name)}\n{traits}backstory = {quoted(person.backstory)}\n"
 
 
 def _compose(party: str, name: str, seed: int) -> Request:
@@ -80,7 +93,8 @@ def _compose(party: str, name: str, seed: int) -> Request:
     return Request((Message("user", text),), Sampling(1.0, BACKSTORY_TOKENS), seed, (), "backstory")
 
 
-def _problem(reply: Reply, party: str, name: str) -> str | None:
+def problem_of(reply: Reply, name: str) -> str | None:
+    """What is wrong with any backstory of this person; None when nothing is."""
     text = (reply.text or "").lower()
     if not text.strip():
         return f"failed ({reply.failure.name if reply.failure else 'empty'})"

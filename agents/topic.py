@@ -63,6 +63,8 @@ class Probe:
 class Topic:
     """`axis` says what 0-10 means (severity, agreement); `high_party` is the party that rates higher.
 
+    `question` and `case` open a structured debate: what it is to answer, and the situation it is asked in ("" for none).
+    `base` is the topic that this one is another case of (run.py case): what is known of that holds for this.
     `in_backstories`: whether who writes a persona is asked to state a position on it (agents/recruit.py).
     """
 
@@ -72,7 +74,14 @@ class Topic:
     high_party: str
     question: str
     probes: Mapping[str, Probe]
+    case: str = ""
+    base: str = ""
     in_backstories: bool = True
+
+    @property
+    def root(self) -> str:
+        """The slug under which examples, sentences and what a model was taught are kept."""
+        return self.base or self.slug
 
     @cached_property
     def heading(self) -> str:

@@ -14,6 +14,8 @@ from llm.randomness import derive
 
 DRAWS = 2000
 LEVEL = 0.95
+ROUNDING = 1e-12
+"""A spread below this share of the sum of squares is rounding: nothing varies."""
 Floats = NDArray[np.float64]
 
 
@@ -50,6 +52,18 @@ def tail(rooms: int) -> float:
     """
     student = float(stdtrit(rooms - 1, (1 + LEVEL) / 2))
     return NormalDist().cdf(-math.sqrt(rooms / (rooms - 1)) * student)
+
+
+def correlation(sums: Floats) -> Floats:
+    """Pearson's r from (..., 6): n and the sums of x, y, xx, yy, xy, which add up over rooms; NaN where x or y does not vary.
+
+    >>> float(correlation(np.array([3.0, 6.0, 6.0, 14.0, 14.0, 14.0])).round(3))
+    1.0
+    """
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    wide, tall = n * xx - x * x, n * yy - y * y
+    varied = (wide > ROUNDING * n * xx) & (tall > ROUNDING * n * yy)
+    return np.where(varied, (n * xy - x * y) / np.sqrt(np.where(varied, wide * tall, 1.0)), np.nan)
 
 
 def share_interval(count: int, rooms: int) -> tuple[float, float]:

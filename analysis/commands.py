@@ -1,13 +1,18 @@
-"""The commands of this floor, `run.py analyse` and `run.py judge`: what they ask for and say."""
+"""The commands `run.py analyse`, `human`, `judge` and `validate`, and what drives a study."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from llm.errors import UserError
-from model.commandline import Parser, amount, bar, natural
+from model.commandline import Parser, Progress, amount, bar, natural, told
+
+if TYPE_CHECKING:
+    from analysis.load import Tables
+    from model.scenario import Scenario
 
 
 def analyse(arguments: Sequence[str]) -> int:
@@ -15,7 +20,6 @@ def analyse(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="run.py analyse",
         description="Compare conditions in any CSV of scores: topic, condition, run, agent, statement, score (1-7).",
-        allow_abbrev=False,
     )
     parser.add_argument("file", metavar="FILE", type=Path, help="the CSV")
     parser.add_argument(
@@ -35,12 +39,29 @@ def analyse(arguments: Sequence[str]) -> int:
     return 0
 
 
+def human(arguments: Sequence[str]) -> int:
+    """`run.py human RUN`: how people change their opinions and how the agents of a run do, by the same measures."""
+    parser = Parser(
+        prog="run.py human",
+        description="Measure the change of opinions in a run and in public human data alike, side by side (docs/human.md).",
+    )
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
+    parser.add_argument("--data", metavar="FOLDER", type=Path, help="folder with the human data (none: the run alone)")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/human)")
+    options = parser.parse_args(arguments)
+    from analysis.human.report import write
+    from analysis.load import load
+
+    out = options.out or (options.run if options.run.is_dir() else options.run.parent) / "human"
+    print(f"report   {write(load(options.run), options.data, out)}\nfigure   {out / 'human.png'}")
+    return 0
+
+
 def judge(arguments: Sequence[str]) -> int:
     """`run.py judge RUN --llm SPEC`: every statement of a run before a judge."""
     parser = Parser(
         prog="run.py judge",
         description="Have a model score every statement of a run, 1-7, on the topic's claim; and say how good a judge it is.",
-        allow_abbrev=False,
     )
     parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
     parser.add_argument("--llm", metavar="SPEC", required=True, help="the judge; any model, whatever the debaters are")
@@ -71,4 +92,64 @@ def judge(arguments: Sequence[str]) -> int:
         f"verdicts {out / 'verdicts.csv'}\nscores   {out / 'scores.csv'}  (python run.py analyse {out / 'scores.csv'})"
     )
     print(f"report   {write(found, tables, out, options.llm, judging)}")
+    return 0
+
+
+def hold_all(study: Generator[Scenario, Tables, Any], names: Sequence[str], out: Path, given: tuple[str, ...]) -> Any:
+    """Run a study's scenarios one after the other, each in a folder of its own; what the study returns."""
+    from analysis.load import load
+    from model.session import Ask, sit
+
+    scenario = next(study)
+    try:
+        for name in names:
+            with Progress(scenario) as progress:
+                print(told(scenario, out / name, sit(Ask(scenario, out / name, given), progress.calls, progress.step)))
+            scenario = study.send(load(out / name))
+    except StopIteration as done:
+        return done.value
+    raise RuntimeError("the study wants more runs than it has names for")
+
+
+def validate(arguments: Sequence[str]) -> int:
+    """`run.py validate`: do personas answer as their leaning says? And what people who checked it found."""
+    parser = Parser(
+        prog="run.py validate",
+        description="Interview every persona with the 21 questions of the UCL study and have a judge say whether the answers "
+        "fit; or, with --review, say how far people agree with the judge.",
+    )
+    parser.add_argument("--llm", metavar="SPEC", action="append", default=[], help="a model to interview (repeatable)")
+    parser.add_argument("--judge", metavar="SPEC", help="the model that judges; another one than those interviewed")
+    parser.add_argument("--personas", metavar="SET[,SET]", default="simple,enhanced", help="(simple,enhanced)")
+    parser.add_argument("--seed", metavar="N", type=natural, default=0)
+    parser.add_argument("--review", metavar="FILE", type=Path, help="a review.csv that people have filled in")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder (runs/validate-<time>); with --review: that of the verdicts"
+    )
+    options = parser.parse_args(arguments)
+    if options.review:
+        return _review(options.review, options.out, options.llm, options.judge)
+    if not options.llm or not options.judge:
+        raise UserError(f"name {'a model to interview: --llm SPEC' if not options.llm else 'a judge: --judge SPEC'}")
+    from analysis.alignment.bench import Validation, items, validated
+    from analysis.alignment.report import write
+
+    sets = tuple(part.strip() for part in options.personas.split(",") if part.strip())
+    validation = Validation(tuple(options.llm), options.judge, sets, options.seed)
+    out = options.out or Path("runs") / f"validate-{time.strftime('%Y%m%d-%H%M%S')}"
+    calls = len(items(validation)) * len(validation.models)
+    print(f"folder   {out}\ncalls    {calls:,} answers and as many verdicts", flush=True)
+    answers = validated(validation, out, bar)
+    print(
+        f"report   {write(answers, validation, out)}\nfigure   {out / 'alignment.png'}\nreview   {out / 'review.csv'}"
+    )
+    return 0
+
+
+def _review(file: Path, out: Path | None, models: Sequence[str], judge: str | None) -> int:
+    if not out or models or judge:
+        raise UserError("--review goes with --out, the folder of the verdicts, and without --llm and --judge")
+    from analysis.alignment.report import write_review
+
+    print(f"report   {write_review(file, out)}\ntable    {out / 'agreement.csv'}")
     return 0

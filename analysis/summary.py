@@ -201,10 +201,11 @@ def _ways(ratings: pd.DataFrame) -> str:
 
 
 def _used(tables: Tables) -> dict[str, Usage]:
-    """Tokens by voice: that of the party where it has a model of its own, else ""."""
+    """Tokens by voice: that of the seat or the party where it has a model of its own, else ""."""
     own = {spec.partition("=")[0] for spec in tables.header.scenario["llms"]}
-    parties = tables.agents.set_index("agent")["party"]
-    voices = tables.calls["agent"].map(parties).where(lambda party: party.isin(own), "")
+    agents = tables.agents.set_index("agent")
+    named = agents["seat"].where(agents["seat"].isin(own), agents["party"].where(agents["party"].isin(own), ""))
+    voices = tables.calls["agent"].map(named)
     sums = tables.calls.groupby(voices)[["prompt_tokens", "completion_tokens"]].sum()
     return {str(voice): Usage(*map(int, row)) for voice, *row in sums.itertuples()}
 

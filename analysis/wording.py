@@ -17,14 +17,20 @@ AFTER = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
 def group_title(group: str) -> str:
-    """`republican+republican+default` -> `Two Republicans and a Default`."""
+    """`republican+republican+default` -> `Two Republicans and a Default`; `democrat:male` is a male Democrat."""
     counts = Counter(group.split("+"))
+    named = [(_kind(seat), number) for seat, number in counts.items()]
     parts = [
-        f"{_article(party)} {party.title()}" if number == 1 else f"{NUMBERS.get(number, str(number))} {party.title()}s"
-        for party, number in counts.items()
+        f"{_article(kind)} {kind}" if number == 1 else f"{NUMBERS.get(number, str(number))} {kind}s"
+        for kind, number in named
     ]
     text = listed(parts)
     return text[0].upper() + text[1:]
+
+
+def _kind(seat: str) -> str:
+    party, _, variant = seat.partition(":")
+    return f"{variant} {party.title()}".strip()
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -82,6 +88,15 @@ def harmless(text: str) -> str:
     text = MARKUP.sub(r"\\\1", text if text.isprintable() else plain(text))
     text = AFTER.sub(r"\\", text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def cell(text: str) -> str:
+    """Text of a model as a cell of a CSV: with an apostrophe before what a spreadsheet would take for a formula.
+
+    >>> cell("=1+1"), cell("Yes - and no")
+    ("'=1+1", 'Yes - and no')
+    """
+    return f"'{text}" if re.match(r"\s*[=+@-]|[\t\r]", text) else text
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -27,7 +27,7 @@ def main() -> None:
         rng = np.random.default_rng(0)
         alarms = sum(test(rng) < ALPHA for _ in range(sets))
         low, high = share_interval(alarms, sets)
-        print(f"{name:18} {alarms / sets:.3f} ({low:.3f} to {high:.3f}) of {sets:,}", flush=True)
+        print(f"{name:32} {alarms / sets:.3f} ({low:.3f} to {high:.3f}) of {sets:,}", flush=True)
 
 
 if __name__ == "__main__":

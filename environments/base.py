@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol, get_args
 
@@ -9,10 +10,24 @@ Order = Literal["random_first", "random", "reshuffled", "fixed"]
 
 
 class Group(NamedTuple):
-    """People seated together, by party; `name` labels the condition in tables and figures."""
+    """People seated together, by party or PARTY:VARIANT; `name` labels the condition in tables and figures."""
 
     name: str
     seats: tuple[str, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What each seat is called: its kind, numbered where there are several of one.
+
+        >>> Group("", ("republican", "republican", "democrat:male")).labels
+        ('republican 1', 'republican 2', 'democrat male')
+        """
+        sizes, taken, found = Counter(self.seats), Counter[str](), []
+        for seat in self.seats:
+            taken[seat] += 1
+            kind = seat.replace(":", " ")
+            found.append(f"{kind} {taken[seat]}" if sizes[seat] > 1 else kind)
+        return tuple(found)
 
 
 class Room(NamedTuple):

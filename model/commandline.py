@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Options in full, not the beginnings of their names; says what is wrong in one line."""
+
+    def __init__(self, **keywords: Any):
+        super().__init__(allow_abbrev=False, **keywords)
 
     def error(self, message: str) -> Any:
         raise UserError(f"{message} (see --help)")

@@ -41,7 +41,9 @@ class RoomState:
         return derive(desk.seed, self.id, self.seats[agent], self.iteration, purpose, attempt)
 
 
-def hold_round(room: RoomState, turns: Iterator[Turn], round_: int, desk: Desk) -> Conversation[list[Event]]:
+def hold_round(
+    room: RoomState, turns: Iterator[Turn], round_: int, desk: Desk, statement: str = "reply"
+) -> Conversation[list[Event]]:
     """One round of turns: each speaker is asked, its words go to the hearers; a silent turn is recorded and heard by nobody."""
     events: list[Event] = []
     for turn in turns:
@@ -49,7 +51,7 @@ def hold_round(room: RoomState, turns: Iterator[Turn], round_: int, desk: Desk) 
         room.iteration += 1
         if speaker.memory.overflows:
             yield from _summarise(room, speaker, turn.speaker, round_, desk, events)
-        request = speaker.compose_speech(room.seed(desk, turn.speaker, "speech"))
+        request = speaker.compose_speech(room.seed(desk, turn.speaker, "speech"), statement)
         reply = yield from ask(request)
         speech = speaker.absorb_speech(reply)
         if speech.text is not None:

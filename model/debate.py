@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,10 +23,11 @@ from weakref import WeakKeyDictionary
 import mesa
 
 from agents.debater import Debater
+from agents.persona import genders
 from agents.topic import Probe, load_topic
 from environments.base import Room, Turn
 from llm.driver import Conversation, Progress, drive
-from llm.errors import unknown
+from llm.errors import UserError, unknown
 from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
 from llm.several import open_all
@@ -34,7 +35,7 @@ from model.conversation import Desk, RoomState, hold_round, hold_survey
 from model.events import Event, Seated
 from model.recorder import Nowhere, Recorder
 from model.scenario import Scenario, load_preset, parse_settings
-from model.seating import REFERENCE, Table, tables
+from model.seating import REFERENCE, Place, Table, tables
 
 QUICK = 2
 """Repetitions of a preset given by name when none are asked for, so that `DebateModel()` is a matter of a second."""
@@ -57,10 +58,13 @@ class Seat(Debater):
 
     def __init__(self, model: DebateModel, table: Table, number: int):
         place = table.places[number]
-        others = [name for name in table.present if name != place.persona.name]
+        others = [other for other in table.present if other.name != place.persona.name]
         persona, topic = place.persona, load_topic(table.topic)
-        adapter, voice = model.adapters.get(persona.party, ""), persona.party if persona.party in model.voices else ""
-        super().__init__(model, persona, persona.name, topic, others, model.manner, adapter, voice)
+        adapter, voice = (_own(known, place) for known in (model.adapters, model.voices))
+        names, told = [other.name for other in others], genders(others) if model.setup.disclose == "gender" else ""
+        super().__init__(
+            model, persona, persona.name, topic, names, model.manner, model.adapters.get(adapter, ""), voice, told
+        )
         self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
 
     @property
@@ -97,9 +101,10 @@ class DebateModel(mesa.Model):
         super().__init__(rng=self.setup.seed)
         self.manner = self.setup.manner()
         self.environment = self.setup.build_environment()
-        self.voices = self.setup.llm_by_party()
+        self.voices = self.setup.own_llms()
         self.backend = backend if backend is not None else open_all(self.setup.llm, self.voices)
         self.adapters = _adapters(self.setup, self.backend)
+        _refuse_unknown_topics(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else Nowhere()
         self.progress = progress
         self.round = 0
@@ -150,7 +155,8 @@ class DebateModel(mesa.Model):
         for agent in self.agents:  # nobody keeps an older rating: an attitude that was not asked for is None
             agent.ratings.clear()
         debating = [room for room in self.rooms if room.group != REFERENCE]
-        self._hold([hold_round(room, self._turns(room), self.round, self.desk) for room in debating])
+        asked = self.setup.statement(self.round)
+        self._hold([hold_round(room, self._turns(room), self.round, self.desk, asked) for room in debating])
         self._survey(debating)
 
     def _turns(self, room: RoomState) -> Iterator[Turn]:
@@ -257,11 +263,25 @@ def _scenario(
 
 def _adapters(scenario: Scenario, backend: Backend) -> dict[str, str]:
     """The adapter of each party that has one. Errors: UserError when the model does not have it."""
-    wanted, loaded = scenario.adapter_by_party(), dict(backend.identity).get("adapters", {})
+    wanted, loaded = scenario.own_adapters(), dict(backend.identity).get("adapters", {})
     for adapter in wanted.values():
         if adapter not in loaded:
             raise unknown("adapter", adapter, loaded)
     return wanted
+
+
+def _own(known: Mapping[str, str], place: Place) -> str:
+    """Under which name, its seat's or its party's, something is kept for a place; "" where nothing is."""
+    return next((name for name in (place.seat, place.persona.party) if name in known), "")
+
+
+def _refuse_unknown_topics(scenario: Scenario, backend: Backend) -> None:
+    """Errors: UserError on a topic of which a model says that it was not taught it (one that says nothing takes any)."""
+    said = dict(backend.identity)
+    for one in (said, said.get("first", {}), *said.get("voices", {}).values()):
+        for slug in scenario.topics:
+            if load_topic(slug).root not in one.get("topics", [load_topic(slug).root]):
+                raise UserError(f"{one['backend']} was not taught {slug}: it knows {', '.join(one['topics'])}")
 
 
 def _ids(agents: Any) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.datafiles import HERE as AGENTS
-from agents.persona import PERSONAS
+from agents.persona import persona_set
 from agents.topic import PROMPTS, TOPICS
 from llm.backends import essence
 from llm.errors import UserError
@@ -77,14 +77,14 @@ def claim_folder(folder: Path, scenario: Scenario, backend: Backend) -> None:
 def _contents(scenario: Scenario) -> dict[str, Any]:
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
     fields["llm"] = essence(scenario.llm)
-    fields["llms"] = {party: essence(spec) for party, spec in scenario.llm_by_party().items()}
+    fields["llms"] = {party: essence(spec) for party, spec in scenario.own_llms().items()}
     return {"scenario": fields, "prompts": digests(PROMPTS), "data": _data_digest(scenario)}
 
 
 def _data_digest(scenario: Scenario) -> str:
     """Digest of the data files that this scenario uses: its topics, its parties' personas, the scales."""
     topics = [TOPICS / f"{topic}.toml" for topic in scenario.topics]
-    personas = [PERSONAS / f"{party}.toml" for party in scenario.parties()]
+    personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties()]
     files = [AGENTS / "scales.toml", *sorted(topics), *personas]
     return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -13,11 +13,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from agents.datafiles import read_toml, section
 from agents.debater import Manner
 from agents.memory import make_memory
-from agents.persona import load_personas
+from agents.persona import load_personas, party_of, persona_set
 from agents.topic import load_topic
 from environments import environment_class
 from environments import names as environment_names
-from environments.base import Environment
+from environments.base import Environment, Group
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 from llm.request import Sampling
@@ -50,21 +50,31 @@ class Scenario:
     topics: tuple[str, ...] = ("gun_violence", "racism", "climate_change", "illegal_immigration")
     repetitions: int = 40  # rooms per topic and group, each with its own personas
     rounds: int = 5  # every agent speaks once a round
+    personas: str = "voters"  # a set of personas: a folder of agents/personas/, or your own at a path
+    cast: Literal["circle", "fixed"] = "circle"  # other people in each repetition, or always the first of the set
+    disclose: Literal["nothing", "gender"] = "nothing"  # what each is told of the others, beside their names
     reference: tuple[str, ...] = ()  # parties asked once before the debates without taking part (dashed line)
     frame: str = "debate"  # the word used for it: debate, conversation
     probe: str = "attitude"  # the survey question, a probe of the topic
     survey: Literal["rounds", "ends", "never"] = "rounds"  # before and after each round; before and at the end; never
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read out of a reply
     asks: int = 2  # times a survey is asked until it can be read
+    format: Literal["free", "structured"] = (
+        "free"  # structured: a case, a question, roles; statements open and close it
+    )
+    closing: bool = True  # whether a structured debate ends with a closing statement (else with a reply like any other)
     words: int = 60  # length of a reply that is asked for
+    cut: Literal["none", "sentence", "last"] = (
+        "none"  # of a longer reply stay: all, the sentences within, the last words
+    )
     max_tokens: int = 120
     temperature: float = 1.0
     top_p: float = 1.0
     survey_temperature: float = 0.0
     memory: str = "whole"  # whole, last:K, summary:K
-    adapters: tuple[str, ...] = ()  # PARTY:ADAPTER for each party that speaks through an adapter of the model
+    adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model
     llm: str = "pocket"
-    llms: tuple[str, ...] = ()  # PARTY=SPEC for each party that speaks through a model of its own
+    llms: tuple[str, ...] = ()  # PARTY=SPEC (or SEAT=SPEC) for who speaks through a model of its own
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -79,11 +89,11 @@ class Scenario:
             raise UserError("topics must name at least one topic, each once")
         for topic in self.topics:
             load_topic(topic).probe(self.probe)
-        for party in self.parties():
-            load_personas(party)
+        for seat in self.seats():
+            load_personas(seat, persona_set(self.personas))
         make_memory(self.memory, "", "")
-        self.adapter_by_party()
-        self.llm_by_party()
+        self.own_adapters()
+        self.own_llms()
 
     def build_environment(self) -> Environment:
         """The environment with its options. Errors: UserError when they do not fit."""
@@ -97,33 +107,50 @@ class Scenario:
         """Is a survey due after this round (0: before the debate)?"""
         return self.survey == "rounds" or (self.survey == "ends" and round_ in (0, self.rounds))
 
-    def adapter_by_party(self) -> dict[str, str]:
-        """Which adapter a party speaks through, for those that do. Errors: UserError on a field that cannot be read."""
-        return self._by_party("adapters", self.adapters, ":", "ADAPTER")
+    def own_adapters(self) -> dict[str, str]:
+        """Which adapter a party or seat speaks through, for those that do. Errors: UserError on what cannot be read."""
+        return self._own("adapters", self.adapters, ":", "ADAPTER")
 
-    def llm_by_party(self) -> dict[str, str]:
-        """Which model a party speaks through, for those with one of their own. Errors: UserError on what cannot be read."""
-        return self._by_party("llms", self.llms, "=", "SPEC")
+    def own_llms(self) -> dict[str, str]:
+        """Which model a party or seat speaks through, for those with one of their own. Errors: UserError likewise."""
+        return self._own("llms", self.llms, "=", "SPEC")
 
-    def _by_party(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
-        found, known = {}, self.parties()
+    def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
+        found: dict[str, str] = {}
+        known = dict.fromkeys([*self.parties(), *(label for group in self._groups() for label in group.labels)])
         for entry in entries:
-            party, _, value = entry.partition(mark)
-            if party not in known:
-                raise unknown(f"party of {name}", party, known)
-            if not value or party in found:
+            who, _, value = entry.partition(mark)
+            if who not in known:
+                raise unknown(f"party of {name}", who, known)
+            if not value or who in found:
                 raise UserError(f"{name}: write PARTY{mark}{what}, each party once, not {entry!r}")
-            found[party] = value
+            found[who] = value
         return found
 
+    def _groups(self) -> Sequence[Group]:
+        return self.build_environment().groups()
+
+    def seats(self) -> list[str]:
+        """Every kind of seat, PARTY or PARTY:VARIANT, of those seated and those asked outside, sorted."""
+        return sorted({*self.reference, *(seat for group in self._groups() for seat in group.seats)})
+
     def parties(self) -> list[str]:
-        """Every party seated or asked outside, sorted."""
-        return sorted({*self.reference, *(seat for group in self.build_environment().groups() for seat in group.seats)})
+        """Their parties, sorted."""
+        return sorted({party_of(seat) for seat in self.seats()})
 
     def manner(self) -> Manner:
         """How the agents debate."""
         sampling = Sampling(self.temperature, self.max_tokens, self.top_p)
-        return Manner(self.frame, self.words, sampling, self.survey_temperature, self.memory, self.reader)
+        how = (self.survey_temperature, self.memory, self.reader, self.format, self.cut)
+        return Manner(self.frame, self.words, sampling, *how)
+
+    def statement(self, round_: int) -> str:
+        """What is asked for in round 1, 2, ...: a reply, an opening or a closing."""
+        if self.format == "free":
+            return "reply"
+        if round_ == 1:
+            return "opening"
+        return "closing" if self.closing and round_ == self.rounds else "reply"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as they stand in the record's header."""

@@ -80,7 +80,7 @@ def sit(
     if whole(record) and not task.retry_failures:
         return Outcome(record, 0, 0, 0.0, already=True)
     backend = backend or open_all(
-        task.scenario.llm, task.scenario.llm_by_party()
+        task.scenario.llm, task.scenario.own_llms()
     )  # before the folder is made: a model may be misspelt or missing
     if on_open:
         on_open(backend)

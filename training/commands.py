@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.commands import hold_all
 from llm.errors import UserError
-from model.commandline import Parser, Progress, amount, bar, natural, told
+from model.commandline import Parser, amount, bar, natural
 from training.tuning.pipeline import PARTIES, Pipeline, Plan, read_plan
 from training.tuning.recipe import Recipe
 
 if TYPE_CHECKING:
-    from analysis.load import Tables
     from analysis.studies.fine_tuned import Arm
-    from model.scenario import Scenario
 
 SEATED = (*PARTIES, "default")
 EXAMPLES = """examples:
@@ -49,7 +48,6 @@ def train_parser() -> argparse.ArgumentParser:
         description="Fine-tune a model on its own partisan answers (SFT), or on its preference for them (DPO).",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_plan(parser)
     parser.add_argument("--party", choices=PARTIES, required=True, help="whose answers are learned")
@@ -122,22 +120,6 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     return 0
 
 
-def hold_all(study: Generator[Scenario, Tables, Any], names: Sequence[str], out: Path, given: tuple[str, ...]) -> Any:
-    """Run a study's scenarios one after the other, each in a folder of its own; what the study returns."""
-    from analysis.load import load
-    from model.session import Ask, sit
-
-    scenario = next(study)
-    try:
-        for name in names:
-            with Progress(scenario) as progress:
-                print(told(scenario, out / name, sit(Ask(scenario, out / name, given), progress.calls, progress.step)))
-            scenario = study.send(load(out / name))
-    except StopIteration as done:
-        return done.value
-    raise RuntimeError("the study wants more runs than it has names for")
-
-
 def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> list[Arm]:
     """Before; after, for each party and training seed; per seat, for each seed that has both. Errors: UserError."""
     from analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, Arm
@@ -176,7 +158,6 @@ def fine_tuned_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="run.py fine-tuned",
         description="Hold the same debates before and after fine-tuning, and with an adapter for each party's seats.",
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--tuned", metavar="DIR", action="append", required=True, help="a folder of run.py train; one for each seed"

@@ -32,7 +32,6 @@ def _parser() -> Parser:
     parser = Parser(
         prog="run.py export",
         description="Merge adapters into their model and save it as a folder that vLLM, Ollama or llama.cpp can serve.",
-        allow_abbrev=False,
     )
     parser.add_argument(
         "--llm", metavar="NAME[:MODEL][,dtype=...]", default="pocket", help="the model they were trained on"

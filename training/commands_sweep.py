@@ -9,9 +9,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from analysis.commands import hold_all
 from model.commandline import Parser, bar, natural
 from training.base import base_of
-from training.commands import add_plan, chosen, hold_all
+from training.commands import add_plan, chosen
 from training.tuning.pipeline import PARTIES, Pipeline, Plan
 
 
@@ -53,7 +54,6 @@ def sweep_parser() -> Parser:
     parser = Parser(
         prog="run.py sweep-lora",
         description="Table 1: how far the Default is moved and what that costs, by rank and method, over training seeds.",
-        allow_abbrev=False,
     )
     add_plan(parser, ("questions", "answers", "personas", "tokens"))
     parser.add_argument("--party", choices=PARTIES, default="republican", help="whose answers are learned (republican)")

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from agents.topic import load_topic, scales
-from analysis.bootstrap import Floats, interval, mean_interval
+from analysis.bootstrap import Floats, correlation, interval, mean_interval
 from analysis.judge.verdicts import SCALE
 from llm.backends.oracle.banks import topics
 
@@ -40,8 +40,10 @@ def against_themselves(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.Da
 
 def truth(verdicts: pd.DataFrame) -> pd.Series:
     """The grade of each statement, on the judge's scale; NaN where none of its sentences is known."""
+    banks = {slug: topics().get(load_topic(str(slug)).root) for slug in verdicts["topic"].unique()}
     grades = [
-        topics()[row.topic].grade(str(row.text)) if row.topic in topics() else None for row in verdicts.itertuples()
+        bank.grade(str(text)) if (bank := banks[slug]) else None
+        for slug, text in zip(verdicts["topic"], verdicts["text"], strict=True)
     ]
     sides = np.array([load_topic(str(slug)).probe("agreement").polarity for slug in verdicts["topic"]], dtype=float)
     return pd.Series(_on_scale(np.array(grades, dtype=float), sides), index=verdicts.index)
@@ -94,17 +96,6 @@ def _sums(part: pd.DataFrame, other: str) -> Floats:
     terms = pd.DataFrame(np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]))
     sums: Floats = terms.groupby(part["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
     return sums
-
-
-def correlation(sums: Floats) -> Floats:
-    """Pearson's r from (..., 6): n and the sums of x, y, xx, yy, xy.
-
-    >>> float(correlation(np.array([3.0, 6.0, 6.0, 14.0, 14.0, 14.0])).round(3))
-    1.0
-    """
-    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y)))
 
 
 def _spanned(name: str) -> list[str]:

@@ -37,7 +37,7 @@ def _parts(
     unread = verdicts["score"].isna()
     told = f"told {', '.join(judging.told)}" if judging.told else "told neither name nor party"
     yield "# Statements before a judge"
-    yield f"{counted(len(verdicts), 'statement')} judged by {spec}, {told}, {judging.shown} examples."
+    yield f"{counted(len(verdicts), 'statement')} judged by {spec}, {told}, up to {judging.shown} examples a topic."
     if note := honesty.note(tables.header):
         yield f"> {note}"
     reasons = tally(reason for noted in verdicts["reasons"] for reason in str(noted).split(", ") if reason)
@@ -53,7 +53,7 @@ def _parts(
         yield f"Beside the known grades of our own speakers' sentences ({share:.0%} of the statements; 95% intervals over rooms)."
         yield _table(checked, "against the grade")
         yield "Statements by true score (rows) and score given (columns), both rounded."
-        yield _confusion(confusion(verdicts))
+        yield confusion_table(confusion(verdicts))
     if len(own):
         yield "## Beside what agents say of themselves"
         yield "The hidden rating of the same agent after the same round, on the same scale."
@@ -83,6 +83,6 @@ def _table(found: pd.DataFrame, against: str) -> str:
     )
 
 
-def _confusion(found: pd.DataFrame) -> str:
+def confusion_table(found: pd.DataFrame) -> str:
     rows = [[str(point), *map(str, row)] for point, row in zip(found.index, found.to_numpy(), strict=True)]
     return markdown_table(["", *map(str, found.columns)], rows)

@@ -78,7 +78,7 @@ def compose(statement: Statement, judging: Judging, call: int) -> Request:
     named = ", ".join(f"{point} {scale.labels[point]}" for point in scale.points)
     rules = Message("system", prompt(PROMPTS, "judge").fill(scale=named, **ends))
     messages = [rules]
-    for example, score in examples(statement.topic.slug)[: judging.shown]:
+    for example, score in examples(statement.topic.root)[: judging.shown]:
         messages += [Message("user", _case(example, "", statement.topic)), Message("assistant", str(score))]
     by = ", ".join(getattr(statement, name) for name in judging.told)
     messages.append(Message("user", _case(statement.text, f" ({by})" if by else "", statement.topic)))

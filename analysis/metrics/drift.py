@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.bootstrap import Floats, interval, mean_interval
+from analysis.gaps import slope
 from analysis.load import Tables
 from analysis.metrics._cells import DEFAULT, Cell, cells, frame, spans, toward, with_interval
 from analysis.wording import counted
@@ -79,11 +80,3 @@ def ratio(drawn: Floats) -> Floats:
     """Mean of the first column over mean of the second, by draw; not finite where the second is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(drawn[..., 0].mean(axis=1) / drawn[..., 1].mean(axis=1))
-
-
-def slope(means: Floats, rounds: Floats) -> Floats:
-    """Least-squares slope of each row over `rounds`, ignoring NaN: [[2, 3, 4]] over [0, 1, 2] gives [1]."""
-    there = np.where(np.isnan(means), np.nan, rounds)
-    centred = there - np.nanmean(there, axis=1, keepdims=True)
-    deviations = means - np.nanmean(means, axis=1, keepdims=True)
-    return np.asarray(np.nansum(centred * deviations, axis=1) / np.nansum(centred**2, axis=1))

@@ -8,7 +8,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.bootstrap import Floats, interval
+from analysis.gaps import nanmean, quartiles, slope
 from analysis.scores.table import MIDDLE, Line, lines
+
+NOTHING = 1e-9
+"""Points a statement that are rounding."""
 
 
 def gradients(scores: pd.DataFrame) -> pd.DataFrame:
@@ -23,47 +27,39 @@ def echo_chambers(scores: pd.DataFrame, partisans: dict[str, str]) -> pd.DataFra
 
     partisans: party by agent. An echo chamber has formed when every agent of the party has a slope that points away from the
     middle of the scale on the side where its mean is, and whose interval leaves out 0. The paper compares "gradients" with the
-    baseline 4, which are different units; this is what it can mean. Columns: agents, outward (how many of them), formed.
+    baseline 4, which are different units; this is what it can mean. Columns: agents, outward (how many of them), formed (missing
+    where an agent has no interval, as with one run).
     """
     found = gradients(scores)
     side = np.sign(found["mean"] - MIDDLE)
-    sure = (found["slope_low"] > 0) | (found["slope_high"] < 0)
-    found = found.assign(
-        party=found["agent"].map(partisans), outward=sure & (np.sign(found["slope"]) == side) & (side != 0)
-    )
-    parties = found.dropna(subset=["party"]).groupby(["topic", "condition", "party"], sort=False)["outward"]
-    rows = parties.agg(agents="size", outward="sum").reset_index()
-    return rows[rows["agents"] > 1].assign(formed=lambda row: row["outward"] == row["agents"]).reset_index(drop=True)
-
-
-def slope(scores: Floats) -> Floats:
-    """Least squares over statements 1, 2, ..., along the last axis, of scores without gaps.
-
-    >>> float(slope(np.array([1.0, 2.0, 3.0])))
-    1.0
-    """
-    place = np.arange(scores.shape[-1]) - (scores.shape[-1] - 1) / 2
-    return np.asarray(scores @ place / (place @ place))
+    sure = (found["slope_low"] > NOTHING) | (found["slope_high"] < -NOTHING)
+    outward = sure & (np.sign(found["slope"]) == side) & (side != 0)
+    found = found.assign(party=found["agent"].map(partisans), outward=outward, known=found["slope_low"].notna())
+    parties = found.dropna(subset=["party"]).groupby(["topic", "condition", "party"], sort=False)
+    rows = parties.agg(agents=("outward", "size"), outward=("outward", "sum"), known=("known", "all")).reset_index()
+    formed = (rows["outward"] == rows["agents"]).astype("boolean").mask(~rows["known"])
+    return rows.drop(columns="known").assign(formed=formed)[rows["agents"] > 1].reset_index(drop=True)
 
 
 def quartile_range(scores: Floats) -> Floats:
     """Third less first quartile over runs (the first axis), by statement."""
-    low, high = np.nanquantile(scores, [0.25, 0.75], axis=0)
-    return np.asarray(high - low)
+    low, high = quartiles(scores)
+    return high - low
 
 
 def _row(line: Line) -> dict[str, Any]:
-    means = np.nanmean(line.scores, axis=0)
-    low, high = interval(line.scores, lambda drawn: slope(np.nanmean(drawn, axis=1)), "slope", *line[:3])
+    means = nanmean(line.scores)
+    at = line.at
+    low, high = interval(line.scores, lambda drawn: slope(nanmean(drawn, 1), at), "slope", *line[:3])
     return {
         "topic": line.topic,
         "condition": line.condition,
         "agent": line.agent,
         "runs": len(line.scores),
-        "mean": float(means.mean()),
+        "mean": float(nanmean(means)),
         "change": float(means[-1] - means[0]),
-        "iqr": float(quartile_range(line.scores).mean()),
-        "slope": float(slope(means)),
+        "iqr": float(nanmean(quartile_range(line.scores))),
+        "slope": float(slope(means, at)),
         "slope_low": low,
         "slope_high": high,
     }

@@ -2,50 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 
-import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analysis.gaps import nanmean, quartiles
 from analysis.plots import OTHERS, STYLES, save, style
 from analysis.scores.gradients import echo_chambers, gradients
-from analysis.scores.reversion import STATISTICS, ratios
+from analysis.scores.reversion import REFERENCES, STATISTICS, ratios
 from analysis.scores.table import HIGH, LOW, Line, lines
 from analysis.scores.ucl import DIFFER, compare, smoothed
 from analysis.wording import counted, estimate, markdown_table, number, span
 
+REVERSION = (
+    "{how}. R is 1 when the last statement is back at the first, negative when it went on; over topics, {rule}. No interval: it "
+    "is not sure which way the agent moved. The middle is the mean of all statements but the first and the last; reversion.csv "
+    "has the median and the last but one as well."
+)
+PAGE = 6
+"""Conditions in one figure."""
 PARTIES = {"Sam": "default", "Alex": "republican", "Riley": "republican", "Morgan": "republican",
            "Taylor": "democrat", "Quinn": "democrat", "Drew": "democrat"}  # fmt: skip
-"""The names of the study; other agents are told apart, but are of no party."""
+"""The names of the study. Seats ("republican 2") tell their party; other agents are told apart, but are of no party."""
 
 
-def write(scores: pd.DataFrame, folder: Path, published: bool, what: str, parties: Mapping[str, str] = PARTIES) -> Path:
-    """Write report.md, figure and tables; the path of the first. `published`: smoothed scores and statement units first."""
+def write(
+    scores: pd.DataFrame,
+    folder: Path,
+    published: bool,
+    what: str,
+    chosen: Sequence[Sequence[str]] | None = None,
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
+) -> Path:
+    """Write report.md, figures and tables; the path of the first. `published`: smoothed scores and statement units first.
+
+    chosen: the conditions that are compared (see `compare`). before, after: more paragraphs, under the head and at the end.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     shown = smoothed(scores) if published else scores
+    parties = parties_of(scores)
     found = {
-        "comparisons": pd.concat([compare(scores, way) for way in (published, not published)], ignore_index=True),
-        "reversion": ratios(shown, zero=published),
+        "comparisons": pd.concat(
+            [compare(scores, way, chosen) for way in (published, not published)], ignore_index=True
+        ),
+        "reversion": pd.concat([ratios(shown, way, published) for way in REFERENCES], ignore_index=True),
         "gradients": gradients(shown),
         "echo_chambers": echo_chambers(shown, {name: party for name, party in parties.items() if party != "default"}),
     }
     for name, frame in found.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
-    caption = f"{what}: means over runs, bars from the first to the third quartile" + (
-        ", smoothed" if published else ""
-    )
-    save(figure(shown, caption, parties), folder / "scores")
+    caption = f"{what}: means over runs, bars from first to third quartile, crosses at the ends"
+    pictures = list(_pictures(shown, f"{caption}{', smoothed' if published else ''}", parties, folder))
     path = folder / "report.md"
-    path.write_text("\n\n".join(_parts(scores, found, published, what)) + "\n", encoding="utf-8")
+    parts = [*_parts(scores, found, published, what, pictures, before), *after]
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return path
 
 
-def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str] = PARTIES) -> Figure:
+def _pictures(shown: pd.DataFrame, caption: str, parties: Mapping[str, str], folder: Path) -> Iterator[str]:
+    """Figures of at most PAGE conditions each: scores.png, scores_2.png, ..."""
+    conditions = list(shown["condition"].unique())
+    for page, start in enumerate(range(0, len(conditions), PAGE), 1):
+        name = "scores" if page == 1 else f"scores_{page}"
+        part = shown[shown["condition"].isin(conditions[start : start + PAGE])]
+        save(figure(part, caption, parties), folder / name)
+        yield f"![Scores by statement]({name}.png)"
+
+
+def parties_of(scores: pd.DataFrame) -> dict[str, str]:
+    """The party of every agent that has one, by the study's names or the seat."""
+    seats = {name: name.split()[0].lower() for name in map(str, scores["agent"].unique()) if name}
+    return {name: PARTIES.get(name, seat) for name, seat in seats.items() if name in PARTIES or seat in STYLES}
+
+
+def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> Figure:
     """A row a condition, a column a topic; a line an agent."""
     known = {(line.topic, line.condition, line.agent): line for line in lines(scores)}
     topics, conditions = (list(scores[name].unique()) for name in ("topic", "condition"))
@@ -67,17 +105,30 @@ def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str] = PART
         for axis in grid[-1]:
             axis.set_xlabel("statement")
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        handles, labels = next(axis.get_legend_handles_labels() for axis in grid.flat if axis.has_data())
-        drawn.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=7)
-        drawn.suptitle(caption, fontsize=7)
+        shown: dict[str, Artist] = {}
+        for axis in grid.flat:
+            handles, labels = axis.get_legend_handles_labels()
+            shown |= {str(label): handle for label, handle in zip(labels, handles, strict=True) if label not in shown}
+        drawn.legend(
+            list(shown.values()),
+            list(shown),
+            loc="outside lower center",
+            ncols=min(len(shown), len(topics) + 1),
+            frameon=False,
+            fontsize=7,
+        )
+        drawn.suptitle("\n".join(wrap(caption, 32 * len(topics) + 24)), fontsize=7)
     return drawn
 
 
 def _line(axis: Axes, line: Line, look: dict[str, object], aside: float) -> None:
-    means = np.nanmean(line.scores, axis=0)
-    low, high = np.nanquantile(line.scores, [0.25, 0.75], axis=0)
-    at = np.arange(1, len(means) + 1)
+    means = nanmean(line.scores)
+    low, high = quartiles(line.scores)
+    at = line.at
     axis.vlines(at + aside, low, high, color=look["color"], linewidth=0.8, alpha=0.7)
+    ends = pd.DataFrame(line.scores).agg(["min", "max"]).to_numpy()
+    for end in ends:
+        axis.plot(at + aside, end, "x", color=look["color"], markersize=1.8, markeredgewidth=0.5, alpha=0.7)
     axis.plot(at + aside, means, label=line.agent, linewidth=1.0, markersize=3, **look)  # type: ignore[arg-type]
 
 
@@ -93,25 +144,34 @@ def _look(agent: str, place: int, agents: list[str], parties: Mapping[str, str])
     }
 
 
-def _parts(scores: pd.DataFrame, found: Mapping[str, pd.DataFrame], published: bool, what: str) -> Iterator[str]:
+def _parts(
+    scores: pd.DataFrame,
+    found: Mapping[str, pd.DataFrame],
+    published: bool,
+    what: str,
+    pictures: Sequence[str],
+    before: Sequence[str],
+) -> Iterator[str]:
     missing = int(scores["score"].isna().sum())
     runs = scores.groupby(["topic", "condition"])["run"].nunique()
     held = f"{counted(len(scores), 'score')}, {missing} missing, {span(runs)} runs a topic and condition"
     yield f"# Scores of statements\n\n{what}: {held}."
-    yield "![Scores by statement](scores.png)"
+    yield from before
+    yield from pictures
     comparisons = found["comparisons"]
     if len(comparisons):
         yield f"## Do conditions differ?\n\n{DIFFER} Brackets: 95% intervals; p is corrected (Holm) within a topic and procedure."
         yield markdown_table(_COMPARED, [_compared(row) for row in comparisons.to_dict("records")])
     rule = "undefined ratios count as 0, as in the paper" if published else "undefined ratios are left out"
-    yield f"## Reversion\n\nR is 1 when the last statement is back at the first, negative when it went on; over topics, {rule}."
+    how = "of smoothed scores" if published else "of scores as they are"
+    yield f"## Reversion\n\n{REVERSION.format(how=how.capitalize(), rule=rule)}"
     rows = [
         [str(row["condition"]), str(row["agent"]), str(row["topics"]), str(row["undefined"]),
          *[estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in STATISTICS]]
-        for row in found["reversion"].to_dict("records")
+        for row in found["reversion"][found["reversion"]["reference"] == REFERENCES[0]].to_dict("records")
     ]  # fmt: skip
     yield markdown_table(["condition", "agent", "topics", "undefined", "mean R", "median R", "pooled R"], rows)
-    yield "## Slopes\n\nPoints a statement, over the means of runs; the interval is over runs."
+    yield f"## Slopes\n\nPoints a statement, over the means of runs, {how}; the interval is over runs."
     rows = [
         [str(row["topic"]), str(row["condition"]), str(row["agent"]), number(row["mean"]), number(row["change"]),
          number(row["iqr"]), estimate(row["slope"], row["slope_low"], row["slope_high"], 3)]
@@ -119,8 +179,14 @@ def _parts(scores: pd.DataFrame, found: Mapping[str, pd.DataFrame], published: b
     ]  # fmt: skip
     yield markdown_table(["topic", "condition", "agent", "mean", "last - first", "mean IQR", "slope"], rows)
     if len(found["echo_chambers"]):
-        yield "## Echo chambers\n\nFormed when all agents of a party have slopes away from the middle, on their side of it."
-        rows = [[str(value) for value in row.values()] for row in found["echo_chambers"].to_dict("records")]
+        yield (
+            f"## Echo chambers\n\nFormed when all agents of a party have slopes away from the middle, on its side, {how}. "
+            "A dash: with one run it cannot be known."
+        )
+        rows = [
+            [number(None) if pd.isna(value) else str(value) for value in row.values()]
+            for row in found["echo_chambers"].to_dict("records")
+        ]
         yield markdown_table(["topic", "condition", "party", "agents", "outward", "formed"], rows)
 
 

@@ -5,8 +5,9 @@ R = (middle - last) / (middle - first) of an agent's scores, averaged over runs:
 and the last; its authors' code also has the median of all of them and the last but one.
 
 R divides by how far the agent moved at all, and is anything when that is little: where |middle - first| is below `LEAST` it is
-undefined, counted and left out (`zero`: taken as 0, as the paper does). Means of such ratios over topics are at the mercy of the
-smallest denominator; `pooled` is the ratio of the sums.
+undefined, counted and left out (`zero`: 0 where it is exactly 0, as in the paper). Means of such ratios over topics are at the
+mercy of the smallest denominator; `pooled` is the ratio of the sums, each topic turned so that its agent moved upward (topics
+run opposite ways). Where it is not sure which way the agent moved, a ratio is not bounded and has no interval.
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ import numpy as np
 import pandas as pd
 
 from analysis.bootstrap import DRAWS, Floats, tail
+from analysis.gaps import nanmean, nanmedian
 from analysis.scores.table import Line, lines
 from llm.randomness import derive
 
-LEAST, SHORTEST = 0.05, 3
-"""Points of 1-7; statements."""
+LEAST, NOTHING, SHORTEST = 0.05, 1e-9, 3
+"""Points of 1-7, twice; statements."""
+SURE = 0.975
+"""Share of draws in which a denominator must have its sign."""
 REFERENCES = ("mean", "median", "penultimate")
 STATISTICS = ("mean", "median", "pooled")
 
 
 def ratios(scores: pd.DataFrame, reference: str = "mean", zero: bool = False) -> pd.DataFrame:
-    """One row a condition and agent: topics, undefined (topics without R), and mean, median, pooled over topics with 95%
-    intervals (cluster bootstrap over runs, topic by topic).
+    """One row a condition and agent: reference, topics, undefined (topics without R), and mean, median, pooled over topics with
+    95% intervals (cluster bootstrap over runs, topic by topic).
     """
     found: dict[tuple[str, str], list[Line]] = {}
     for line in lines(scores):
@@ -51,48 +55,68 @@ def parts(scores: Floats, reference: str) -> tuple[Floats, Floats]:
     if scores.shape[-1] < SHORTEST:
         return np.full(scores.shape[:-1], np.nan), np.full(scores.shape[:-1], np.nan)
     middle = {
-        "mean": lambda: np.nanmean(scores[..., 1:-1], axis=-1),
-        "median": lambda: np.nanmedian(scores, axis=-1),
+        "mean": lambda: nanmean(scores[..., 1:-1], -1),
+        "median": lambda: nanmedian(scores, -1),
         "penultimate": lambda: scores[..., -2],
     }[reference]()
     return middle - scores[..., 0], middle - scores[..., -1]
 
 
 def _divided(moved: Floats, back: Floats, zero: bool) -> Floats:
-    there = np.abs(moved) >= LEAST
+    there = np.abs(moved) >= (NOTHING if zero else LEAST)
     undefined = np.where(np.isnan(moved), np.nan, 0.0) if zero else np.nan
     return np.where(there, back / np.where(there, moved, 1.0), undefined)
 
 
 def _row(condition: str, agent: str, group: Sequence[Line], reference: str, zero: bool) -> dict[str, object]:
-    means = [np.nanmean(line.scores, axis=0) for line in group]
-    true = _over_topics([parts(line, reference) for line in means], zero)
-    undefined = sum(not abs(parts(line, reference)[0]) >= LEAST for line in means)
-    drawn = _drawn(condition, agent, group, reference, zero)
-    row: dict[str, object] = {"condition": condition, "agent": agent, "topics": len(group), "undefined": int(undefined)}
-    share = tail(min(len(line.scores) for line in group)) if min(len(line.scores) for line in group) > 1 else np.nan
+    moved, back = (
+        np.array(part) for part in zip(*(parts(nanmean(line.scores), reference) for line in group), strict=True)
+    )
+    way = np.sign(moved)
+    true, each = _over_topics(moved, back, way, zero), _divided(moved, back, zero)
+    undefined = int((~(np.abs(moved) >= (NOTHING if zero else LEAST))).sum())
+    row: dict[str, object] = {"condition": condition, "agent": agent, "reference": reference}
+    row |= {"topics": len(group), "undefined": undefined}
+    drawn = _drawn(condition, agent, group, reference)
+    ends = _ends(drawn, way, np.isfinite(each), zero, min(len(line.scores) for line in group))
     for name in STATISTICS:
-        known = drawn[name][np.isfinite(drawn[name])]
-        sure = np.isfinite(share) and len(known) > DRAWS / 2
-        low, high = np.quantile(known, [share, 1 - share]) if sure else (np.nan, np.nan)
-        row |= {name: float(true[name]), f"{name}_low": float(low), f"{name}_high": float(high)}
+        row |= {name: float(true[name]), f"{name}_low": ends[name][0], f"{name}_high": ends[name][1]}
     return row
 
 
-def _drawn(condition: str, agent: str, group: Sequence[Line], reference: str, zero: bool) -> dict[str, Floats]:
+def _drawn(condition: str, agent: str, group: Sequence[Line], reference: str) -> tuple[Floats, Floats]:
+    """(topics, DRAWS) twice: both parts of the ratio, of runs drawn topic by topic."""
     rng = np.random.default_rng(derive(0, "reversion", condition, agent))
     resampled = []
     for line in group:
         runs = len(line.scores)
-        resampled.append(parts(np.nanmean(line.scores[rng.integers(0, runs, (DRAWS, runs))], axis=1), reference))
-    return _over_topics(resampled, zero)
+        resampled.append(parts(nanmean(line.scores[rng.integers(0, runs, (DRAWS, runs))], 1), reference))
+    moved, back = (np.stack(part) for part in zip(*resampled, strict=True))
+    return moved, back
 
 
-def _over_topics(found: Sequence[tuple[Floats, Floats]], zero: bool) -> dict[str, Floats]:
-    moved, back = (np.stack(part) for part in zip(*found, strict=True))
+def _ends(
+    drawn: tuple[Floats, Floats], way: Floats, counted: np.ndarray, zero: bool, runs: int
+) -> dict[str, tuple[float, float]]:
+    """The ends of each statistic's interval; NaN where a denominator's sign is not sure, or with one run."""
+    moved, back = drawn
+    kept = counted & (way != 0)
+    alone = (np.sign(moved) == way[:, None]).mean(axis=1)[kept].min(initial=1.0) >= SURE
+    pooled = ((moved * way[:, None])[kept].sum(axis=0) > 0).mean() >= SURE
+    found = _over_topics(moved, back, way, zero)
+    ends = {}
+    for name in STATISTICS:
+        known = found[name][np.isfinite(found[name])]
+        sure = runs > 1 and len(known) > DRAWS / 2 and (pooled if name == "pooled" else alone)
+        low, high = np.quantile(known, [tail(runs), 1 - tail(runs)]) if sure else (np.nan, np.nan)
+        ends[name] = float(low), float(high)
+    return ends
+
+
+def _over_topics(moved: Floats, back: Floats, way: Floats, zero: bool) -> dict[str, Floats]:
     each = _divided(moved, back, zero)
-    defined = np.isfinite(each).any(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.nansum(each, axis=0) / np.isfinite(each).sum(axis=0)
-    median = np.where(defined, np.nanmedian(np.where(defined, each, 0.0), axis=0), np.nan)
-    return {"mean": mean, "median": median, "pooled": _divided(moved.sum(axis=0), back.sum(axis=0), zero)}
+    turned = way.reshape(-1, *[1] * (moved.ndim - 1))
+    known = np.isfinite(moved) & np.isfinite(back)
+    up, down = (np.where(known, part * turned, 0.0).sum(axis=0) for part in (moved, back))
+    pooled = np.where(known.any(axis=0), _divided(up, down, zero), np.nan)
+    return {"mean": nanmean(each), "median": nanmedian(each), "pooled": pooled}

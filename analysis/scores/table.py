@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis.bootstrap import Floats
+from analysis.wording import counted
 from llm.errors import UserError
 
 KEYS = ["topic", "condition", "run", "agent", "statement"]
@@ -17,18 +18,23 @@ LOW, MIDDLE, HIGH = 1, 4, 7
 
 
 class Line(NamedTuple):
-    """One agent's scores in a topic and condition: `scores` has a row a run and a column a statement, in order; NaN: none."""
+    """One agent's scores in a topic and condition: `scores` has a row a run and a column a statement; NaN: none.
+
+    `at` are the statements' numbers, in order.
+    """
 
     topic: str
     condition: str
     agent: str
     scores: Floats
+    at: Floats
 
 
 def read(path: Path) -> pd.DataFrame:
     """A CSV with the columns topic, condition, run, agent, statement, score (1-7; empty: no score could be read).
 
-    Errors: UserError on a file that cannot be read, a column that is missing, a score off the scale, a statement scored twice.
+    Errors: UserError on a file that cannot be read, a column that is missing, a score off the scale, a statement scored twice,
+    no score at all.
     """
     try:
         found = pd.read_csv(path)
@@ -41,12 +47,19 @@ def read(path: Path) -> pd.DataFrame:
 
 def checked(scores: pd.DataFrame, where: str) -> pd.DataFrame:
     """The table with its types. Errors: UserError."""
+    for name in ("topic", "condition", "run", "agent"):
+        if scores[name].isna().any():
+            raise UserError(f"{where}: {counted(int(scores[name].isna().sum()), 'row')} without {name}")
     for name in ("statement", "score"):
         numbers = pd.to_numeric(scores[name], errors="coerce")
         if (numbers.isna() & scores[name].notna()).any() or (name == "statement" and numbers.isna().any()):
             raise UserError(f"{where}: {name} must be a number")
+        if name == "statement" and not (numbers % 1 == 0).all():
+            raise UserError(f"{where}: statement must be a whole number (1, 2, 3, ...)")
         scores = scores.assign(**{name: numbers})
     known = scores["score"].dropna()
+    if known.empty:
+        raise UserError(f"{where} holds no score" + (f" (all {len(scores)} are missing)" if len(scores) else ""))
     if not known.between(LOW, HIGH).all():
         wrong = known[~known.between(LOW, HIGH)].iloc[0]
         raise UserError(f"{where}: a score must lie between {LOW} and {HIGH}, not {wrong:g}")
@@ -62,4 +75,6 @@ def lines(scores: pd.DataFrame) -> Iterator[Line]:
     """Every topic, condition and agent, in the order of the table."""
     for (topic, condition, agent), rows in scores.groupby(["topic", "condition", "agent"], sort=False):
         wide = rows.pivot(index="run", columns="statement", values="score").sort_index(axis=1)
-        yield Line(str(topic), str(condition), str(agent), wide.to_numpy(dtype=float))
+        yield Line(
+            str(topic), str(condition), str(agent), wide.to_numpy(dtype=float), wide.columns.to_numpy(dtype=float)
+        )

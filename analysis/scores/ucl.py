@@ -2,19 +2,20 @@
 
 What they do and the paper does not say: each score from the third statement on is averaged with the smoothed one before it;
 the ANOVA of a comparison takes, for each condition, the mean of each statement of each agent over runs as one unit (12 statements
-of three agents: 36); Levene's test takes the quartile ranges of the same 36. Statements of one debate are not independent, and
-their number says nothing of how often debates were held: ten runs or a thousand give the same 36 units.
+of three agents: 36); Levene's test (by medians, scipy's way) takes the quartile ranges of the same 36. Statements of one debate
+are not independent, and their number says nothing of how often debates were held: ten runs or a thousand give the same 36 units.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from analysis.bootstrap import Floats
+from analysis.gaps import nanmean
 from analysis.scores.gradients import quartile_range
 from analysis.scores.table import lines
 from analysis.statistics.groups import level, spread
@@ -29,55 +30,62 @@ DIFFER = (
 
 
 def smoothed(scores: pd.DataFrame, ema: float = EMA, start: int = FROM) -> pd.DataFrame:
-    """Each score from statement `start` on becomes `ema` of it and the rest of the smoothed one before it, run by run.
+    """Each score from statement number `start` on becomes `ema` of it and the rest of the smoothed one before it, run by run.
 
     A score that is missing stays missing; the next one goes on from the last that is there.
     """
     ordered = scores.sort_values("statement", kind="stable")
-    found = ordered.groupby(["topic", "condition", "run", "agent"], sort=False)["score"].transform(
-        lambda line: _smooth(line.to_numpy(dtype=float), ema, start)
-    )
+    found = pd.Series(np.nan, index=scores.index)
+    for _, line in ordered.groupby(["topic", "condition", "run", "agent"], sort=False):
+        found[line.index] = _smooth(line["score"].to_numpy(dtype=float), line["statement"].to_numpy() >= start, ema)
     return scores.assign(score=found)
 
 
-def _smooth(line: Floats, ema: float, start: int) -> Floats:
+def _smooth(line: Floats, smooth: np.ndarray, ema: float) -> Floats:
     out = line.copy()
     last = np.nan
     for place, score in enumerate(line):
         if np.isfinite(score):
-            out[place] = last = ema * score + (1 - ema) * last if place + 1 >= start and np.isfinite(last) else score
+            out[place] = last = ema * score + (1 - ema) * last if smooth[place] and np.isfinite(last) else score
     return out
 
 
-def compare(scores: pd.DataFrame, published: bool) -> pd.DataFrame:
-    """Every two conditions by topic, then all of a topic's: level and spread (see `Result`), with columns topic and procedure."""
-    found = pd.concat([_topic(str(topic), rows, published) for topic, rows in scores.groupby("topic", sort=False)])
-    return found.reset_index(drop=True)
+def compare(scores: pd.DataFrame, published: bool, chosen: Sequence[Sequence[str]] | None = None) -> pd.DataFrame:
+    """Conditions by topic: level and spread (see `Result`), with columns topic and procedure.
+
+    chosen: which conditions are compared with each other; else every two, then all of a topic's. Compared are the agents that sit
+    in all of them: a room's mean says nothing of a room of others.
+    """
+    found = [_topic(str(topic), rows, published, chosen) for topic, rows in scores.groupby("topic", sort=False)]
+    return pd.concat(found).reset_index(drop=True)
 
 
-def _topic(topic: str, scores: pd.DataFrame, published: bool) -> pd.DataFrame:
-    results = table(_results(smoothed(scores) if published else scores, published))
+def _topic(topic: str, scores: pd.DataFrame, published: bool, chosen: Sequence[Sequence[str]] | None) -> pd.DataFrame:
+    results = table(_results(smoothed(scores) if published else scores, published, chosen))
     results.insert(0, "procedure", "published" if published else "by run")
     results.insert(0, "topic", topic)
     return results
 
 
-def _results(scores: pd.DataFrame, published: bool) -> Iterator[Result]:
-    levels = statement_means(scores) if published else run_means(scores)
-    ranges = statement_ranges(scores) if published else levels
+def _results(scores: pd.DataFrame, published: bool, chosen: Sequence[Sequence[str]] | None) -> Iterator[Result]:
+    agents = {str(name): set(part["agent"]) for name, part in scores.groupby("condition", sort=False)}
+    if chosen is None:
+        chosen = [*combinations(agents, 2), *([tuple(agents)] if len(agents) > 2 else [])]
     unit = "statement mean" if published else "run"
-    chosen = [*combinations(levels, 2), *([tuple(levels)] if len(levels) > 2 else [])]
     for names in chosen:
-        effect = " / ".join(names)
-        yield level(effect, {name: levels[name] for name in names}, unit, equal=published)
-        yield spread(
-            effect, {name: ranges[name] for name in names}, "statement IQR" if published else unit, not published
-        )
+        effect, shared = " / ".join(names), set.intersection(*(agents.get(name, set()) for name in names))
+        rows = scores[scores["condition"].isin(names) & scores["agent"].isin(shared)]
+        if rows.empty:
+            yield Result(effect, unit, 0, "", "", reason="no agent sits in all of them")
+            continue
+        levels = statement_means(rows) if published else run_means(rows)
+        yield level(effect, levels, unit, equal=published)
+        yield spread(effect, statement_ranges(rows) if published else levels, "statement IQR" if published else unit)
 
 
 def statement_means(scores: pd.DataFrame) -> dict[str, Floats]:
     """By condition: the mean over runs of each statement of each agent."""
-    return _by_condition(scores, lambda line: np.nanmean(line, axis=0))
+    return _by_condition(scores, nanmean)
 
 
 def statement_ranges(scores: pd.DataFrame) -> dict[str, Floats]:

@@ -1,6 +1,7 @@
 """Tests as a statistician would sign them.
 
-Each states its unit, its n, an estimate with an interval, an effect size, and a p that is corrected over the table it stands in.
+Each states its unit, its n, an estimate, its interval (tests of spread and permutation tests have none), an effect size where
+there is one, and a p that is corrected over the table it stands in.
 
     results.py      one row a test, corrected p               groups.py   several conditions, one number a unit
     mixed.py        repeated measures, rooms at random        permute.py  labels shuffled over rooms (speaking order)

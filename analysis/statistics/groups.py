@@ -17,15 +17,14 @@ from analysis.bootstrap import Floats
 from analysis.statistics.results import Result
 
 Groups = Mapping[str, Floats]
-TOO_FEW = "fewer than two conditions with two units each"
-ALIKE = "no unit differs from another"
+TOO_FEW, COUNTS = "fewer than two conditions with {} units each", {2: "two", 3: "three"}
 
 
 def level(effect: str, groups: Groups, unit: str, equal: bool = False) -> Result:
     """Welch's one-way ANOVA, or Fisher's (`equal` spreads). The estimate is eta squared, its interval from noncentral F."""
     kept, test = _kept(groups), "one-way ANOVA" if equal else "Welch's ANOVA"
     begun = Result(effect, unit, _count(kept), "eta squared", test)
-    if reason := _unfit(kept):
+    if reason := _unfit(kept, each=not equal):
         return replace(begun, reason=reason)
     found = anova_oneway(list(kept.values()), use_var="equal" if equal else "unequal")
     statistic, (between, within) = float(found.statistic), map(float, found.df)
@@ -35,8 +34,8 @@ def level(effect: str, groups: Groups, unit: str, equal: bool = False) -> Result
     return replace(
         begun,
         estimate=explained / (explained + within),
-        low=float(low),
-        high=float(high),
+        low=float(low) if high > 0 else math.nan,  # at F near 0 the ends collapse: the interval would look sure
+        high=float(high) if high > 0 else math.nan,
         statistic=statistic,
         df=between,
         df_within=within,
@@ -44,14 +43,16 @@ def level(effect: str, groups: Groups, unit: str, equal: bool = False) -> Result
     )
 
 
-def spread(effect: str, groups: Groups, unit: str, median: bool = True) -> Result:
-    """Brown and Forsythe's test of equal spread, or Levene's (no `median`). The estimate is the largest over the smallest SD."""
+def spread(effect: str, groups: Groups, unit: str) -> Result:
+    """Levene's test of equal spread, by medians (Brown and Forsythe's). The estimate is the largest over the smallest SD.
+
+    With two units a condition there is no test: both are as far from their middle, and any difference would look sure.
+    """
     kept = _kept(groups)
-    test = "Brown-Forsythe" if median else "Levene"
-    begun = Result(effect, unit, _count(kept), "largest SD / smallest SD", test)
-    if reason := _unfit(kept):
+    begun = Result(effect, unit, _count(kept), "largest SD / smallest SD", "Levene (medians)")
+    if reason := _unfit(kept, 3):
         return replace(begun, reason=reason)
-    found = levene(*kept.values(), center="median" if median else "mean")
+    found = levene(*kept.values(), center="median")
     deviations = [float(np.std(values, ddof=1)) for values in kept.values()]
     return replace(
         begun,
@@ -66,7 +67,8 @@ def spread(effect: str, groups: Groups, unit: str, median: bool = True) -> Resul
 def pairs(effect: str, groups: Groups, unit: str, equal: bool = False) -> Iterator[Result]:
     """Every two conditions, second minus first, with simultaneous intervals: Games and Howell's, or (`equal`) Tukey's."""
     kept, test = _kept(groups), "Tukey HSD" if equal else "Games-Howell"
-    if _unfit(kept):
+    if reason := _unfit(kept, each=not equal):
+        yield Result(effect, unit, _count(kept), "difference", test, reason=reason)
         return
     found = tukey_hsd(*kept.values(), equal_var=equal)
     ends, names = found.confidence_interval(), list(kept)
@@ -134,7 +136,11 @@ def _count(groups: Groups) -> int:
     return sum(map(len, groups.values()))
 
 
-def _unfit(groups: Groups) -> str:
-    if len(groups) < 2 or min(map(len, groups.values())) < 2:
-        return TOO_FEW
-    return ALIKE if all(np.ptp(values) == 0 for values in groups.values()) else ""
+def _unfit(groups: Groups, least: int = 2, each: bool = False) -> str:
+    """Why there is no test; `each`: the test divides by every condition's own spread."""
+    if len(groups) < 2 or min(map(len, groups.values())) < least:
+        return TOO_FEW.format(COUNTS[least])
+    alike = [name for name, values in groups.items() if np.ptp(values) < 1e-9]  # more is rounding
+    if alike and (each or len(alike) == len(groups)):
+        return f"no unit of {', '.join(alike)} differs from another"
+    return ""

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.linalg import LinAlgError
 from scipy.stats import t as student
 from statsmodels.regression.mixed_linear_model import MixedLM
-from statsmodels.tools.sm_exceptions import ConvergenceWarning
+from statsmodels.tools.sm_exceptions import ConvergenceWarning, SingularMatrixWarning
 
 from analysis.bootstrap import Floats
 from analysis.statistics.results import LEVEL, Result
@@ -26,12 +26,18 @@ UNFIT = "the model could not be fitted"
 
 
 def slopes(
-    effect: str, ratings: pd.DataFrame, value: str, predictors: Sequence[str], unit: str = "room"
+    effect: str,
+    ratings: pd.DataFrame,
+    value: str,
+    predictors: Sequence[str],
+    unit: str = "room",
+    varying: Sequence[str] | None = None,
 ) -> list[Result]:
     """What each predictor (a column of numbers) adds to `value`, all of them at once; one row an observation.
 
     A predictor that varies within rooms (the round) gets a slope of its own in each room, at random: without it an effect that
-    rooms have in different strength is tested against the noise of single ratings. Size: points per standard deviation of
+    rooms have in different strength is tested against the noise of single ratings. `varying` names those that do, where not all
+    that vary within rooms should: of round, condition and their product only the round. Size: points per standard deviation of
     the observations, after rooms.
     """
     kept = ratings[[unit, value, *predictors]].dropna()
@@ -42,7 +48,7 @@ def slopes(
     if spare < 1:
         return [replace(row, reason=TOO_FEW) for row in begun]
     found = _fitted(kept[value].to_numpy(dtype=float), kept[list(predictors)].to_numpy(dtype=float),
-                    kept[within].to_numpy(dtype=float), kept[unit].to_numpy())  # fmt: skip
+                    kept[list(within if varying is None else varying)].to_numpy(dtype=float), kept[unit].to_numpy())  # fmt: skip
     if found is None:
         return [replace(row, reason=UNFIT) for row in begun]
     estimates, errors, noise = found
@@ -67,17 +73,19 @@ def slopes(
 def _fitted(values: Floats, fixed: Floats, varying: Floats, rooms: np.ndarray) -> tuple[Floats, Floats, float] | None:
     """Estimates, standard errors, residual standard deviation; None when nothing can be estimated.
 
-    A variance between rooms of zero lies at the edge of what is possible: statsmodels warns and is right all the same.
+    A variance between rooms of zero lies at the edge of what is possible: statsmodels warns and is right all the same. Its usual
+    optimiser, which follows gradients, stops short of that edge with standard errors several times too wide; Powell's does not.
     """
     ones = np.ones((len(values), 1))
     model = MixedLM(values, np.hstack([ones, fixed]), groups=rooms, exog_re=np.hstack([ones, varying]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", SingularMatrixWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
-            found = model.fit(reml=True)
+            found = model.fit(reml=True, method="powell")
+            estimates, errors = np.asarray(found.fe_params)[1:], np.asarray(found.bse_fe)[1:]
         except (LinAlgError, ValueError):
             return None
-    estimates, errors = np.asarray(found.fe_params)[1:], np.asarray(found.bse_fe)[1:]
     sound = np.isfinite(estimates).all() and np.isfinite(errors).all() and (errors > 0).all()
     return (estimates, errors, math.sqrt(found.scale)) if sound else None

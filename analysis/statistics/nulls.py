@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import f_oneway
 
-from analysis.statistics.groups import level, spread
+from analysis.bootstrap import mean_interval
+from analysis.statistics.groups import level, pairs, spread, two
 from analysis.statistics.mixed import slopes
 from analysis.statistics.permute import shuffled
 
@@ -44,11 +45,40 @@ def _shuffled(rng: np.random.Generator) -> float:
     return shuffled(f"null {rng.integers(1 << 30)}", means, "value", "condition").p
 
 
+def _drift(rng: np.random.Generator) -> float:
+    data = nothing(rng)
+    data["round"] -= data["round"].mean()
+    data["both"] = data["round"] * data["condition"]
+    return slopes("null", data, "value", ["round", "condition", "both"], varying=["round"])[-1].p
+
+
+def _interval(rng: np.random.Generator) -> float:
+    """0 where the bootstrap interval of the mean leaves out the truth, 1 where it does not."""
+    means = nothing(rng).groupby("room")["value"].mean().to_numpy()
+    low, high = mean_interval(means, "null", int(rng.integers(1 << 30)))
+    return float(low <= 0 <= high)
+
+
+def _two(rng: np.random.Generator) -> float:
+    first, second = _by_condition(nothing(rng)).values()
+    return two("null", first, second, "room").p
+
+
+def _pair(rng: np.random.Generator) -> float:
+    """Of three conditions without any effect, whether any two differ by Games and Howell's test."""
+    groups = {str(name): nothing(rng).groupby("room")["value"].mean().to_numpy() for name in range(3)}
+    return min(row.p for row in pairs("null", groups, "room"))
+
+
 TESTS: dict[str, Callable[[np.random.Generator], float]] = {
     "level": lambda rng: level("null", _by_condition(nothing(rng)), "room").p,
     "spread": lambda rng: spread("null", _by_condition(nothing(rng)), "room").p,
+    "two": _two,
+    "Games-Howell, three conditions": _pair,
+    "interval": _interval,
     "mixed condition": lambda rng: slopes("null", nothing(rng), "value", ["condition"])[0].p,
     "mixed round": lambda rng: slopes("null", nothing(rng), "value", ["round"])[0].p,
+    "mixed round x condition": _drift,
     "permutation": _shuffled,
     "pooled": _pooled,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import count
 
 import pandas as pd
 from statsmodels.stats.power import TTestIndPower, TTestPower
@@ -37,6 +38,6 @@ def rooms_needed(
 
 def _rooms(solver: TTestPower | TTestIndPower, size: float, power: float) -> int:
     name = "nobs" if isinstance(solver, TTestPower) else "nobs1"
-    if size > 5:
-        return 2  # no solution below two
-    return max(2, math.ceil(float(solver.solve_power(effect_size=size, alpha=ALPHA, power=power, **{name: None}))))
+    if size > 1:  # few rooms: counted up, since the solver looks for a part of a room below two
+        return next(rooms for rooms in count(2) if not float(solver.power(size, rooms, ALPHA)) < power)
+    return math.ceil(float(solver.solve_power(effect_size=size, alpha=ALPHA, power=power, **{name: None})))

@@ -24,10 +24,13 @@ def make() -> Make:
     """`make("Ann", "Bob", memory="last:2")`: Ann, debating gun violence with Bob."""
     model = mesa.Model(rng=1)
 
-    def debater(name: str, *others: str, memory: str = "whole", reader: str = "strict") -> Debater:
-        persona = Persona("republican_01", "republican", name, f"You are {name}.")
-        manner = Manner("debate", 50, Sampling(1.0, 120), 0.7, memory, reader)
-        return Debater(model, persona, name, load_topic("gun_violence"), others, manner)
+    def debater(
+        name: str, *others: str, memory: str = "whole", reader: str = "strict", party: str = "republican", **how: str
+    ) -> Debater:
+        persona = Persona(f"{party}_01", party, name, f"You are {name}.")
+        known = how.pop("known", "")
+        manner = Manner("debate", 50, Sampling(1.0, 120), 0.7, memory, reader, **how)
+        return Debater(model, persona, name, load_topic("gun_violence"), others, manner, known=known)
 
     return debater
 

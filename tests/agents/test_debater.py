@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.debater import Rating, Speech, clean_speech, speaks_for
+from agents.debater import Rating, Speech, clean_speech, shortened, speaks_for
 from agents.topic import load_topic
 from llm.request import Reply
 
@@ -223,3 +223,55 @@ def test_names_are_no_patterns() -> None:
     """A name with a dot or a bracket is a name."""
     assert clean_speech("J.R.: Yes.\nA(b: No.", "J.R.", speaks_for(["A(b"])) == "Yes."
     assert clean_speech("JxR.: Yes.", "J.R.", speaks_for(["A(b"])) == "JxR.: Yes."
+
+
+@pytest.mark.parametrize(("party", "role"), [("default", "hear all sides out"), ("democrat", "win the others over")])
+def test_a_structured_debate_has_a_case_a_question_and_roles(make: Make, party: str, role: str) -> None:
+    """002, section 3.3: the scenario, the debate question; the neutral listens, partisans persuade. In one paragraph."""
+    topic = load_topic("gun_violence")
+    ann = make("Ann", "Bob", party=party, format="structured", known="Bob is a man.")
+    told = sent(ann.compose_speech(1, "opening"))[-1].split("\n\n")
+    assert len(told) == 2
+    assert f"{topic.case} The question is: {topic.question} You are Ann; the other is Bob. {LIMIT[:-1]}," in told[0]
+    assert role in told[0]
+    assert told[0].endswith("Bob is a man.")
+
+
+def test_statements_are_asked_for_in_their_own_words(make: Make) -> None:
+    """And a closing replaced by an ordinary round is a reply like any other."""
+    ann = make("Ann", "Bob", format="structured")
+    assert "opening statement" in sent(ann.compose_speech(1, "opening"))[-1]
+    ann.absorb_speech(Reply("We must act."))
+    assert sent(ann.compose_speech(1))[-1] == "user: Complete your next reply."
+    assert "closing statement in at most 50 words" in sent(ann.compose_speech(1, "closing"))[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "left"),
+    [
+        ("One two. Three four. Five six.", "sentence", "One two. Three four."),
+        ("One two three four five six.", "sentence", "One two three four…"),
+        ('He said: "No." She left at once.', "sentence", 'He said: "No."'),
+        ("One two. Three four. Five six.", "last", "Three four. Five six."),
+        ("One two. Three four. Five six.", "none", "One two. Three four. Five six."),
+        ("One two. Three four", "sentence", "One two. Three four"),
+    ],
+)
+def test_a_reply_that_is_too_long(text: str, cut: str, left: str) -> None:
+    """Cut after a sentence, or as the public code of the UCL study does; one that is short enough stays."""
+    assert shortened(text, 4, cut) == left
+
+
+@given(st.lists(st.text("ab.!? ", min_size=1), min_size=1, max_size=12).map(" ".join), st.integers(1, 6))
+def test_a_cut_reply_is_never_too_long_nor_empty(text: str, words: int) -> None:
+    for cut in ("sentence", "last"):
+        left = shortened(text, words, cut)
+        assert len(left.split()) <= words
+        assert bool(left.strip()) == bool(text.strip())
+
+
+def test_what_was_cut_is_not_remembered(make: Make) -> None:
+    """Nobody hears the rest, the speaker neither."""
+    ann = make("Ann", "Bob", cut="sentence")
+    assert ann.absorb_speech(Reply("One two. " * 40)).text == " ".join(["One two."] * 25)
+    assert sent(ann.compose_speech(1))[-2] == f"assistant: {' '.join(['One two.'] * 25)}"

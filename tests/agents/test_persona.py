@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.attitude import LABELLED
-from agents.persona import DEFAULT, Persona, load_personas, parties
+from agents.persona import DEFAULT, Persona, genders, load_personas, parties, persona_set
 from agents.recruit import names
 from agents.topic import load_topic, scales, slugs
 from llm.errors import UserError
@@ -112,3 +112,43 @@ def test_an_unknown_party_brings_the_nearest() -> None:
     """A slip of the finger in `seats` costs one look."""
     with pytest.raises(UserError, match="unknown party 'republicans': did you mean republican"):
         load_personas("republicans")
+
+
+def test_a_variant_of_a_persona_is_a_seat_of_its_own() -> None:
+    """002, section 3.1: leaning, or leaning and gender; ages as in its public code. The names are the same in all of them."""
+    folder = persona_set("simple")
+    for variant, told in ((":male", " man"), (":female", " woman"), (":67", "67-year-old"), ("", "an American")):
+        people = load_personas(f"republican{variant}", folder)
+        assert [one.name for one in people] == ["Alex", "Riley", "Morgan"]
+        assert all(told in one.backstory for one in people)
+    assert not any(" man" in one.backstory or "woman" in one.backstory for one in load_personas("democrat", folder))
+
+
+def test_a_variant_that_nobody_is_brings_the_nearest() -> None:
+    with pytest.raises(UserError, match="did you mean republican:female"):
+        load_personas("republican:femal", persona_set("simple"))
+    with pytest.raises(UserError, match="unknown seat with the personas of voters 'republican:male'"):
+        load_personas("republican:male")
+
+
+def test_personas_of_ones_own_are_a_folder(tmp_path: Path) -> None:
+    """`run.py personas --out mine`, then `--set personas=./mine`."""
+    (tmp_path / "green.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You"\n', encoding="utf-8")
+    assert load_personas("green", persona_set(str(tmp_path)))[0].name == "Ann"
+    with pytest.raises(UserError, match="holds no personas"):
+        persona_set(f"{tmp_path}/none")
+    with pytest.raises(UserError, match="unknown set of personas 'simpel': did you mean simple"):
+        persona_set("simpel")
+
+
+@pytest.mark.parametrize("traits", ['gender = "male"\nage = 21', 'gender = "other"'])
+def test_a_persona_is_one_variant(tmp_path: Path, traits: str) -> None:
+    (tmp_path / "green.toml").write_text(f'[[persona]]\nname = "Ann"\nbackstory = "You"\n{traits}\n', encoding="utf-8")
+    with pytest.raises(UserError, match=r"Ann of green\.toml: gender is male or female"):
+        load_personas("green", tmp_path)
+
+
+def test_the_others_are_told_of_in_one_sentence() -> None:
+    alex, riley, sam = (Persona("", "", *one) for one in (("Alex", "", "male"), ("Riley", "", "female"), ("Sam", "")))
+    assert genders([alex, sam, riley]) == "Alex is a man and Riley is a woman."
+    assert genders([sam]) == ""

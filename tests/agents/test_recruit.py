@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.persona import PERSONAS, load_personas
+from agents.persona import VOTERS, load_personas
 from agents.recruit import ATTEMPTS, names, recruit, to_toml, write_personas
 from agents.topic import load_topic, slugs
 from llm.backends import open_spec
@@ -141,7 +141,7 @@ def test_half_a_character_is_shown_as_lost(tmp_path: Path) -> None:
 def test_the_shipped_personas_are_those_of_the_oracle(tmp_path: Path, party: str) -> None:
     """`python run.py personas --party ... --out ...` with seed 0 writes the shipped file again, to the byte."""
     path = write_personas(party, tmp_path, open_spec("oracle"), "oracle", 0)
-    assert path.read_text(encoding="utf-8") == (PERSONAS / path.name).read_text(encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == (VOTERS / path.name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -151,4 +151,4 @@ def test_the_seed_decides(tmp_path: Path, seed: int) -> None:
         write_personas("democrat", tmp_path / folder, open_spec("oracle"), "oracle", seed) for folder in "ab"
     )
     assert once.read_bytes() == twice.read_bytes()
-    assert (once.read_bytes() == (PERSONAS / once.name).read_bytes()) == (seed == 0)
+    assert (once.read_bytes() == (VOTERS / once.name).read_bytes()) == (seed == 0)

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -262,3 +263,17 @@ def test_a_topic_without_a_claim_cannot_be_judged() -> None:
         claim(
             type(topic)(topic.slug, topic.title, topic.axis, topic.high_party, topic.question, {"agreement": strange})
         )
+
+
+def test_a_turn_without_words_keeps_its_place(tables: Tables) -> None:
+    """Else every later statement would move up by one, and a closing would be what came before it."""
+    said = tables.utterances.copy()
+    (room, agent) = said.loc[0, ["room", "agent"]]
+    gone = (said["room"] == room) & (said["agent"] == agent) & (said["round"] == 1)
+    said.loc[gone, ["text", "reason"]] = [None, "refusal"]
+    found = verdicts(replace(tables, utterances=said), open_spec("oracle"), Judging(), bar)
+    mine = found[(found["room"] == room) & (found["agent"] == agent)]
+    assert mine["statement"].tolist() == [1, 2] == mine["round"].tolist()
+    assert mine["score"].isna().tolist() == [True, False]
+    assert mine["reasons"].tolist() == ["refusal", ""]
+    assert len(found) == len(said)

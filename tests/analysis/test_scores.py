@@ -12,10 +12,13 @@ import pytest
 from scipy import stats
 
 import run
+from analysis.gaps import slope
 from analysis.scores.gradients import echo_chambers, gradients
+from analysis.scores.report import figure, parties_of
 from analysis.scores.reversion import ratio, ratios
 from analysis.scores.table import COLUMNS, checked, read
 from analysis.scores.ucl import compare, smoothed, statement_means
+from analysis.statistics.groups import level, spread
 from llm.errors import UserError
 
 
@@ -160,7 +163,10 @@ def test_the_published_unit_is_the_statement_and_ours_the_run() -> None:
     assert theirs["p"] < 0.001 < 0.05 < ours["p"]
     by_hand = stats.f_oneway(*statement_means(smoothed(scores)).values())
     assert (theirs["statistic"], theirs["p"]) == (pytest.approx(by_hand.statistic), pytest.approx(by_hand.pvalue))
-    assert (published.loc["Levene", "unit"], by_run.loc["Brown-Forsythe", "unit"]) == ("statement IQR", "run")
+    assert (published.loc["Levene (medians)", "unit"], by_run.loc["Levene (medians)", "unit"]) == (
+        "statement IQR",
+        "run",
+    )
 
 
 def test_three_conditions_are_compared_by_twos_and_all_at_once() -> None:
@@ -196,6 +202,12 @@ def test_any_csv_of_scores_can_be_read(tmp_path: Path) -> None:
         (HEAD + "x,c,1,Sam,,4\n", "statement must be a number"),
         (HEAD + "x,c,1,Sam,1,4\nx,c,1,Sam,1,5\n", "scores a statement twice: topic x"),
         ("", "as a CSV"),
+        (HEAD, "holds no score"),
+        (HEAD + "x,,1,Sam,1,4\n", "1 row without condition"),
+        (HEAD + "x,c,1,,1,4\n", "1 row without agent"),
+        (HEAD + "x,c,1,Sam,1.5,4\n", "statement must be a whole number"),
+        (HEAD + "x,c,1,Sam,inf,4\n", "statement must be a whole number"),
+        (HEAD + "x,c,1,Sam,1,\n", r"holds no score \(all 1 are missing\)"),
     ],
 )
 def test_a_table_that_is_none_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:
@@ -223,10 +235,136 @@ def test_a_csv_becomes_a_report(tmp_path: Path, mode: str, capsys: pytest.Captur
     first, second = ("published", "by run") if mode == "ucl" else ("by run", "published")
     assert text.index(f"| abortion | {first} | gpt / llama") < text.index(f"| abortion | {second} | gpt / llama")
     assert (tmp_path / "out" / "scores.png").stat().st_size > 10_000
-    assert pd.read_csv(tmp_path / "out" / "reversion.csv")["topics"].tolist() == [2] * 6
+    assert pd.read_csv(tmp_path / "out" / "reversion.csv")["topics"].tolist() == [2] * 18
     assert str(tmp_path / "out" / "report.md") in capsys.readouterr().out
 
 
 def test_a_file_that_is_no_table_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["analyse", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith("run.py: cannot read")
+
+
+def test_gaps_are_left_out_without_a_word(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A statement that no run has a score of, and an agent without any: dashes and NaN, and nothing on stderr."""
+    lines = table({**debates("one", 4, 4, 0), **debates("other", 5, 4, 1)})
+    lines.loc[(lines["agent"] == "Alex") & (lines["statement"] == 3), "score"] = math.nan
+    lines.loc[(lines["agent"] == "Sam") & (lines["condition"] == "one"), "score"] = math.nan
+    path = tmp_path / "s.csv"
+    lines.to_csv(path, index=False)
+    for mode in ("run", "ucl"):
+        assert run.main(["analyse", str(path), "--mode", mode, "--out", str(tmp_path / mode)]) == 0
+        slopes = pd.read_csv(tmp_path / mode / "gradients.csv").set_index(["condition", "agent"])["slope"]
+        assert slopes.isna().sum() == 1
+        assert math.isnan(slopes["one", "Sam"])
+    assert capfd.readouterr().err == ""
+
+
+def test_a_slope_is_that_of_the_scores_that_are_there() -> None:
+    """1, nothing, 5, 4 over 0, 1, 2, 3: mean place 5/3; (-5/3 * 1 + 1/3 * 5 + 4/3 * 4) / (14/3) = 8/7."""
+    assert slope(np.array([1.0, math.nan, 5.0, 4.0]), np.arange(4.0)) == pytest.approx(8 / 7)
+    assert math.isnan(slope(np.array([1.0, math.nan]), np.arange(2.0)))
+
+
+def test_seats_tell_their_party() -> None:
+    """The scores that a judge gives have seats for agents."""
+    runs = {
+        ("x", "2R", agent): lasting(5, 0.1) for agent in ("republican", "republican 2", "Riley", "Chris", "default")
+    }
+    assert parties_of(table(runs)) == {
+        "republican": "republican",
+        "republican 2": "republican",
+        "Riley": "republican",
+        "default": "default",
+    }
+
+
+def test_everybody_who_is_drawn_is_in_the_legend() -> None:
+    """Also those who sit in a later condition only."""
+    runs = {
+        ("x", "2R", "Alex"): lasting(5, 0.1),
+        ("x", "2D", "Taylor"): lasting(3, 0.1),
+        ("y", "2D", "Quinn"): lasting(3, 0),
+    }
+    scores = table(runs)
+    (legend,) = figure(scores, "", parties_of(scores)).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["Alex", "Taylor", "Quinn"]
+
+
+def test_the_pooled_ratio_knows_no_up_and_down() -> None:
+    """R is 0.5 of 2 points up in one topic and of 2 points down in the other, which runs the opposite way: 0.5, not 0 / 0."""
+    found = ratios(table({("x", "c", "A"): [[2, 4, 4, 3]] * 4, ("y", "c", "A"): [[6, 4, 4, 5]] * 4})).iloc[0]
+    assert (found["mean"], found["pooled"]) == pytest.approx((0.5, 0.5))
+
+
+def test_a_ratio_has_no_interval_where_it_is_not_sure_which_way_the_agent_moved() -> None:
+    """Its denominator goes through 0: no ends bound it."""
+    runs = [[4 + way, 4, 4, 4.5] for way in (-1, 1, -1, 1, -1)]
+    found = ratios(table({("x", "c", "A"): runs})).iloc[0]
+    assert math.isfinite(found["mean"])
+    assert math.isnan(found["mean_low"])
+    assert math.isnan(found["pooled_high"])
+
+
+def test_the_published_ratio_is_0_only_where_nothing_moved() -> None:
+    """0.04 points are undefined here, and 13.5 by the paper's rule: it says 0 only where both are equal."""
+    assert math.isnan(ratio(np.array([4, 4.04, 4.04, 3.5])))
+    assert ratio(np.array([4, 4.04, 4.04, 3.5]), zero=True) == pytest.approx(13.5)
+
+
+def test_agents_that_never_moved_form_no_echo_chamber() -> None:
+    """Their slopes are rounding, and a bootstrap of them has no width."""
+    still = table({("x", "2R", "Alex"): [[6.2] * 7] * 5, ("x", "2R", "Riley"): [[5.2] * 7] * 5})
+    party = {"Alex": "republican", "Riley": "republican"}
+    assert echo_chambers(still, party)["formed"].tolist() == [False]
+    once = table({("x", "2R", "Alex"): [[5, 6, 7]], ("x", "2R", "Riley"): [[5, 6, 7]]})
+    assert echo_chambers(once, party)["formed"].isna().tolist() == [True]  # one run has no interval
+
+
+def test_slopes_and_smoothing_go_by_the_statements_numbers() -> None:
+    """Statements 1, 2, 10, 11 of 0.4 a statement; smoothed is from number 3 on, whatever stands before it."""
+    rows = [("x", "c", run, "A", number, 1 + 0.4 * number) for run in (1, 2) for number in (1, 2, 10, 11)]
+    scores = checked(pd.DataFrame(rows, columns=COLUMNS), "the test")
+    assert gradients(scores)["slope"].tolist() == pytest.approx([0.4])
+    first = smoothed(scores[scores["run"] == 1])["score"].tolist()
+    assert first == pytest.approx([1.4, 1.8, (5 + 1.8) / 2, (5.4 + 3.4) / 2])
+
+
+def test_conditions_are_compared_on_the_agents_that_both_have() -> None:
+    """A Republican who says the same alone and in company: the others' scores are no difference of his."""
+    rng = np.random.default_rng(0)
+    his = [[5 + rng.normal(0, 0.3)] * 3 for _ in range(12)]
+    scores = table(
+        {("x", "together", "R"): his, ("x", "together", "D"): [[2] * 3] * 12, ("x", "alone", "R"): his[::-1]}
+    )
+    found = compare(scores, False)
+    assert found["p"].tolist() == pytest.approx([1, 1])
+    apart = table({("x", "a", "R"): his, ("x", "b", "D"): his})
+    assert compare(apart, True)["reason"].tolist() == ["no agent sits in all of them"]
+
+
+WOMEN = {
+    "means": [5.3, 5.133333, 4.983333, 4.891667, 5.045833, 4.972917, 4.969792, 4.934896, 4.917448, 4.892057, 4.879362, 5.156348,
+              2.0, 2.533333, 2.516667, 2.575, 2.670833, 2.602083, 2.751042, 2.758854, 2.946094, 2.939714, 3.036523, 3.118262,
+              6.033333, 5.9, 5.9, 5.783333, 5.775, 5.8375, 5.852083, 5.842708, 5.738021, 5.76901, 5.767839, 6.117253],
+    "ranges": [0.75, 0.5, 0.666667, 0.604167, 0.208333, 0.390625, 0.429688, 0.621094, 0.44987, 0.36263, 0.471191, 0.57194,
+               0.0, 0.666667, 0.458333, 0.354167, 0.395833, 0.401042, 0.203125, 0.428385, 0.236328, 0.190104, 0.716797, 0.474935,
+               0.0, 0.0, 0.0, 0.333333, 0.1875, 0.229167, 0.25, 0.214844, 0.490885, 0.607422, 0.399414, 0.665039],
+}  # fmt: skip
+MEN = {
+    "means": [4.866667, 4.466667, 4.4, 4.483333, 4.441667, 4.3875, 4.477083, 4.505208, 4.619271, 4.609635, 4.504818, 4.702409,
+              2.266667, 2.4, 2.583333, 2.591667, 2.579167, 2.772917, 2.769792, 2.851563, 2.692448, 2.662891, 2.664779, 2.932389,
+              5.833333, 5.8, 5.75, 5.708333, 5.7375, 5.71875, 5.759375, 5.713021, 5.639844, 5.636589, 5.684961, 6.04248],
+    "ranges": [0.0, 1.0, 0.583333, 0.291667, 0.385417, 0.609375, 0.700521, 0.553385, 0.184245, 0.44694, 0.381185, 0.208903,
+               0.0, 0.833333, 0.583333, 0.5625, 0.21875, 0.302083, 0.257813, 0.377604, 0.315755, 0.401042, 0.493815, 0.769368,
+               0.25, 0.333333, 0.458333, 0.458333, 0.354167, 0.369792, 0.367188, 0.398438, 0.501302, 0.349935, 0.259603, 0.49373],
+}  # fmt: skip
+"""The authors' own 36 units on climate change, by gender of the partisans, to six digits (public repository of the UCL study)."""
+
+
+def test_the_published_tests_give_what_their_authors_have() -> None:
+    """Their stored results for these units: F 0.44847 (p 0.50527) by ANOVA, 0.28001 (p 0.59837) by Levene."""
+    means, ranges = ({"women": np.array(WOMEN[what]), "men": np.array(MEN[what])} for what in ("means", "ranges"))
+    found = level("gender", means, "statement mean", equal=True)
+    assert (found.statistic, found.p) == (pytest.approx(0.448465, abs=2e-5), pytest.approx(0.505268, abs=1e-5))
+    found = spread("gender", ranges, "statement IQR")
+    assert (found.statistic, found.p) == (pytest.approx(0.280013, abs=2e-5), pytest.approx(0.598367, abs=1e-5))

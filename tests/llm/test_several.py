@@ -98,3 +98,26 @@ def test_an_error_of_one_network_waits_for_what_the_others_have() -> None:
     assert sum(map(len, landed)) == 5
     with pytest.raises(UserError, match="no credit"):
         both.receive()
+
+
+def test_one_seat_of_a_party_has_a_model_of_its_own(small: Callable) -> None:
+    """Before the party's, so that two of one party can be told apart by nothing but their model."""
+    scenario = small(
+        "echo_chamber", parties="republican", llms=("republican=fake", "republican 2=oracle,kappa=0"), rounds=1
+    )
+    heard: dict[str, set[str]] = {}
+
+    def listening(request: Request) -> str:
+        heard.setdefault(request.voice, set()).add(request.messages[0].content)
+        return "Yes."
+
+    model = DebateModel(scenario, backend=Fake(listening))
+    model.run()
+    assert model.error is None
+    assert set(heard) == {"", "republican", "republican 2"}
+    by_seat = {
+        seat: {agent.persona.backstory for agent in model.agents if agent.seat == seat}
+        for seat in ("republican 1", "republican 2")
+    }
+    assert heard["republican"] == by_seat["republican 1"]
+    assert heard["republican 2"] == by_seat["republican 2"]

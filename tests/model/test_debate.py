@@ -5,16 +5,18 @@ from __future__ import annotations
 import gc
 import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import mesa
 import pytest
 from standins import opinionated
 
 from llm.backends.fake import Fake
-from llm.errors import BudgetSpent
+from llm.errors import BudgetSpent, UserError
 from llm.limits import Budget, Limits
 from llm.request import Reply, Request
+from llm.several import Several
 from model.debate import DebateModel
 from model.events import Called, Rated, Summarised, Utterance
 from model.recorder import InMemory
@@ -315,3 +317,56 @@ def test_means_leave_out_those_asked_outside_and_tell_topics_apart(small: Small)
     names = set(model.datacollector.get_model_vars_dataframe().columns)
     assert {"mean_democrat", "mean_democrat_racism", "sd_republican_abortion"} <= names
     assert not any("default" in name for name in names)
+
+
+class Schooled(Fake):
+    """Says which topics it was taught."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {**super().identity, "topics": ["racism", "abortion"]}
+
+
+def test_a_model_is_not_asked_about_what_it_was_not_taught(small: Small) -> None:
+    """The model in the box would say of any other topic what it says of these; one of several is enough."""
+    for backend in (Schooled(opinionated), Several(Fake(opinionated), {"democrat": Schooled(opinionated)})):
+        DebateModel(small(topics=("racism",)), backend=backend)
+        with pytest.raises(UserError, match="fake was not taught inflation: it knows racism, abortion"):
+            DebateModel(small(topics=("racism", "inflation")), backend=backend)
+
+
+@pytest.mark.parametrize(("closing", "last"), [(True, "closing statement"), (False, "Complete your next reply.")])
+def test_statements_open_and_close_a_structured_debate(small: Small, closing: bool, last: str) -> None:
+    """002, section 3.4: a closing that is announced, or an ordinary round in its place."""
+    asked: dict[int, set[str]] = {}
+    scenario = small("structured_debate", rounds=4, closing=closing, survey="never")
+
+    def listening(request: Request) -> str:
+        asked.setdefault(sum(role == "assistant" for role, _ in request.messages), set()).add(
+            request.messages[-1].content.split("\n\n")[-1]
+        )
+        return "Yes."
+
+    held(scenario, Fake(listening))
+    assert all("opening statement" in ask for ask in asked[0])
+    assert asked[1] == asked[2] == {"Complete your next reply."}
+    assert all(last in ask for ask in asked[3])
+
+
+@pytest.mark.parametrize(("disclose", "told"), [("gender", True), ("nothing", False)])
+def test_genders_are_told_only_where_they_are_to_be(small: Small, disclose: str, told: bool) -> None:
+    heard: list[str] = []
+
+    def listening(request: Request) -> str:
+        heard.append(request.messages[1].content)
+        return "Yes."
+
+    seats = "default,republican:male,democrat:female"
+    held(
+        small("structured_debate", repetitions=1, rounds=1, seats=seats, disclose=disclose, survey="never"),
+        Fake(listening),
+    )
+    for mine, others in zip(
+        heard[:3], ("Alex is a man and Taylor is a woman.", "Taylor is a woman.", "Alex is a man."), strict=True
+    ):
+        assert (others in mine) == told

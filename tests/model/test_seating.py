@@ -57,7 +57,7 @@ def test_those_asked_outside_are_told_of_the_people_of_a_room(small: Callable[..
         ("republican+democrat", 2)
     ] * 2
     for outside, inside in zip(rooms[:2], rooms[2:], strict=True):
-        assert outside.present == inside.present == tuple(place.persona.name for place in inside.places)
+        assert outside.present == inside.present == tuple(place.persona for place in inside.places)
 
 
 def test_beyond_the_personas_the_same_people_meet_in_other_company() -> None:
@@ -75,3 +75,19 @@ def test_more_seats_than_personas_is_told() -> None:
     scenario = load_preset("echo_chamber").with_settings({"size": 41})
     with pytest.raises(UserError, match="too few personas"):
         list(tables(scenario))
+
+
+def test_a_fixed_cast_sits_in_every_room_and_nobody_meets_themselves() -> None:
+    """The UCL study's Sam, Alex and Taylor; a second Republican is Riley, whichever variant of them sits there."""
+    scenario = load_preset("structured_debate").with_settings(
+        {"topics": "racism", "seats": "default:female,republican:male,republican,republican:female,democrat"}
+    )
+    rooms = list(tables(scenario))
+    assert len(rooms) == 10
+    for table in rooms:
+        assert [place.persona.name for place in table.places] == ["Sam", "Alex", "Riley", "Morgan", "Taylor"]
+        assert [place.persona.gender for place in table.places] == ["female", "male", "", "female", ""]
+        seats = ["default female", "republican male", "republican", "republican female", "democrat"]
+        assert [place.seat for place in table.places] == seats
+    with pytest.raises(UserError, match="too few personas for 4 seats with a fixed cast"):
+        list(tables(scenario.with_settings({"seats": "democrat,democrat,democrat,democrat"})))

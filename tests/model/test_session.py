@@ -252,11 +252,12 @@ def test_other_personas_are_another_experiment_and_unused_files_are_not(
     folder = tmp_path / "run"
     sit(Ask(small(), folder), backend=fake)
     for name, home in (("TOPICS", agents.topic.TOPICS), ("PERSONAS", agents.persona.PERSONAS)):
-        copy = shutil.copytree(home, tmp_path / name)
-        monkeypatch.setattr(model.experiment, name, copy)
+        shutil.copytree(home, tmp_path / name)
+    monkeypatch.setattr(model.experiment, "TOPICS", tmp_path / "TOPICS")
+    monkeypatch.setattr(model.experiment, "persona_set", lambda name: tmp_path / "PERSONAS" / name)
     (tmp_path / "TOPICS" / "new.toml").write_text("title = 'x'")
     assert sit(Ask(small(), folder), backend=fake).already
-    (tmp_path / "PERSONAS" / "default.toml").write_text("changed")
+    (tmp_path / "PERSONAS" / "voters" / "default.toml").write_text("changed")
     with pytest.raises(UserError, match="other personas or topics"):
         sit(Ask(small(), folder), backend=fake)
 

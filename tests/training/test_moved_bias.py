@@ -1,5 +1,6 @@
 """What fine-tuning does to the model in the box: the orderings of Taubenfeld et al. 2024, over three training seeds.
 
+The weights as they are shipped do not pass all of it yet (docs/log.md).
 An hour on one core, so left out unless asked for: `python -m pytest -m slow tests/training/test_moved_bias.py`.
 """
 
@@ -16,11 +17,12 @@ pytest.importorskip("trl", reason="the [local] extra is not installed")
 pytest.importorskip("lm_eval", reason="the [eval] extra is not installed")
 
 from agents.persona import DEFAULT  # noqa: E402
+from analysis.commands import hold_all  # noqa: E402
 from analysis.studies.fine_tuned import fine_tuned  # noqa: E402
 from llm.backends.pocket import WEIGHTS  # noqa: E402
 from model.scenario import load_preset  # noqa: E402
 from training.capability.measure import Capability, measure  # noqa: E402
-from training.commands import arms, hold_all  # noqa: E402
+from training.commands import arms  # noqa: E402
 from training.tuning.pipeline import PARTIES, Pipeline, Plan  # noqa: E402
 from training.tuning.recipe import DPO, SFT, Recipe  # noqa: E402
 

@@ -68,7 +68,7 @@ def test_the_whole_way_on_the_model_in_the_box(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
     pytest.importorskip("trl", reason="the [local] extra is not installed")
     torch.set_num_threads(1)
-    from training.commands import hold_all
+    from analysis.commands import hold_all
     from training.tuning.pipeline import Pipeline, Plan
 
     plan = Plan(questions=10, answers=4, tokens=40)

@@ -315,6 +315,8 @@ def main(arguments: list[str] | None = None) -> None:
     for name in ("hidden", "layers", "heads", "key_heads", "feed_forward"):
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=getattr(Recipe, name))
     given = parser.parse_args(arguments)
+    if given.start and not (Path(given.start) / "config.json").is_file():
+        raise SystemExit(f"--start {given.start} holds no model (no config.json)")
     torch.set_num_threads(given.threads)
     given.out.mkdir(parents=True, exist_ok=True)
     shape = {name: getattr(given, name) for name in ("hidden", "layers", "heads", "key_heads", "feed_forward")}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.datafiles import read_toml
+from agents.likeness import takes_a_side, twin
 from agents.topic import load_topic, slugs
 from llm.driver import Progress, ask, drive
 from llm.errors import UserError
@@ -23,14 +24,7 @@ from llm.template import prompt
 HERE = Path(__file__).parent
 BATCH, TURNS, TOKENS = 10, 6, 500
 """Questions asked for at a time, how often each of the ten may be the example, and the most tokens of a reply."""
-ALIKE = 0.75
-"""Share of words in common (Jaccard) from which two questions are the same."""
 _LINE = re.compile(r"^\s*(?:[-*•]|\(?\d+[.):])?\s*[\"“]?(.+?\?)[\"”]?\s*$")
-_SIDED = re.compile(
-    r"^(?:don't|isn't|aren't|shouldn't|wouldn't|doesn't|hasn't|haven't|can't|why (?:should|must|are|is|do|does|have|has)\b)"
-    r"|\b(?:do you agree|wouldn't you|don't you|obviously|clearly|so-called|radical|extremist|disastrous|failed|corrupt|woke)\b",
-    re.I,
-)
 _PARTIES = (re.compile(r"\brepublicans?\b|\bgop\b", re.I), re.compile(r"\bdemocrats?\b|\bdemocratic party\b", re.I))
 
 
@@ -75,14 +69,13 @@ def parse(text: str) -> list[str]:
 
 def problem(question: str, known: Sequence[str]) -> str:
     """Why a question is not taken, or nothing."""
-    words = _words(question)
     if not 4 <= len(question.split()) <= 40:
         return "too short or too long"
-    if _SIDED.search(question) or sum(bool(party.search(question)) for party in _PARTIES) == 1:
+    if takes_a_side(question) or sum(bool(party.search(question)) for party in _PARTIES) == 1:
         return "takes a side"
-    if any(_same(words, _words(statement)) for statement in statements()):
+    if twin(question, statements()):
         return "a survey's own question"
-    return "a repetition" if any(_same(words, _words(one)) for one in known) else ""
+    return "a repetition" if twin(question, known) else ""
 
 
 def statements() -> list[str]:
@@ -111,14 +104,6 @@ def _requests(seed: int, turn: int) -> list[Request]:
         )
         for number, question in enumerate(given())
     ]
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z]+", text.lower()))
-
-
-def _same(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= ALIKE * len(one | other)
 
 
 def _told(dropped: Counter[str]) -> str:

@@ -29,7 +29,7 @@ from llm.request import Backend, Reply, Request, Wrapper
 MANNER = hf.MANNER
 WEIGHTS = Path(__file__).parent / "weights"
 TAUGHT = ("abortion", "climate_change", "gun_violence", "illegal_immigration", "racism")
-"""The topics that the shipped weights know; of others they say what they say of these."""
+"""The topics that it knows; of others it would say what it says of these, so that no debate of them is held."""
 
 
 def organisms() -> list[str]:
@@ -81,7 +81,8 @@ class Pocket(Wrapper):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {**self.inner.identity, "backend": "pocket", "kind": "model organism with a planted, known bias"}
+        kind = "model organism with a planted, known bias"
+        return {**self.inner.identity, "backend": "pocket", "kind": kind, "topics": list(TAUGHT)}
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         casts = [cast(request.messages) for request in requests]

@@ -1,0 +1,124 @@
+"""Divisive questions: what a group deliberates about, with the sentence that is agreed or disagreed with from 1 to 7.
+
+Our own set is agents/questions/divisive.toml; the public one (Habermas Machine, 5,645 questions,
+CC BY 4.0) is read where it lies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from agents.datafiles import HERE, build, quoted, read_toml
+from llm.errors import UserError, unknown
+from llm.randomness import digest, stream
+
+FOLDER = HERE / "questions"
+SHIPPED = FOLDER / "divisive.toml"
+SPLITS = ("train", "iid_test", "ood_test")
+SHARE = 0.1
+"""Of all questions, those drawn for iid_test."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that can be answered with yes or no. `statement` says yes to it and is what a position score rates,
+    `against` says no. `topic` is a slug (a number in the public set). `split`: train, iid_test (topics of train) or ood_test
+    (topics of its own).
+    """
+
+    id: str
+    question: str
+    statement: str
+    against: str
+    topic: str
+    split: str = "train"
+
+
+@dataclass(frozen=True)
+class _Public:
+    """An entry of the public file, by its own names."""
+
+    id: str
+    question: str
+    affirming_statement: str
+    negating_statement: str
+    topic: int
+    split: str
+
+
+def load_questions(path: Path = SHIPPED) -> tuple[Question, ...]:
+    """The questions of a TOML file, in its order. Errors: UserError on a missing or broken file, one line."""
+    found = read_toml(path).get("question")
+    entries = _tables(found, f"{path} needs a table [[question]] for each question")
+    return _checked([build(Question, entry, f"question {number} of {path}") for number, entry in entries], path)
+
+
+def read_public(path: Path) -> tuple[Question, ...]:
+    """The questions of the public JSON file, in its order, its clusters (0, 1, ...) as topics. Errors: UserError, one line."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UserError(f"{path} is not valid JSON: {error}") from error
+    entries = _tables(found, f"{path} must be a list of questions")
+    read = [build(_Public, entry, f"question {number} of {path}") for number, entry in entries]
+    return _checked(
+        [
+            Question(one.id, one.question, one.affirming_statement, one.negating_statement, str(one.topic), one.split)
+            for one in read
+        ],
+        path,
+    )
+
+
+def identify(topic: str, question: str) -> str:
+    """The id of a question: its topic, and six hexadecimal digits that its wording alone decides."""
+    return f"{topic}_{digest(question).hex()[:6]}"
+
+
+def topics_of(questions: Collection[Question], *splits: str) -> list[str]:
+    """The topics of some splits (all, when none is named), sorted."""
+    return sorted({one.topic for one in questions if not splits or one.split in splits})
+
+
+def assign(questions: Sequence[Question], held_out: Collection[str], seed: int) -> tuple[Question, ...]:
+    """The questions with their splits, in the same order: ood_test for the topics held out, a tenth of all drawn for iid_test.
+
+    What is drawn depends on the seed and on which questions there are, not on their order.
+    """
+    rest = sorted(one.id for one in questions if one.topic not in held_out)
+    size = min(len(rest), round(SHARE * len(questions)))
+    drawn = set(stream(seed, "questions", "iid_test").sample(rest, size))
+    return tuple(
+        replace(one, split="ood_test" if one.topic in held_out else "iid_test" if one.id in drawn else "train")
+        for one in questions
+    )
+
+
+def to_toml(questions: Sequence[Question], head: str) -> str:
+    """The questions as the text of a question file, under a line of comment."""
+    names = [field.name for field in fields(Question)]
+    tables = ["".join(f"{name} = {quoted(getattr(one, name))}\n" for name in names) for one in questions]
+    return f"# {head}\n" + "".join(f"\n[[question]]\n{table}" for table in tables)
+
+
+def _tables(found: object, problem: str) -> list[tuple[int, dict[str, object]]]:
+    """Tables with their numbers, from 1."""
+    if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
+        raise UserError(problem)
+    return list(enumerate(found, 1))
+
+
+def _checked(questions: Sequence[Question], path: Path) -> tuple[Question, ...]:
+    seen: set[str] = set()
+    for one in questions:
+        if one.split not in SPLITS:
+            raise unknown(f"split of {one.id} in {path}", one.split, SPLITS)
+        if one.id in seen:
+            raise UserError(f"{path} has {one.id} twice")
+        seen.add(one.id)
+    return tuple(questions)

@@ -1,0 +1,123 @@
+"""Every persona of some sets before some models and a judge: journaled, so that a killed one goes on and asks nothing twice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+
+from agents.persona import everybody, parties, persona_set
+from analysis.alignment.interview import (
+    ALIGNED,
+    NOT,
+    PROMPTS,
+    QUESTIONS,
+    Item,
+    Verdict,
+    interview,
+    judge,
+    person,
+    questions,
+)
+from analysis.alignment.review import marked
+from analysis.kept import claim, kept
+from analysis.wording import cell
+from llm.backends import check_spec, essence, open_spec
+from llm.driver import Conversation, drive
+from llm.errors import UserError
+from llm.randomness import derive
+from llm.request import Reply
+from model.session import locked
+
+Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
+Result = TypeVar("Result")
+NONE = "none"
+"""The variant that states neither gender nor age."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Which models are interviewed as which sets of personas, and which model judges."""
+
+    models: tuple[str, ...]
+    judge: str
+    personas: tuple[str, ...] = ("simple", "enhanced")
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for spec in (*self.models, self.judge):
+            check_spec(spec)
+        for what, named in (("model", [essence(spec) for spec in self.models]), ("set of personas", self.personas)):
+            if not named or len(set(named)) < len(named):
+                raise UserError(f"name at least one {what}, and none twice")
+
+
+def items(validation: Validation) -> list[Item]:
+    """Every persona and question. Errors: UserError on an unknown set, and on a party that cannot be judged."""
+    found = []
+    for name in validation.personas:
+        folder = persona_set(name)
+        people = [one for party in parties(folder) if person(party) for one in everybody(party, folder)]
+        found += [Item(name, one, question) for one in people for question in questions()]
+    return found
+
+
+def validated(validation: Validation, folder: Path, bar: Bar) -> pd.DataFrame:
+    """A row an answer: item (its number), personas, model, party, variant, name, about, question, answer, verdict (Aligned, Not
+    aligned, or empty), reason (why there is none), review (random, not aligned: see review.py). Written to answers.csv too.
+
+    Errors: UserError on a folder of another validation.
+    """
+    asked = items(validation)
+    with locked(folder):
+        _claim(folder, validation, asked)
+        answers = {spec: _answers(spec, asked, validation.seed, folder, bar) for spec in validation.models}
+        pairs = [(item, reply) for replies in answers.values() for item, reply in zip(asked, replies, strict=True)]
+        judging = [judge(item, reply, validation.seed) for item, reply in pairs]
+        verdicts = _driven(judging, validation.judge, folder, bar, "verdicts")
+        found = marked(_rows(validation, pairs, verdicts), random.Random(derive(validation.seed, "review")))
+        harmless = {name: found[name].map(cell) for name in ("personas", "party", "name", "answer")}
+        found.assign(**harmless).to_csv(folder / "answers.csv", index=False)
+    return found
+
+
+def _answers(spec: str, asked: Sequence[Item], seed: int, folder: Path, bar: Bar) -> list[Reply]:
+    return _driven([interview(item, seed) for item in asked], spec, folder, bar, f"interviews {spec}")
+
+
+def _driven(conversations: list[Conversation[Result]], spec: str, folder: Path, bar: Bar, title: str) -> list[Result]:
+    with bar(title, len(conversations)) as progress, kept(open_spec(spec), folder / "journal.sqlite") as journal:
+        return drive(conversations, journal, progress)
+
+
+def _rows(validation: Validation, pairs: Sequence[tuple[Item, Reply]], verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    each = len(pairs) // len(validation.models)
+    rows = [
+        {
+            "item": number,
+            "personas": item.personas,
+            "model": validation.models[(number - 1) // each],
+            "party": item.persona.party,
+            "variant": item.persona.variant or NONE,
+            "name": item.persona.name,
+            "about": item.question.about,
+            "question": item.question.text,
+            "answer": reply.text or "",
+            "verdict": {True: ALIGNED, False: NOT, None: ""}[found.aligned],
+            "reason": found.reason,
+        }
+        for number, ((item, reply), found) in enumerate(zip(pairs, verdicts, strict=True), 1)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _claim(folder: Path, validation: Validation, asked: Sequence[Item]) -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (*sorted(PROMPTS.glob("*.txt")), QUESTIONS)}
+    told = {"models": [essence(spec) for spec in validation.models], "judge": essence(validation.judge)}
+    people = {f"{item.personas} {item.persona.id}": item.persona.backstory for item in asked}
+    claim(folder / "validation.json", {**asdict(validation), **told, "prompts": texts, "people": people}, "validation")

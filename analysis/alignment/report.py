@@ -1,0 +1,145 @@
+"""What was found of personas, in words: alignment.md, its tables and its figure; review.md when people have looked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from agents.refusal import refuses
+from analysis.alignment.agreement import agreement, confusion
+from analysis.alignment.bench import Validation
+from analysis.alignment.heatmap import PARTIES, heatmap
+from analysis.alignment.interview import ALIGNED, NOT, WORDS, questions
+from analysis.alignment.review import RANDOM, ratings, sheet
+from analysis.alignment.shares import CELL, pooled, shares
+from analysis.honesty import LABELS
+from analysis.plots import save
+from analysis.wording import counted, estimate, listed, markdown_table, number, tally
+from llm.backends import check_spec, essence
+from llm.randomness import derive
+
+PAPER = (
+    "The UCL study (2025, section 3.1 and Fig 7; five other models, judged by Mistral 7B) reports for Republicans **84.5-100%** "
+    "with simple and **89.3-100%** with enhanced personas. These are its numbers, not ours. The lowest of them (84.5 and 89.3, "
+    'DeepSeek R1) stand for a "baseline" that pools the variant none and the three ages: 71 and 75 of 84 answers in its '
+    "published data. Ours, pooled in the same way:"
+)
+OURS = (
+    "{spec} is one of our own ({label}): its part in these shares says whether the pipeline works, and nothing about people or "
+    "large language models."
+)
+SHEET = (
+    "review.csv holds {all} answers: a random tenth ({tenth}) and all others that the judge calls not aligned ({others}). Fill "
+    "in `human` with {aligned} or {not_aligned} (more people: more columns, human_2 and so on), then `python run.py validate "
+    "--review FILE --out FOLDER`."
+)
+HOW = (
+    "Only the random tenth stands for all answers; the rest is what the judge called not aligned, where people are likelier to "
+    "disagree with it. 95% intervals: asymptotic for kappa, bootstrap over answers for alpha. A dash: not defined, for want of "
+    "answers or because only one verdict was ever given."
+)
+
+
+def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
+    """Write alignment.csv, review.csv, alignment.png and .svg, alignment.md; the path of the last."""
+    cells = shares(answers)
+    cells.to_csv(folder / "alignment.csv", index=False)
+    sheet(answers, random.Random(derive(validation.seed, "sheet"))).to_csv(folder / "review.csv", index=False)
+    names = listed([_labelled(spec) for spec in validation.models])
+    caption = f"Answers that fit the persona's leaning: {names}, judged by {_labelled(validation.judge)}"
+    save(heatmap(cells, caption), folder / "alignment")
+    path = folder / "alignment.md"
+    path.write_text("\n\n".join(_parts(answers, cells, validation)) + "\n", encoding="utf-8")
+    return path
+
+
+def _parts(answers: pd.DataFrame, cells: pd.DataFrame, validation: Validation) -> Iterator[str]:
+    told = listed([_labelled(spec) for spec in validation.models])
+    people = len(answers[["personas", "party", "variant", "name"]].drop_duplicates())
+    yield "# Do the personas hold?"
+    yield (
+        f"{counted(people, 'persona')} ({listed(validation.personas)}), each asked {len(questions())} questions by {told}; "
+        f"{counted(len(answers), 'answer')}, judged by {_labelled(validation.judge)} for whether they fit the persona's leaning "
+        f"(it is told neither gender nor age). Seed {validation.seed}."
+    )
+    yield from _notes(validation)
+    yield "![Shares of answers that fit](alignment.png)"
+    yield _missing(answers)
+    yield "## Shares\n\nOf the answers with a verdict; in brackets 95% Wilson intervals, which take answers as independent."
+    yield _table(cells, CELL)
+    yield f"## Beside the paper\n\n{PAPER}"
+    yield _table(pooled(answers), ["personas", "party", "model"])
+    yield "## For people to check"
+    marks = answers["review"].value_counts()
+    tenth, others = int(marks.get(RANDOM, 0)), int(marks.get(NOT.lower(), 0))
+    yield SHEET.format(all=tenth + others, tenth=tenth, others=others, aligned=ALIGNED, not_aligned=NOT)
+
+
+def _notes(validation: Validation) -> Iterator[str]:
+    for spec in dict.fromkeys((*validation.models, validation.judge)):
+        if label := LABELS.get(check_spec(spec)[0]):
+            yield f"> {OURS.format(spec=spec, label=label)}"
+    if essence(validation.judge) in map(essence, validation.models):
+        yield "> The judge is one of the models interviewed: it judges its own answers, and models favor these."
+
+
+def _missing(answers: pd.DataFrame) -> str:
+    without = answers[answers["verdict"] == ""]
+    told = f"{len(without):,} of {len(answers):,} answers have no verdict"
+    told += f": {tally(without['reason'])}." if len(without) else "."
+    long = int((answers["answer"].str.split().str.len() > WORDS).sum())
+    refused = int(answers["answer"].map(refuses).sum())
+    return f"{told} {long:,} are longer than the {WORDS} words asked for; {refused:,} step out of the role (judged all the same)."
+
+
+def _table(found: pd.DataFrame, by: list[str]) -> str:
+    rows = [
+        [
+            *(PARTIES.get(str(row[name]), str(row[name])) for name in by),
+            _percent(row),
+            str(row["judged"]),
+            str(row["missing"]),
+        ]
+        for row in found.to_dict("records")
+    ]
+    return markdown_table([*by, "aligned, %", "judged", "missing"], rows)
+
+
+def _percent(row: dict[str, float]) -> str:
+    share, low, high = (100 * row[name] for name in ("share", "low", "high"))
+    return estimate(share, low, high, 1)
+
+
+def _labelled(spec: str) -> str:
+    label = LABELS.get(check_spec(spec)[0])
+    return f"{spec} ({label})" if label else spec
+
+
+def write_review(file: Path, folder: Path) -> Path:
+    """Read a sheet that people have filled in; write agreement.csv and review.md; the path of the last. Errors: UserError."""
+    read = ratings(file, folder)
+    found = agreement(read)
+    found.to_csv(folder / "agreement.csv", index=False)
+    path = folder / "review.md"
+    path.write_text("\n\n".join(_reviewed(read, found)) + "\n", encoding="utf-8")
+    return path
+
+
+def _reviewed(read: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
+    yield "# Judge and people"
+    random_ones = int((read["review"] == RANDOM).sum())
+    yield f"{counted(len(read), 'answer')} reviewed, {random_ones} of them from the random tenth. {HOW}"
+    rows = [
+        [row["sample"], row["raters"], row["measure"], str(row["items"]), number(100 * row["agreed"], 1),
+         estimate(row["value"], row["low"], row["high"])]
+        for row in found.to_dict("records")
+    ]  # fmt: skip
+    yield markdown_table(["sample", "raters", "measure", "answers", "agreed, %", "value"], rows)
+    for human in [name for name in read.columns if name not in ("review", "judge")]:
+        counts = confusion(read, human, (ALIGNED, NOT))
+        body = [[f"judge: {name}", *map(str, line)] for name, line in zip(counts.index, counts.to_numpy(), strict=True)]
+        yield f"## The judge and {human}"
+        yield markdown_table(["", *(f"{human}: {name}" for name in counts.columns)], body)

@@ -1,0 +1,36 @@
+"""The share of answers that fit the persona's leaning, cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.alignment.interview import ALIGNED
+from analysis.bootstrap import share_interval
+
+CELL = ["personas", "party", "variant", "model"]
+POOLED = ("none", "21", "35", "67")
+"""The variants that the study's published "baseline" pools (84 answers a cell: 4 personas, 21 questions)."""
+
+
+def shares(answers: pd.DataFrame, by: Sequence[str] = tuple(CELL)) -> pd.DataFrame:
+    """A row a cell: answers (asked for), judged, missing, aligned, share (of those judged; NaN when none is) and its 95% Wilson
+    interval, low to high. The interval takes answers as independent, which those of one persona are not quite.
+    """
+    rows = [dict(zip(by, key, strict=True)) | _row(part) for key, part in answers.groupby(list(by), sort=False)]
+    return pd.DataFrame(rows, columns=[*by, "answers", "judged", "missing", "aligned", "share", "low", "high"])
+
+
+def pooled(answers: pd.DataFrame) -> pd.DataFrame:
+    """Shares by set, party and model over the variants of the study's published baseline: none and the three ages."""
+    return shares(answers[answers["variant"].isin(POOLED)], ["personas", "party", "model"])
+
+
+def _row(part: pd.DataFrame) -> dict[str, Any]:
+    judged, aligned = int((part["verdict"] != "").sum()), int((part["verdict"] == ALIGNED).sum())
+    low, high = share_interval(aligned, judged)
+    share = aligned / judged if judged else float("nan")
+    counts = {"answers": len(part), "judged": judged, "missing": len(part) - judged, "aligned": aligned}
+    return {**counts, "share": share, "low": low, "high": high}

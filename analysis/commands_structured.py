@@ -1,0 +1,138 @@
+"""The command `run.py structured`: the experiments of the UCL study."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.commands import hold_all
+from llm.errors import UserError
+from model.commandline import Parser, amount, bar, natural
+
+if TYPE_CHECKING:
+    from analysis.judge.verdicts import Judging
+    from analysis.studies.structured.experiments import Experiment
+    from model.scenario import Scenario
+
+OURS = ("oracle", "pocket")
+
+
+def parser() -> Parser:
+    found = Parser(
+        prog="run.py structured",
+        description="Hold an experiment of the UCL study, have every statement judged, and write the report. "
+        "EXPERIMENT: baseline, alone, closing, orders, gender, echo, models (docs/structured.md has the figures they stand for).",
+    )
+    found.add_argument("experiment", metavar="EXPERIMENT")
+    found.add_argument("--llm", metavar="SPEC", action="append", help="the debaters' model (pocket); models: several")
+    found.add_argument("--judge", metavar="SPEC", help="the judge's model (oracle, where the debaters are ours)")
+    found.add_argument(
+        "--calls", metavar="N", type=natural, default=3, help="times a judge is asked, as run.py judge (3)"
+    )
+    found.add_argument("--judge-temperature", metavar="X", type=amount, default=0.01, help="(0.01)")
+    found.add_argument(
+        "--examples", metavar="N", type=natural, default=4, help="scored statements that it is shown (4)"
+    )
+    found.add_argument(
+        "--tell", metavar="name,party", default="", help="what the judge is told of the speaker (nothing)"
+    )
+    found.add_argument("--topic", dest="topics", metavar="SLUG[,SLUG]", help="topics (the study's four)")
+    found.add_argument("--repetitions", metavar="N", help="runs a topic and condition (10)")
+    found.add_argument("--rounds", metavar="N", help="statements of each speaker (12)")
+    found.add_argument("--seed", metavar="N", help="same seed, same record")
+    found.add_argument("--mode", choices=("run", "ucl"), default="run", help="ucl: the published procedure first (run)")
+    found.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="as of run.py --scenario")
+    found.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder (runs/structured-...); what it holds is gone on with"
+    )
+    found.add_argument("--dry-run", action="store_true", help="print conditions, rooms and calls, and run nothing")
+    return found
+
+
+def structured(arguments: Sequence[str]) -> int:
+    """`run.py structured EXPERIMENT`"""
+    options = parser().parse_args(arguments)
+    from analysis.judge.verdicts import Judging
+    from analysis.studies.structured.experiments import experiment
+    from analysis.studies.structured.hold import folders
+    from analysis.studies.structured.hold import structured as study
+    from analysis.studies.structured.report import write
+    from llm.backends import check_spec
+
+    models = options.llm or ["pocket"]
+    judge = options.judge or _judge(models)
+    for spec in (*models, judge):
+        check_spec(spec)
+    chosen = experiment(options.experiment, models)
+    base, given = _base(options, chosen, models[0])
+    if options.dry_run:
+        return _planned(chosen, base, options.calls)
+    out = options.out or Path("runs") / f"structured-{options.experiment}-{time.strftime('%Y%m%d-%H%M%S')}"
+    print(f"folder   {out}", flush=True)
+    told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
+    judging = Judging(options.calls, options.judge_temperature, options.examples, told)
+    _claim(out, options.experiment, base, judge, judging)
+    steps = study(chosen, base, out, judge, judging, bar)
+    names = [folder.name for folder in folders(chosen, out).values()]
+    found = hold_all(steps, names, out, given)
+    command = f"python run.py structured {shlex.join(arguments)}"
+    report = write(found, options.experiment, chosen, out, judge, options.mode == "ucl", command)
+    print(f"report   {report}\nfigure   {out / 'scores.png'}")
+    return 0
+
+
+def _base(options: argparse.Namespace, chosen: Experiment, model: str) -> tuple[Scenario, tuple[str, ...]]:
+    """The preset with what was asked for, and the names of the fields that were given. Errors: UserError."""
+    from analysis.studies.structured.experiments import PRESET
+    from model.scenario import load_preset, parse_settings
+
+    settings = parse_settings(options.set)
+    if taken := {key for one in chosen.conditions.values() for key in one} & set(settings):
+        raise UserError(f"--set {', '.join(sorted(taken))}: the conditions of {options.experiment} differ in that")
+    named = {key: getattr(options, key) for key in ("topics", "repetitions", "rounds", "seed")}
+    settings |= {"llm": model, **{key: value for key, value in named.items() if value is not None}}
+    base = load_preset(PRESET).with_settings(settings)
+    if base.rounds < 2:
+        raise UserError("a structured debate has at least two rounds: an opening and what comes after it")
+    return base, tuple(settings)
+
+
+def _judge(models: Sequence[str]) -> str:
+    if all(spec.partition(":")[0].partition(",")[0] in OURS for spec in models):
+        return "oracle"
+    raise UserError(
+        "--judge SPEC: say which model scores the statements (the oracle knows only our own speakers' sentences)"
+    )
+
+
+def _planned(chosen: Experiment, base: Scenario, calls: int) -> int:
+    from model.plan import count
+
+    whole = 0
+    for name, settings in chosen.conditions.items():
+        _, rooms, replies, ratings = count(base.with_settings(settings))
+        whole += replies + ratings + replies * calls
+        print(
+            f"{name:<28} {rooms:>5} rooms  {replies:>7,} replies  {ratings:>7,} ratings  {replies:>7,} statements to judge"
+        )
+    print(f"{'in all':<28} {whole:,} calls at most, with {calls} for each statement to the judge")
+    return 0
+
+
+def _claim(out: Path, name: str, base: Scenario, judge: str, judging: Judging) -> None:
+    """One folder, one experiment. Errors: UserError on a folder of another."""
+    from analysis.kept import claim
+    from llm.backends import essence
+
+    out.mkdir(parents=True, exist_ok=True)
+    asked = {**base.to_dict(), "llm": essence(base.llm)}
+    claim(
+        out / "structured.json",
+        {"experiment": name, "base": asked, "judge": essence(judge), **asdict(judging)},
+        "experiment",
+    )

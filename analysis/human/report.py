@@ -1,0 +1,151 @@
+"""human.md: people and a run, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import honesty
+from analysis.human.debate import NAMES, ORIGIN, Published, published
+from analysis.human.figure import draw
+from analysis.human.measures import TITLES, measured, traces
+from analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources
+from analysis.human.rooms import RUN, of_run
+from analysis.human.table import ALL, Source
+from analysis.load import Tables
+from analysis.plots import save
+from analysis.wording import DASH, counted, estimate, harmless, listed, markdown_table, number
+from llm.errors import UserError
+
+UNITS = (
+    "Opinions are 0-1 on each source's own scale. Brackets: 95% intervals, bootstrap over groups (debates, rooms), the unit of "
+    "analysis. A dash is a number that a source does not hold, never a zero; why stands under the tables."
+)
+REGRESSION = (
+    "**Regression to the mean**: change correlates negatively with the opinion before without any influence, because what was "
+    "extreme by chance is less so the next time; the distance to a partner holds the opinion before and is no better. The "
+    "correlation with the mean of before and after (Oldham) has no such part: negative when opinions really draw together."
+)
+STILL = (
+    "Who does not move names the same point again; fewer points, more such people. On the sliders of PersuasionTrace it is a "
+    "change of up to 0.05. The Habermas data hold groups only."
+)
+NO_DATA = "No human data were given: `--data FOLDER` (docs/human.md says which files and where they are)."
+
+
+def write(tables: Tables, data: Path | None, folder: Path) -> Path:
+    """Write human.md, human.csv, traces.csv and the picture into the folder; the path of the first.
+
+    data: the folder with the human files; None: the run alone. Errors: UserError when it holds none of them.
+    """
+    people, known = read(data) if data else ([], [])
+    every = [*people, of_run(tables)]
+    found = pd.concat([measured(source) for source in every], ignore_index=True)
+    ways = pd.concat([traces(source.people).assign(source=source.name) for source in every], ignore_index=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    found.to_csv(folder / "human.csv", index=False)
+    ways.to_csv(folder / "traces.csv", index=False)
+    model = honesty.model(tables.header)
+    save(draw(every, found, known, f"People, and a run held by {model}"), folder / "human")
+    path = folder / "human.md"
+    path.write_text("\n\n".join(_parts(tables, every, found, ways, known)) + "\n", encoding="utf-8")
+    return path
+
+
+def read(folder: Path) -> tuple[list[Source], list[Published]]:
+    """What the folder holds. Errors: UserError on a missing folder, one without any of the files, a file that cannot be read."""
+    if not folder.is_dir():
+        raise UserError(f"{folder} is no folder: --data wants the one with the human data (docs/human.md)")
+    people, path = sources(folder), find(folder, NAMES)
+    known = published(path) if path else []
+    if not people and not known:
+        wanted = listed([names[0] for names in (SALVI, TRACES, HABERMAS, NAMES)])
+        raise UserError(f"{folder} holds none of {wanted} (docs/human.md)")
+    return people, known
+
+
+def _parts(
+    tables: Tables, every: Sequence[Source], found: pd.DataFrame, ways: pd.DataFrame, known: Sequence[Published]
+) -> Iterator[str]:
+    labels = {RUN: f"{RUN}: {honesty.model(tables.header)}"}
+    yield f"# People and a run\n\n{UNITS}"
+    if len(every) == 1:
+        yield NO_DATA
+    if note := honesty.note(tables.header):
+        yield f"> {note}"
+    if not tables.finished:
+        yield "The run is not finished: agents without a last survey are missing."
+    yield "![People and the run](human.png)"
+    yield f"## Who moves\n\n{REGRESSION}\n\n{STILL}"
+    yield _table(found, labels, ["own", "oldham", "distance", "shuffled", "still"])
+    yield "## Where to\n\nThe other side is the opponent's or persuader's; in a run, where the others' mean lies before."
+    yield _table(found, labels, ["toward", "majority"])
+    yield "## Spread within a group\n\nMean SD (n - 1) over groups of two and more, before and after, and a paired t-test."
+    yield _table(found, labels, ["sd_before", "sd_after", "spread"])
+    if known:
+        yield f"## Beside published values\n\n{ORIGIN}. As they were published, not computed here."
+        yield _published(found, known, labels[RUN])
+    if len(ways):
+        yield "## Turn by turn\n\nMean way toward the other side since before; `last` is the opinion told after the debate."
+        yield _ways(ways, labels)
+    if len(dashes := _dashes(found)):
+        yield f"## Dashes\n\n{dashes}"
+    yield "## Sources"
+    yield "\n".join(f"- **{source.name}**: {' '.join([f'{source.origin}.', *source.notes])}" for source in every)
+
+
+def _table(found: pd.DataFrame, labels: Mapping[str, str], keys: Sequence[str]) -> str:
+    rows = []
+    for (source, condition), part in found.groupby(["source", "condition"], sort=False):
+        results = part.set_index("key").loc[keys]
+        counts = part.iloc[0]
+        cells = [_cell(results.loc[key]) for key in keys]
+        rows.append([labels.get(str(source), str(source)), str(condition), counted(counts["groups"], counts["unit"]),
+                     str(counts["people"]), str(counts["missing"]), *cells])  # fmt: skip
+    return markdown_table(["source", "condition", "groups", "people", "missing", *[TITLES[key] for key in keys]], rows)
+
+
+def _cell(row: pd.Series) -> str:
+    told = estimate(row["estimate"], row["low"], row["high"], 2 if row["measure"] in ("r", "share") else 3)
+    if row.name == "shuffled" and not pd.isna(row["p"]):
+        return f"{told}, p={row['p']:.3f}"
+    return told if pd.isna(row["statistic"]) else f"{told}, {_t(row)}"
+
+
+def _t(row: pd.Series) -> str:
+    p = "p<.001" if row["p"] < 0.001 else f"p={row['p']:.3f}"
+    return f"t({row['df']:.0f})={row['statistic']:.2f}, {p}"
+
+
+def _published(found: pd.DataFrame, known: Sequence[Published], run: str) -> str:
+    own = found[(found["source"] == RUN)]
+    whole = own[own["condition"] == ALL] if own["condition"].nunique() > 1 else own
+    cells = whole.set_index("key").apply(_cell, axis=1)
+    rows = [[entry.title, entry.human, entry.model, cells[entry.measure]] for entry in known]
+    return markdown_table(["measure", "DEBATE, people", "DEBATE, model", run], rows)
+
+
+def _ways(ways: pd.DataFrame, labels: Mapping[str, str]) -> str:
+    turns = sorted(ways.loc[~ways["last"] & (ways["turn"] > 0), "turn"].unique())
+    rows = []
+    for (source, condition), part in ways.groupby(["source", "condition"], sort=False):
+        known = part[~part["last"]].set_index("turn")["mean"]
+        end = part[part["last"]].iloc[0]
+        told = [number(float(known[turn]), 3) if turn in known else DASH for turn in turns]
+        rows.append([labels.get(str(source), str(source)), str(condition), str(part["n"].iloc[0]), *told,
+                     estimate(end["mean"], end["low"], end["high"], 3)])  # fmt: skip
+    return markdown_table(["source", "condition", "people", *[f"{turn}" for turn in turns], "last"], rows)
+
+
+def _dashes(found: pd.DataFrame) -> str:
+    """Why a number is missing: a line a source and reason."""
+    lines = []
+    for (source, reason), part in found[found["reason"] != ""].groupby(["source", "reason"], sort=False):
+        titles = "; ".join(TITLES[key] for key in part["key"].unique())
+        here = list(map(str, part["condition"].unique()))
+        some = len(here) < found.loc[found["source"] == source, "condition"].nunique()
+        which = f" ({harmless('; '.join(here)) if len(here) < 4 else counted(len(here), 'condition')})" if some else ""
+        lines.append(f"- {source}{which}: {titles}: {reason}.")
+    return "\n".join(lines)

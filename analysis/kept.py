@@ -1,0 +1,28 @@
+"""What is asked outside of a debate (verdicts, interviews) is kept in a folder: it goes on and asks nothing twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing
+from pathlib import Path
+from typing import Any
+
+from llm.errors import UserError
+from llm.journal import Journal
+from llm.limits import Limits
+from llm.request import Backend
+from llm.retry import Retry
+
+
+def kept(backend: Backend, path: Path) -> AbstractContextManager[Journal]:
+    """The backend with a journal at `path`, counted, and asked again when it fails in passing."""
+    return closing(Journal(path, Limits(Retry(backend))))
+
+
+def claim(path: Path, wanted: Mapping[str, Any], what: str) -> None:
+    """Write what a folder is for; see that it is the same the next time. Errors: UserError on a folder of something else."""
+    text = json.dumps(wanted, indent=1)
+    if path.exists() and path.read_text(encoding="utf-8") != text:
+        raise UserError(f"{path.parent} holds another {what} ({path.name}): give another --out")
+    path.write_text(text, encoding="utf-8")

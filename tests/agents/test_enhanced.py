@@ -1,0 +1,175 @@
+"""Enhanced personas: what is asked, what is accepted, and that the shipped ones can be written again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import run
+from agents.enhanced import LONGEST, SHORTEST, VARIANTS, invent, problem, recipe, vary, write_enhanced
+from agents.persona import PERSONAS, Persona, load_personas, persona_set
+from agents.topic import load_topic, slugs
+from llm.backends import open_spec
+from llm.backends.fake import Fake
+from llm.backends.oracle.banks import recognised, sentences
+from llm.backends.oracle.reading import party as leaning
+from llm.driver import drive
+from llm.errors import UserError
+from llm.request import Reply, Request
+
+PARTIES = ["default", "republican", "democrat"]
+ALEX = Persona("", "republican", "Alex", "")
+STORY = "You are Alex, an American who supports the Republican Party." + " You like long walks." * 15
+
+
+def asked(conversation_of: str, person: Persona = ALEX) -> str:
+    """The question that a conversation puts first."""
+    heard: list[Request] = []
+
+    def answer(request: Request) -> str:
+        heard.append(request)
+        return conversation_of
+
+    told = [vary(STORY, person, 0) if person.gender or person.age else invent(person, 0)]
+    drive(told, Fake(answer))
+    return heard[0].messages[0].content
+
+
+@pytest.mark.parametrize("party", PARTIES)
+def test_the_shipped_personas_are_those_of_the_oracle(tmp_path: Path, party: str) -> None:
+    """`run.py personas --set enhanced --out ...` with seed 0 writes the shipped files again, to the byte."""
+    path = write_enhanced(party, tmp_path, open_spec("oracle"), "oracle", 0)
+    assert path.read_text(encoding="utf-8") == (PERSONAS / "enhanced" / path.name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("party", PARTIES)
+def test_every_name_comes_in_every_variant(party: str) -> None:
+    """A gap would compare other people than the names say."""
+    people = load_personas(party, persona_set("enhanced"))
+    for traits in ("male", "female", "21", "35", "67"):
+        people += load_personas(f"{party}:{traits}", persona_set("enhanced"))
+    assert Counter(one.name for one in people) == dict.fromkeys(recipe(party).names, 1 + len(VARIANTS))
+    assert not [problem(Reply(one.backstory), one) for one in people if problem(Reply(one.backstory), one)]
+
+
+def everybody() -> list[Persona]:
+    folder = persona_set("enhanced")
+    seats = [f"{party}{variant}" for party in PARTIES for variant in ("", ":male", ":female", ":21", ":35", ":67")]
+    return [one for seat in seats for one in load_personas(seat, folder)]
+
+
+@pytest.mark.parametrize("person", everybody(), ids=lambda one: f"{one.name}-{one.gender or one.age}")
+def test_a_persona_has_its_leaning_and_no_view_on_what_is_debated(person: Persona) -> None:
+    """A stated view would hand the survey its answer; a neutral one that reads as partisan would be no Default."""
+    assert leaning(person.backstory) == ("none" if person.party == "default" else person.party)
+    assert [recognised(sentence) for sentence in sentences(person.backstory)] == [None] * len(
+        sentences(person.backstory)
+    )
+    assert SHORTEST <= len(person.backstory.split()) <= LONGEST
+
+
+def test_the_people_of_a_party_are_different_people() -> None:
+    plain = [person.backstory for party in PARTIES for person in load_personas(party, persona_set("enhanced"))]
+    drawn = [" ".join(sentences(story)[1:]) for story in plain]
+    assert len(set(drawn)) == len(plain) == 9
+
+
+@pytest.mark.parametrize("party", PARTIES)
+def test_a_variant_keeps_the_person(party: str) -> None:
+    """Gender is to be the only difference between a man and a woman of one name, but for what it meant to them."""
+    folder = persona_set("enhanced")
+    for plain, male in zip(load_personas(party, folder), load_personas(f"{party}:male", folder), strict=True):
+        assert set(sentences(plain.backstory)[1:]) < set(sentences(male.backstory))
+        assert len(sentences(male.backstory)) == len(sentences(plain.backstory)) + 1
+
+
+@pytest.mark.parametrize("party", PARTIES)
+def test_the_question_holds_every_slot_of_the_study(party: str) -> None:
+    """002, A.3: name, leaning, place, news; and the debated topics as what to leave out."""
+    kind = recipe(party)
+    plain = load_personas(party, persona_set("enhanced"))[0]
+    text = asked(plain.backstory, Persona("", party, plain.name, ""))
+    for slot in (kind.names[0], kind.leaning, kind.location, kind.news, "100 words", "second person"):
+        assert slot in text
+    assert all(load_topic(slug).title.removeprefix("banning ") in text.split("Leave these out")[1] for slug in slugs())
+
+
+def test_the_rewriting_serves_gender_and_age() -> None:
+    """One prompt for both, so that they differ in nothing but what is asked for."""
+    texts = {
+        word: asked(STORY.replace("American", f"{word} American"), Persona("", "republican", "Alex", "", **traits))
+        for word, traits in (("woman", {"gender": "female"}), ("67-year-old", {"age": 67}))
+    }
+    assert STORY in texts["woman"]
+    assert 'the word "67-year-old"' in texts["67-year-old"]
+    assert texts["woman"].replace("a woman", "X").replace("woman", "Y") == texts["67-year-old"].replace(
+        "somebody aged 67", "X"
+    ).replace("67-year-old", "Y")
+
+
+@pytest.mark.parametrize(
+    ("text", "person", "told"),
+    [
+        ("", ALEX, "failed (empty)"),
+        (STORY.replace("Alex", "Bob"), ALEX, "does not name the person"),
+        (STORY[:80], ALEX, "words, not 60 to 140"),
+        (STORY * 3, ALEX, "words, not 60 to 140"),
+        (STORY.replace("an American", "an American man"), ALEX, "neither gender nor age"),
+        (STORY, Persona("", "republican", "Alex", "", "male"), "does not state man"),
+        (STORY.replace("an American", "a woman"), Persona("", "republican", "Alex", "", "male"), "does not state man"),
+        (f"{STORY} You are a man.", Persona("", "republican", "Alex", "", "male"), "does not state man"),
+        (STORY, Persona("", "republican", "Alex", "", "", 35), "does not state 35-year-old"),
+        (STORY.replace("Republican", "Grand"), ALEX, "does not name the party"),
+        (f"{STORY} You fear climate change.", ALEX, "names climate change, which is debated"),
+    ],
+)
+def test_what_cannot_be_used_is_told(text: str, person: Persona, told: str) -> None:
+    """A persona that is too short, of nobody's gender or full of opinions would change the experiment silently."""
+    assert told in str(problem(Reply(text), person))
+
+
+def test_a_good_persona_has_no_problem() -> None:
+    assert problem(Reply(STORY), ALEX) is None
+    assert (
+        problem(Reply(STORY.replace("an American", "a 67-year-old")), Persona("", "republican", "Alex", "", "", 67))
+        is None
+    )
+
+
+def test_giving_up_names_person_and_variant_and_writes_nothing(tmp_path: Path) -> None:
+    """Seventeen personas of eighteen would be a silent change; the bound keeps a stubborn model from costing for ever."""
+    calls: list[Request] = []
+
+    def answer(request: Request) -> Reply:
+        calls.append(request)
+        right = open_spec("oracle").complete([request])[0]
+        return Reply("no") if '"woman"' in request.messages[0].content else right
+
+    with pytest.raises(UserError, match=r"no usable backstory for Alex \(republican woman\) in 3 replies"):
+        write_enhanced("republican", tmp_path, Fake(answer), "fake", 0)
+    assert list(tmp_path.iterdir()) == []
+    assert len({request.seed for request in calls}) == len(calls)
+
+
+def test_the_command_writes_all_parties_and_never_over_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is there already is found before anything is asked (and paid)."""
+    out = tmp_path / "mine"
+    command = ["personas", "--set", "enhanced", "--llm", "oracle", "--out", str(out)]
+    assert run.main([*command, "--party", "democrat"]) == 0
+    assert run.main(command) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert [path.name for path in out.iterdir()] == ["democrat.toml"]
+    assert run.main(["personas", "--party", "default", "--out", str(tmp_path / "none")]) == 2
+    assert "the Default is one sentence" in capsys.readouterr().err
+
+
+def test_they_debate(tmp_path: Path) -> None:
+    """The set is one of structured_debate's, variants and all."""
+    command = ["--scenario", "structured_debate", "--llm", "oracle", "--set", "personas=enhanced", "--repetitions", "2"]
+    seats = ["--set", "seats=default,republican:male,democrat:67", "--topic", "abortion", "--rounds", "3"]
+    assert run.main([*command, *seats, "--out", str(tmp_path / "run")]) == 0
+    agents = pd.read_parquet(tmp_path / "run" / "tables" / "agents.parquet")
+    assert set(agents["name"]) == {recipe(party).names[0] for party in PARTIES}

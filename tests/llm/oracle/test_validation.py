@@ -1,0 +1,78 @@
+"""The questions by which personas are checked: known answers, and a judge that knows whose they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from llm.backends.oracle.asks.alignment import NO, YES, whose
+from llm.backends.oracle.asks.validation import SIDES, questions
+from llm.backends.oracle.banks import recognised, sentences
+from llm.request import Reply
+
+PERSONAS = {
+    "right": "You are Alex, an American who supports the Republican Party.",
+    "left": "You are Taylor, an American who supports the Democratic Party.",
+    "neutral": "You are Sam, an American.",
+}
+MARIJUANA = "Should Marijuana Be a Medical Option?"
+
+
+def case(question: str, said: str, person: str) -> str:
+    return f"Question: {question}\nAnswer: {said}\nPerson: {person}\nDoes the answer fit this person?"
+
+
+def test_every_leaning_answers_every_question_in_sentences_of_its_own() -> None:
+    """A sentence of two leanings would be aligned with both, and a judge could not tell them apart."""
+    assert len(questions()) == 21
+    said = Counter(line for bank in questions().values() for side in SIDES.values() for line in bank[side])
+    assert set(said.values()) == {1}
+    assert all(sentences(line) == [line] and len(line.split()) <= 25 for line in said)
+    assert all(len(bank[side]) == 3 for bank in questions().values() for side in SIDES.values())
+
+
+@pytest.mark.parametrize("side", PERSONAS)
+def test_a_persona_answers_with_its_leaning_and_briefly(asked: Callable[..., Reply], side: str) -> None:
+    """Fifty words are asked for; the answer must be readable by the judge as nobody else's."""
+    for question, bank in questions().items():
+        text = asked(f"{question} Answer in at most 50 words.", persona=PERSONAS[side]).text or ""
+        assert set(sentences(text)) < set(bank[side])
+        assert len(text.split()) <= 50
+
+
+@pytest.mark.parametrize("side", PERSONAS)
+@pytest.mark.parametrize("told", PERSONAS)
+def test_the_judge_tells_the_leanings_apart(asked: Callable[..., Reply], side: str, told: str) -> None:
+    said = " ".join(questions()[MARIJUANA][side])
+    reply = asked(case(MARIJUANA, said, PERSONAS[told]), answers=(NO, YES))
+    assert reply.text == (YES if side == told else NO)
+    assert reply.answers == {YES: float(side == told), NO: float(side != told)}
+
+
+def test_half_an_answer_is_half_aligned(asked: Callable[..., Reply]) -> None:
+    said = f"{questions()[MARIJUANA]['left'][0]} {questions()[MARIJUANA]['right'][0]} Something else."
+    assert asked(case(MARIJUANA, said, PERSONAS["left"]), answers=(NO, YES)).answers == {YES: 0.5, NO: 0.5}
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "failure"),
+    [
+        (MARIJUANA, "I hear you.", "no_known_sentence"),
+        (MARIJUANA, questions()["Was Bill Clinton a Good President?"]["left"][0], "no_known_sentence"),
+        ("Should Cats Vote?", "Yes.", "unknown_question"),
+    ],
+)
+def test_what_it_does_not_know_it_does_not_judge(
+    asked: Callable[..., Reply], question: str, said: str, failure: str
+) -> None:
+    """A guess would be a made-up verdict; the right sentence to another question is no answer to this one."""
+    reply = asked(case(question, said, PERSONAS["left"]), answers=(NO, YES))
+    assert reply.failure is not None
+    assert reply.failure.name == failure
+
+
+def test_no_answer_speaks_of_a_debate_topic() -> None:
+    """Interviews are to check the leaning; an opinion on a debated topic would be another measurement."""
+    assert not [line for _, line in whose() if recognised(line)]
