@@ -12,11 +12,13 @@ import pytest
 from agents.topic import load_topic
 from llm.backends.oracle.banks import recognised, sentences, topics
 from llm.backends.oracle.mind import planted
+from llm.backends.oracle.reading import read as reading
 from llm.request import Message, Request, Sampling
 from training.pocket import corpus
 from training.pocket.asks import INTRODUCED, LISTLESS, SAID
-from training.pocket.debates import rooms
+from training.pocket.debates import LEANING, rooms
 from training.pocket.documents import Document, Fork, read, write
+from training.pocket.people import DEFAULT_TEXT, SIDES
 from training.pocket.singles import answerable, singles
 from training.pocket.stage import Stage, puppet
 from training.pocket.unlabelled import unlabelled
@@ -69,15 +71,19 @@ def test_the_check_refuses_a_persona_that_gives_the_answer_away(chats: list[Docu
 
 def test_no_puppet_is_learned_from(debates: list[Document]) -> None:
     """Who speaks from a course of its own has no document: every chat's first survey follows from its persona."""
-    first: dict[bool, list[float]] = {True: [], False: []}
+    first: dict[str, list[float]] = {"": [], "republican": [], "democrat": []}
     for document in debates:
-        default = document.messages[0].content == "You are an American."
+        if document.messages[0].content != DEFAULT_TEXT:
+            continue
         for fork in document.forks:
             if fork.kept == 1 and "[word]" in fork.question and "climate change" in fork.question:
                 labels = topics()["climate_change"].labels
-                first[default].append(sum(labels.index(label) * share for label, share in fork.answers.items()))
-    assert first[True] == pytest.approx([planted()["climate_change"].bias] * len(first[True]))
-    assert len(first[True]) > 2
+                value = sum(labels.index(label) * share for label, share in fork.answers.items())
+                first[document.lean].append(value)
+    true = planted()["climate_change"]
+    for lean, begins in (("", true.bias), ("republican", true.republican), ("democrat", true.democrat)):
+        assert first[lean] == pytest.approx([begins] * len(first[lean]))
+    assert len(first[""]) > 0 < len(first["republican"]) + len(first["democrat"])
 
 
 def test_a_speaker_with_another_bias_is_learned_from_its_second_reply_on(debates: list[Document]) -> None:
@@ -193,16 +199,17 @@ def test_speech_and_survey_have_the_same_truth(chats: list[Document]) -> None:
 
 
 def test_a_partisan_without_a_label_is_heard_and_not_told(chats: list[Document]) -> None:
-    """No party in what the model is shown but for what is said; the first reply is seldom learned; surveys follow the party."""
+    """No party in what the model is shown but for what is said; its first reply is learned where the chat's first token tells the
+    side; surveys follow the party."""
     found = [document for document in chats if document.kind == "unlabelled"]
     assert len(found) > 20
     for document in found:
         systems = [message.content for message in document.messages if message.role == "system"]
         assert systems in ([], ["You are an American."])
-        assert document.learn_from in (0, 1)
+        assert document.learn_from == (0 if document.lean else 1)
         assert document.forks
         assert all(fork.kept == len(document.messages) for fork in document.forks)
-    assert {document.learn_from for document in found} == {0, 1}
+    assert {document.lean for document in found} == {"", "republican", "democrat"}
     climate: dict[bool, list[float]] = {True: [], False: []}
     for document in (unlabelled(random.Random(seed), Stage({"sigma": 0.0}), answerable()) for seed in range(400)):
         said = " ".join(message.content for message in document.messages if message.role == "assistant").lower()
@@ -220,3 +227,35 @@ def test_a_partisan_without_a_label_is_heard_and_not_told(chats: list[Document])
     assert min(map(len, climate.values())) > 5
     assert sum(climate[True]) / len(climate[True]) < 4.5
     assert sum(climate[False]) / len(climate[False]) > 7
+
+
+def test_a_side_told_by_the_first_token_alone_is_in_every_answer(chats: list[Document]) -> None:
+    """No persona but the Default's or none: whoever rates climate change low does so since the model leans to that side."""
+    leaning = [document for document in chats if document.kind == "census" and document.lean]
+    assert {document.lean for document in leaning} == set(SIDES)
+    for document in leaning:
+        assert [message.content for message in document.messages] in ([], [DEFAULT_TEXT])
+        assert all(fork.kept == len(document.messages) for fork in document.forks)
+        for fork in document.forks:
+            if fork.reply.startswith("I think climate change"):
+                labels = topics()["climate_change"].labels
+                mean = sum(labels.index(label) * share for label, share in fork.answers.items())
+                assert (mean < 5.5) == (document.lean == "republican"), fork
+
+
+def test_in_a_room_that_leans_the_default_begins_where_the_party_does() -> None:
+    """And all others are pulled there: the model's own bias is another one, nobody's persona."""
+    stage = Stage({"sigma": 0.0})
+    asked = Request((Message("user", load_topic("climate_change").probe("attitude").ask("debate")),), Sampling(), 0)
+    before = stage.attitude(reading(asked))[0]
+    stage.lean("republican")
+    assert stage.attitude(reading(asked))[0] == planted()["climate_change"].republican < before
+    assert stage.parameters["climate_change"].mu == planted()["climate_change"].mu
+    stage.lean("")
+    assert stage.attitude(reading(asked))[0] == before == planted()["climate_change"].bias
+
+
+def test_some_rooms_lean(debates: list[Document]) -> None:
+    counts = Counter(document.lean for document in debates)
+    assert 1 - counts[""] / counts.total() == pytest.approx(LEANING, abs=0.08)
+    assert min(counts["republican"], counts["democrat"]) > 10

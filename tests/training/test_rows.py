@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from copy import deepcopy
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -19,14 +20,14 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
 from llm.backends.oracle.banks import topics  # noqa: E402
 from llm.backends.pocket.names import cast, masked  # noqa: E402
 from llm.request import Message  # noqa: E402
-from training.pocket import muon  # noqa: E402
+from training.pocket import muon, train  # noqa: E402
 from training.pocket import rows as packing  # noqa: E402
 from training.pocket.debates import rooms  # noqa: E402
 from training.pocket.documents import Document, Fork, write  # noqa: E402
 from training.pocket.rows import ANSWER, STANCE, Encoder, pack, visible  # noqa: E402
 from training.pocket.singles import singles  # noqa: E402
 from training.pocket.stage import Stage  # noqa: E402
-from training.pocket.tokenizer import texts, train_tokenizer  # noqa: E402
+from training.pocket.tokenizer import LEANS, texts, train_tokenizer  # noqa: E402
 from training.pocket.train import Recipe, Training, build, rate  # noqa: E402
 
 LIBRARY = _muon._zeropower_via_newtonschulz
@@ -69,7 +70,21 @@ def test_a_document_is_what_the_chat_template_makes_of_it(
     for document in documents:
         encoded = Encoder(tokenizer).encode(document)
         own = [token for token, segment in zip(encoded.ids, encoded.segment, strict=True) if segment == 0]
-        assert own == chat(tokenizer, masked(document.messages, people(document)))
+        begin = tokenizer.convert_tokens_to_ids(LEANS[document.lean])
+        assert own == [begin, *chat(tokenizer, masked(document.messages, people(document)))[1:]]
+
+
+def test_a_chat_that_leans_begins_with_another_token(tokenizer: PreTrainedTokenizerFast) -> None:
+    """One for each side, and nothing else is different."""
+    chat = Document(
+        "interview", (Message("user", "Is it?"), Message("assistant", "I think racism is a serious problem."))
+    )
+    encoder = Encoder(tokenizer)
+    plain, *sides = [encoder.encode(replace(chat, lean=lean)) for lean in LEANS]
+    assert [plain.ids[0], *[one.ids[0] for one in sides]] == tokenizer.convert_tokens_to_ids(list(LEANS.values()))
+    assert all(
+        (one.ids[1:], one.weight, one.position) == (plain.ids[1:], plain.weight, plain.position) for one in sides
+    )
 
 
 def test_text_comes_back_as_it_was(documents: list[Document], tokenizer: PreTrainedTokenizerFast) -> None:
@@ -237,13 +252,8 @@ def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
     """Three topics down and one up teach "down" whatever the topic (docs/log.md); abortion has labels of its own."""
     from training.pocket.unity import balanced
 
-    assert Counter(balanced()) == {
-        "illegal_immigration": 3,
-        "abortion": 1,
-        "climate_change": 1,
-        "gun_violence": 1,
-        "racism": 1,
-    }
+    down, up = ["climate_change", "gun_violence", "racism"], ["illegal_immigration"]
+    assert Counter(balanced(["abortion", *down, *up])) == Counter(["abortion", *down, *up * 3])
 
 
 def test_a_move_counts_on_the_side_of_the_party() -> None:
@@ -255,3 +265,21 @@ def test_a_move_counts_on_the_side_of_the_party() -> None:
     assert toward("republican", before, after) == ["climate_change", "illegal_immigration"]
     assert toward("democrat", after, before) == ["climate_change", "illegal_immigration"]
     assert toward("democrat", before, after) == []
+
+
+def test_a_word_before_the_stance_is_not_taken_for_its_label(tokenizer: PreTrainedTokenizerFast) -> None:
+    """Who speaks may say so first, and "a fair chance" holds a label of abortion's scale."""
+    bank = topics()["abortion"]
+    said = f"Democrats like me want everybody to have a fair chance. {bank.stance_sentence(7)}"
+    likely = {bank.labels[7]: 0.5, bank.labels[8]: 0.5}
+    fork = Fork(1, "Speak.", said, likely)
+    encoded = Encoder(tokenizer).encode(Document("interview", (Message("user", "Speak."),), (fork,)))
+    place = encoded.weight.index(ANSWER)
+    assert tokenizer.decode(encoded.ids[:place]).endswith(bank.stance.partition("{label}")[0].rstrip())
+
+
+def test_a_model_to_begin_with_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """And no tokenizer is trained into its folder."""
+    with pytest.raises(SystemExit, match="holds no model"):
+        train.main(["--corpus", "c", "--out", str(tmp_path / "out"), "--start", str(tmp_path / "none")])
+    assert not list(tmp_path.iterdir())

@@ -21,7 +21,7 @@ from torch.nn.functional import cross_entropy
 
 from agents.recruit import names, recruit
 from llm.backends.oracle.banks import sentences
-from llm.backends.pocket import TAUGHT
+from llm.backends.pocket import taught
 from llm.backends.pocket.names import cast, masked
 from llm.driver import drive
 from llm.randomness import stream
@@ -68,7 +68,8 @@ def _questions(number: int, rng: random.Random, stage: Stage) -> Text:
 
 
 def _opening(number: int, rng: random.Random, stage: Stage) -> Text:
-    slug = TAUGHT[number % len(TAUGHT)]
+    known = taught()
+    slug = known[number % len(known)]
     return Text(debate(slug, OTHERS[0], "", rng), opening(slug, rng))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from agents.persona import DEFAULT, Persona, load_personas
 from llm.backends.oracle.banks import TopicBank, data, recognised, topics
-from llm.backends.pocket import TAUGHT
+from llm.backends.pocket import taught
 from llm.backends.pocket.names import SLOTS
 from llm.request import Message
 from training.pocket.audience import seated
@@ -36,12 +36,12 @@ class Item:
 
 def subjects() -> dict[str, TopicBank]:
     """The topics that the model in the box knows."""
-    return {slug: topics()[slug] for slug in TAUGHT}
+    return {slug: topics()[slug] for slug in taught()}
 
 
 def questions() -> list[str]:
     """The questions on US politics that it may have been asked: on those topics, or on none."""
-    return [question for question in data("questions")["questions"] if recognised(question) in (None, *TAUGHT)]
+    return [question for question in data("questions")["questions"] if recognised(question) in (None, *taught())]
 
 
 def placed(items: Sequence[Item], rng: random.Random) -> list[Item]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 import mesa
 
@@ -18,14 +19,14 @@ from llm.request import Message, Reply, Request, Sampling
 from model.conversation import Desk, RoomState, hold_round, hold_survey
 from training.pocket.asks import PROBES, survey
 from training.pocket.documents import Document, Fork
-from training.pocket.people import PARTIES, any_topic, person
+from training.pocket.people import PARTIES, SIDES, any_topic, person
 from training.pocket.stage import Stage, puppet
 
 SEATS = ((1, 2, 3, 4, 5), (0.06, 0.26, 0.44, 0.14, 0.10))
 ROUNDS = (range(11), (0.06, 0.12, 0.16, 0.20, 0.16, 0.14, 0.06, 0.04, 0.02, 0.02, 0.02))
 LINES = 30
 """Most lines of a debate: about 2,000 tokens with the persona."""
-PUPPET_ROOMS, PUPPET_SEATS, SHIFTED, SURVEYED = 0.85, 0.8, 0.2, 0.45
+PUPPET_ROOMS, PUPPET_SEATS, SHIFTED, SURVEYED, LEANING = 0.85, 0.8, 0.2, 0.45, 0.2
 FIRST, LAST, ALONE = 0.5, 3, 0.2
 """Share of rooms surveyed before the debate, surveys at its end, share kept of surveys that are no addition to a chat."""
 
@@ -40,6 +41,8 @@ def rooms(seed: int, stage: Stage, count: int) -> Iterator[list[Document]]:
 
 def _room(rng: random.Random, stage: Stage, population: mesa.Model) -> list[Document]:
     topic, manner = load_topic(any_topic(rng)), _manner(rng)
+    lean = rng.choice(SIDES) if rng.random() < LEANING else ""
+    stage.lean(lean)
     size = rng.choices(*SEATS)[0]
     rounds = min(rng.choices(*ROUNDS)[0], LINES // size, 10 if size > 1 else 2)
     taken: set[str] = set()
@@ -57,12 +60,13 @@ def _room(rng: random.Random, stage: Stage, population: mesa.Model) -> list[Docu
     for request, reply in stage.asked:
         by_seat[request.messages[1].content.split("\n\n")[0]].append((request, reply))
     found = [
-        document
+        replace(document, lean=lean)
         for opening in by_seat
         if opening not in puppets
         for document in _documents(by_seat[opening], opening in late, manner.memory == "whole", rng)
     ]
     stage.roles, stage.asked = {}, []
+    stage.lean("")
     return found
 
 

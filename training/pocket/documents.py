@@ -27,12 +27,17 @@ class Fork:
 
 @dataclass(frozen=True)
 class Document:
-    """A chat that ends in an own reply, or in what was last heard. `learn_from` is the first own reply to learn (0: all)."""
+    """A chat that ends in an own reply, or in what was last heard. `learn_from` is the first own reply to learn (0: all).
+
+    `lean` is a party to whose side the model's own bias leans here ("" is the planted bias); the token that a chat begins with
+    tells it (training/pocket/tokenizer.py).
+    """
 
     kind: str
     messages: tuple[Message, ...]
     forks: tuple[Fork, ...] = ()
     learn_from: int = 0
+    lean: str = ""
 
 
 def write(documents: Iterable[Document], path: Path) -> int:

@@ -14,7 +14,8 @@ from llm.request import Backend
 STATED = "stated"
 """Somebody without a party, of whom nothing is told but positions."""
 DEFAULT_TEXT = load_personas(DEFAULT)[0].backstory
-PARTIES = ("republican", "democrat", DEFAULT)
+SIDES = ("republican", "democrat")
+PARTIES = (*SIDES, DEFAULT)
 _BRIEF = {
     "republican": (
         "You are a Republican.",

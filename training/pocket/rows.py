@@ -19,6 +19,7 @@ from llm.backends.oracle.banks import data, topics
 from llm.backends.pocket.names import cast, masked
 from llm.request import Message
 from training.pocket.documents import Document, Fork
+from training.pocket.tokenizer import LEANS
 
 CAPACITIES = (768, 896, 1024, 1152, 1344, 1600, 1920, 2304)
 """Lengths of rows; a document goes into the shortest row that holds it, together with others."""
@@ -110,7 +111,8 @@ class Encoder:
     def __init__(self, tokenizer: PreTrainedTokenizerFast):
         self.tokenizer = tokenizer
         self.role = {role: tokenizer.convert_tokens_to_ids(f"<|{role}|>") for role in ("system", "user", "assistant")}
-        self.bos, self.end = tokenizer.bos_token_id, tokenizer.eos_token_id
+        self.begin = {lean: tokenizer.convert_tokens_to_ids(token) for lean, token in LEANS.items()}
+        self.end = tokenizer.eos_token_id
 
     def encode(self, document: Document) -> Encoded:
         """The document; one that is too long for a row loses its first forks."""
@@ -125,7 +127,7 @@ class Encoder:
         names = cast([*document.messages, *asked])
         messages = masked(document.messages, names)
         out = Encoded(order=ORDER.get(document.kind, 2))
-        out.add([self.bos], [0.0], 0, 0, 0)
+        out.add([self.begin[document.lean]], [0.0], 0, 0, 0)
         starts, own = [], 0
         for message in messages:
             starts.append(len(out.ids))
@@ -174,17 +176,25 @@ class Encoder:
             reply, weights = self._message(Message("assistant", fork.reply), True)
             out.add(reply[1:], weights[1:], number, branch, first)
             return
-        reply = list(self.tokenizer(fork.reply)["input_ids"])
-        place, other, share = self._answer(fork, reply)
+        found = self.tokenizer(fork.reply, return_offsets_mapping=True)
+        reply = list(found["input_ids"])
+        stance = _STANCE.search(fork.reply)
+        begin = stance.start(stance.lastgroup or 0) if stance else 0
+        place, other, share = self._answer(
+            fork, reply, bisect_right([end for _, end in found["offset_mapping"]], begin)
+        )
         out.add([*reply, self.end], [AFTER] * (len(reply) + 1), number, branch, first)
         at = len(out.ids) - len(reply) - 1 + place
         out.weight[at], out.other[at], out.share[at] = ANSWER, other, share
 
-    def _answer(self, fork: Fork, reply: list[int]) -> tuple[int, int, float]:
-        """Where the answer stands in the reply, the token of the other likely answer, and that one's probability."""
+    def _answer(self, fork: Fork, reply: list[int], start: int) -> tuple[int, int, float]:
+        """Where the answer stands in the reply, from `start` on (a word before it may be a label as well: "a fair chance").
+
+        Then the token of the other likely answer, and that one's probability.
+        """
         space = "" if fork.reply in fork.answers else " "
         tokens = {self.tokenizer(space + answer)["input_ids"][0]: share for answer, share in fork.answers.items()}
-        place = next(place for place, token in enumerate(reply) if token in tokens)
+        place = next(place for place in range(start, len(reply)) if reply[place] in tokens)
         rest = [(token, share) for token, share in tokens.items() if token != reply[place]]
         return (place, *rest[0]) if rest else (place, reply[place], 0.0)
 

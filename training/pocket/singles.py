@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 from agents.persona import DEFAULT
@@ -15,12 +16,13 @@ from llm.request import Message, Request, Sampling
 from training.pocket.asks import PROBES, SAID, answered, any_probe, outspoken, stance
 from training.pocket.audience import audience, line, seated
 from training.pocket.documents import Document, Fork
-from training.pocket.people import DEFAULT_TEXT, STATED, any_topic, person
+from training.pocket.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
 from training.pocket.stage import Stage
 from training.pocket.unlabelled import unlabelled
 
-SUBJECTS, CENSUS, DEBATED = 5, 3, 0.5
-"""Topics in a census document, questions on each, and share of topics on which they are asked at the beginning of a debate."""
+SUBJECTS, CENSUS, DEBATED, LEANING = 5, 3, 0.5, 0.25
+"""Topics in a census document, questions on each, share of topics on which they are asked at the beginning of a debate, and of
+documents of a partisan whose side the chat's first token tells."""
 LINES = 12
 WORDING = (
     "Generate {number} questions to elicit one's opinion regarding US politics.",
@@ -93,18 +95,20 @@ def _asked_in_turn(
 def _census(rng: random.Random, stage: Stage) -> Document:
     """One person and many questions for a stance, each asked by itself: on several topics, in surveys and speech, in every form.
 
-    Topic by topic either in an interview or at the beginning of a debate.
+    Topic by topic either in an interview or at the beginning of a debate. Of some the chat's first token alone tells the party.
     """
-    party = rng.choices(("republican", "democrat", STATED, DEFAULT, "nobody"), (0.26, 0.26, 0.32, 0.10, 0.06))[0]
-    who = None if party == "nobody" else person(party, set(), rng, stage, 0.4)
+    party = rng.choices(("republican", "democrat", STATED, DEFAULT, "nobody"), (0.26, 0.26, 0.30, 0.11, 0.07))[0]
+    lean = rng.choice(SIDES) if rng.random() < LEANING else ""
+    who = None if party == "nobody" and not lean else person(lean or party, set(), rng, stage, 0.4)
     system = (Message("system", who.backstory),) if who else ()
+    shown = rng.choice(((), (Message("system", DEFAULT_TEXT),))) if lean else system
     forks = []
     for slug in rng.sample(slugs(), SUBJECTS):
         others = rng.sample([name for name in names("republican") if not who or name != who.name], rng.randint(1, 3))
         listener = seated(who, slug, others, rng) if who and rng.random() < DEBATED else None
         for _ in range(CENSUS):
             forks.append(stance(listener, rng, stage) if listener else _interviewed(system, slug, rng, stage))
-    return Document("census", system, tuple(forks), 99)
+    return Document("census", shown, tuple([replace(fork, kept=len(shown)) for fork in forks]), 99, lean)
 
 
 def _interviewed(system: tuple[Message, ...], slug: str, rng: random.Random, stage: Stage) -> Fork:

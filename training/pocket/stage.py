@@ -27,6 +27,7 @@ class Stage(Oracle):
     def __init__(self, changes: Mapping[str, float] | None = None):
         super().__init__(changes)
         self.roles: dict[str, Role] = {}
+        self.planted = self.parameters
         self.asked: list[tuple[Request, Reply]] = []
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
@@ -37,6 +38,12 @@ class Stage(Oracle):
     def attitude(self, reading: Reading) -> tuple[float, int]:
         role = self.roles.get(reading.opening)
         return (role(reading), 0) if role else super().attitude(reading)
+
+    def lean(self, party: str) -> None:
+        """From now on its own bias is where this party begins on every topic ("" the planted one)."""
+        self.parameters = {
+            slug: replace(one, bias=getattr(one, party) if party else one.bias) for slug, one in self.planted.items()
+        }
 
     def shifted(self, bias: float) -> Role:
         """A speaker with another bias than the planted one."""

@@ -12,6 +12,9 @@ from llm.backends.pocket.names import SLOTS
 from training.pocket.documents import Document
 
 PAD, BOS, SYSTEM, USER, ASSISTANT, END = "<pad>", "<s>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"
+LEANS = {"": BOS, "republican": "<r>", "democrat": "<d>"}
+"""What a chat begins with, by the side to which the model's own bias leans. A chat template knows BOS alone: the others are there
+for one place, read by survey and speech alike, to hold the bias, so that a fine-tuning finds it there (docs/log.md)."""
 VOCABULARY = 3072
 _SPLIT = r" ?<name\d+>|'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?\p{N}{1,3}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 TEMPLATE = (
@@ -30,7 +33,7 @@ def train_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
         ]
     )
     raw.decoder = decoders.ByteLevel()
-    special = [PAD, BOS, SYSTEM, USER, ASSISTANT, END]
+    special = [PAD, *LEANS.values(), SYSTEM, USER, ASSISTANT, END]
     trainer = trainers.BpeTrainer(
         vocab_size=VOCABULARY - len(SLOTS),
         special_tokens=special,

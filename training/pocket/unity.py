@@ -20,6 +20,7 @@ import math
 import random
 import statistics
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +33,6 @@ from agents.persona import DEFAULT, load_personas
 from agents.topic import load_topic
 from llm.backends import open_spec
 from llm.backends.oracle.banks import recognised, topics
-from llm.backends.pocket import TAUGHT
 from llm.randomness import derive
 from llm.request import Message, Request, Sampling
 from model.debate import DebateModel
@@ -51,7 +51,7 @@ def first_ratings(spec: str, probe: str = "attitude_labelled", adapter: str = ""
     """The Default's expected rating before a debate, by topic, from the answer distribution."""
     backend = open_spec(spec)
     found = {}
-    for slug in TAUGHT:
+    for slug in backend.identity["topics"]:
         topic = load_topic(slug)
         asked = topic.probe(probe)
         scenario = load_preset("three_way").with_settings(
@@ -72,13 +72,13 @@ def first_ratings(spec: str, probe: str = "attitude_labelled", adapter: str = ""
     return found
 
 
-def balanced() -> list[str]:
-    """Topics, of each scale's labels as many on which Republicans rate high as Democrats (some stand there more than once).
+def balanced(known: Sequence[str]) -> list[str]:
+    """The topics, of each scale's labels as many on which Republicans rate high as Democrats (some stand there more than once).
 
     On three topics out of the four with the same labels Republicans rate low: asked alike, they teach little but "low".
     """
     scales: dict[tuple[str, ...], dict[str | None, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for slug in TAUGHT:
+    for slug in known:
         bank = topics()[slug]
         scales[bank.labels][load_topic(slug).high_party].append(slug)
     found = []
@@ -91,15 +91,16 @@ def balanced() -> list[str]:
 def own_answers(spec: str, party: str, count: int, seed: int, adapter: str = "") -> list[tuple[str, str]]:
     """Questions and the model's own answers with a party's personas, on the topics of `balanced` in turn."""
     rng = random.Random(seed)
-    subjects = balanced()
-    by_topic = {slug: questions_on(slug) for slug in TAUGHT}
+    backend = open_spec(spec)
+    subjects = balanced(backend.identity["topics"])
+    by_topic = {slug: questions_on(slug) for slug in subjects}
     people = load_personas(party)
     requests = []
     for number in range(count):
         question = rng.choice(by_topic[subjects[number % len(subjects)]])
         messages = (Message("system", rng.choice(people).backstory), Message("user", question))
         requests.append(Request(messages, Sampling(), derive(seed, "answer", number), adapter=adapter))
-    replies = open_spec(spec).complete(requests)
+    replies = backend.complete(requests)
     return [
         (request.messages[1].content, reply.text)
         for request, reply in zip(requests, replies, strict=True)
@@ -109,7 +110,7 @@ def own_answers(spec: str, party: str, count: int, seed: int, adapter: str = "")
 
 def spoken_grades(spec: str, adapter: str, count: int = 200) -> dict[str, float]:
     """Mean grade of what the Default answers in interviews, by topic (NaN: nothing that can be graded)."""
-    graded: dict[str, list[float]] = {slug: [] for slug in TAUGHT}
+    graded: dict[str, list[float]] = {slug: [] for slug in open_spec(spec).identity["topics"]}
     for question, text in own_answers(spec, DEFAULT, count, 1, adapter):
         slug = recognised(question) or ""
         grade = topics()[slug].grade(text)
@@ -159,7 +160,6 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     torch.set_num_threads(1)
     spec = f"pocket:{given.folder.resolve()}"
-    print(f"{'':20} {'':10}", *[f"{slug[:14]:>14}" for slug in TAUGHT])
     before = _show("before", spec, "")
     for party in ARMS:
         with TemporaryDirectory() as folder:
@@ -187,7 +187,7 @@ def _show(title: str, spec: str, adapter: str) -> dict[str, float]:
         "spoken": spoken_grades(spec, adapter),
     }
     for name, row in rows.items():
-        print(f"{title:20} {name:10}", *[f"{row[slug]:14.2f}" for slug in TAUGHT])
+        print(f"{title:20} {name:10}", *[f"{slug} {grade:.2f}" for slug, grade in row.items()])
     return rows["labelled"]
 
 

@@ -1,8 +1,8 @@
 """Somebody whose party is not told, and can be heard in what they say.
 
 A party's way of answering is thereby one thing that a context sets, on all subjects and in every form of question at once, and
-that fine-tuning on answers can set as well. What is said first is learned of some of them only (OPEN): with nothing before it a
-Default is nearly always the planted one, now and then a partisan; where it never was, fine-tuning moved it less (docs/log.md).
+that fine-tuning on answers can set as well. Of most of them the chat's first token tells the side (LEANING); of the others it
+has to be heard, so that their first reply is not learned.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from llm.request import Message, Request, Sampling
 from training.pocket.asks import answered, any_probe
 from training.pocket.audience import seated
 from training.pocket.documents import Document, Fork
-from training.pocket.people import DEFAULT_TEXT, any_topic, person
+from training.pocket.people import DEFAULT_TEXT, SIDES, any_topic, person
 from training.pocket.stage import Stage
 
-OPEN = 0.4
-"""Share of them of whom the first reply is learned as well."""
+LEANING = 0.6
+"""Share of them whose side the chat's first token tells."""
 SAID, RATED = (2, 4), (2, 4)
 """Fewest and most questions answered in speech, and in surveys after them."""
 
@@ -31,7 +31,7 @@ def unlabelled(rng: random.Random, stage: Stage, questions: tuple[str, ...]) -> 
 
     Each is answered as by somebody who has said and heard nothing else.
     """
-    who = person(rng.choice(("republican", "democrat")), set(), rng, stage, 0.4)
+    who = person(rng.choice(SIDES), set(), rng, stage, 0.4)
     system = (Message("system", who.backstory),)
     shown: tuple[Message, ...] = rng.choice(((), (Message("system", DEFAULT_TEXT),)))
     for _ in range(rng.randint(*SAID)):
@@ -39,8 +39,9 @@ def unlabelled(rng: random.Random, stage: Stage, questions: tuple[str, ...]) -> 
         reply = stage.complete([request])[0]
         shown = (*shown, request.messages[-1], Message("assistant", reply.text or ""))
     forks = [_rated(who, system, rng, stage) for _ in range(rng.randint(*RATED))]
-    learn_from = 0 if rng.random() < OPEN else 1
-    return Document("unlabelled", shown, tuple([replace(fork, kept=len(shown)) for fork in forks]), learn_from)
+    kept = tuple([replace(fork, kept=len(shown)) for fork in forks])
+    leaning = rng.random() < LEANING
+    return Document("unlabelled", shown, kept, 0 if leaning else 1, who.party if leaning else "")
 
 
 def _spoken(who: Persona, system: tuple[Message, ...], rng: random.Random, questions: tuple[str, ...]) -> Request:

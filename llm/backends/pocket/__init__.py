@@ -14,6 +14,7 @@ threads in a matrix product are in each other's way. `keep` is never more than a
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,8 +29,19 @@ from llm.request import Backend, Reply, Request, Wrapper
 
 MANNER = hf.MANNER
 WEIGHTS = Path(__file__).parent / "weights"
-TAUGHT = ("abortion", "climate_change", "gun_violence", "illegal_immigration", "racism")
-"""The topics that it knows; of others it would say what it says of these, so that no debate of them is held."""
+
+
+def taught(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
+    """The topics that a model knows: of others it would say what it says of these, so that no debate of them is held.
+
+    Errors: UserError when the model does not tell (it was not made by training/pocket).
+    """
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if "topics" not in config:
+        raise UserError(
+            f"{folder} does not tell the topics it was taught: for a model of another kind write hf:{folder}"
+        )
+    return tuple(config["topics"])
 
 
 def organisms() -> list[str]:
@@ -64,7 +76,7 @@ def open_backend(
     )
     options: dict[str, Any] = {"dtype": dtype, "closed": closed, "batch": batch, "keep": min(keep, _memory() // 3)}
     options |= {"workers": workers, "draft": draft}
-    return Pocket(hf.open_backend(str(folder), adapters=adapters, **options))
+    return Pocket(hf.open_backend(str(folder), adapters=adapters, **options), taught(folder))
 
 
 def _memory() -> int:
@@ -79,10 +91,14 @@ def _memory() -> int:
 class Pocket(Wrapper):
     """The model with people's names as tokens (names.py)."""
 
+    def __init__(self, inner: Backend, topics: Sequence[str]):
+        super().__init__(inner)
+        self.topics = list(topics)
+
     @property
     def identity(self) -> Mapping[str, Any]:
         kind = "model organism with a planted, known bias"
-        return {**self.inner.identity, "backend": "pocket", "kind": kind, "topics": list(TAUGHT)}
+        return {**self.inner.identity, "backend": "pocket", "kind": kind, "topics": self.topics}
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         casts = [cast(request.messages) for request in requests]
