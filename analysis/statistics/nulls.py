@@ -11,12 +11,16 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from scipy.stats import f_oneway
+from scipy.stats import f_oneway, tukey_hsd
 
 from analysis.bootstrap import mean_interval
-from analysis.statistics.groups import level, pairs, spread, two
+from analysis.human.measures import strangers
+from analysis.scores.gradients import echo_chambers, gradients
+from analysis.scores.table import MIDDLE
+from analysis.statistics.groups import level, spread, two
 from analysis.statistics.mixed import slopes
 from analysis.statistics.permute import shuffled
+from analysis.statistics.results import Result
 
 ROOMS, SEATS, ROUNDS, APART, SLOPES_APART = 20, 3, 6, 1.0, 0.2
 
@@ -65,9 +69,41 @@ def _two(rng: np.random.Generator) -> float:
 
 
 def _pair(rng: np.random.Generator) -> float:
-    """Of three conditions without any effect, whether any two differ by Games and Howell's test."""
-    groups = {str(name): nothing(rng).groupby("room")["value"].mean().to_numpy() for name in range(3)}
-    return min(row.p for row in pairs("null", groups, "room"))
+    """Of three conditions without any effect, whether any two differ by Games and Howell's test: the p of `pairs`, without
+    looking for the ends of its intervals."""
+    groups = [nothing(rng).groupby("room")["value"].mean().to_numpy() for _ in range(3)]
+    return float(tukey_hsd(*groups, equal_var=False).pvalue[np.triu_indices(3, 1)].min())
+
+
+def _scores(rng: np.random.Generator) -> pd.DataFrame:
+    """The same, as scores of statements: a run is a room, and two of the seats are of one party."""
+    names = {"room": "run", "seat": "agent", "round": "statement", "value": "score"}
+    data = nothing(rng).rename(columns=names)
+    return data[data["agent"] < 2].assign(topic="null", condition="null", agent=lambda row: row["agent"].astype(str))
+
+
+def _gradient(rng: np.random.Generator) -> float:
+    """0 where the interval of an agent's slope leaves out 0, 1 where it does not."""
+    first = gradients(_scores(rng)).iloc[0]
+    return float(first["slope_low"] <= 0 <= first["slope_high"])
+
+
+def _echo(rng: np.random.Generator) -> float:
+    """0 where an echo chamber is said to have formed: both slopes have to point outward, so that it is half of 5% at most."""
+    scores = _scores(rng)
+    scores["score"] += MIDDLE + 2
+    return float(not echo_chambers(scores, {"0": "same", "1": "same"})["formed"].iloc[0])
+
+
+def _strangers(rng: np.random.Generator) -> float:
+    """Changes that have nothing to do with the partner, in rooms of two."""
+    before, change = rng.normal(0, 1, (ROOMS, 2)), rng.normal(0, 1, (ROOMS, 2)) + rng.normal(0, 1, (ROOMS, 1))
+    people = {"before": before, "after": before + change - before / 2, "partner": before[:, ::-1]}
+    told = pd.DataFrame({name: values.ravel() for name, values in people.items()})
+    seats = pd.DataFrame(
+        {"group": np.repeat(np.arange(ROOMS), 2), "person": np.tile([0, 1], ROOMS), "condition": "null"}
+    )
+    return strangers(Result(f"null {rng.integers(1 << 30)}", "group", 0, "r", ""), pd.concat([seats, told], axis=1)).p
 
 
 TESTS: dict[str, Callable[[np.random.Generator], float]] = {
@@ -80,6 +116,9 @@ TESTS: dict[str, Callable[[np.random.Generator], float]] = {
     "mixed round": lambda rng: slopes("null", nothing(rng), "value", ["round"])[0].p,
     "mixed round x condition": _drift,
     "permutation": _shuffled,
+    "gradient": _gradient,
+    "echo chamber": _echo,
+    "shuffled partners": _strangers,
     "pooled": _pooled,
 }
 """Each draws a data set and returns its p."""

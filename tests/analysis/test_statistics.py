@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 from analysis.statistics import mixed
 from analysis.statistics.groups import hedges, level, pairs, spread, two
 from analysis.statistics.mixed import slopes
-from analysis.statistics.nulls import TESTS
+from analysis.statistics.nulls import TESTS, nothing
 from analysis.statistics.permute import shuffled
 from analysis.statistics.power import rooms_needed
 from analysis.statistics.results import COLUMNS, Result, holm, table
@@ -235,6 +235,19 @@ def test_false_alarms_are_one_in_twenty(test: str, sets: int) -> None:
     rng = np.random.default_rng(5)
     alarms = sum(TESTS[test](rng) < ALPHA for _ in range(sets))
     assert binomtest(alarms, sets, ALPHA).pvalue > 0.01
+
+
+def test_the_null_of_pairs_asks_for_the_p_of_pairs() -> None:
+    rng = np.random.default_rng(3)
+    groups = {str(name): nothing(rng).groupby("room")["value"].mean().to_numpy() for name in range(3)}
+    expected = min(row.p for row in pairs("null", groups, "room"))
+    assert TESTS["Games-Howell, three conditions"](np.random.default_rng(3)) == pytest.approx(expected)
+
+
+def test_an_echo_chamber_is_seldom_said_to_have_formed_of_nothing() -> None:
+    """Two agents have to be sure of the same side: fewer alarms than half of the 5% that one slope has."""
+    rng = np.random.default_rng(5)
+    assert sum(TESTS["echo chamber"](rng) < ALPHA for _ in range(40)) <= 3
 
 
 def test_the_pooled_anova_cries_wolf() -> None:
