@@ -119,7 +119,7 @@ def test_a_failed_item_has_its_reason(member: Participant) -> None:
 def test_the_nine_items_of_the_study_can_all_be_left_unanswered() -> None:
     """Gender, age decade, ethnicity, region, education, politics, religion, immigration, income (004, section 4.1)."""
     items = questionnaire()
-    names = "gender age ethnicity region education politics religion immigration income".split()
+    names = ["gender", "age", "ethnicity", "region", "education", "politics", "religion", "immigration", "income"]
     assert [item.name for item in items] == names
     assert {item.answers[-1] for item in items} == {"prefer not to say"}
 

@@ -96,5 +96,5 @@ def test_whatever_is_read_is_a_whole_ranking(text: str) -> None:
 
 
 def test_the_letters_are_those_of_the_alphabet() -> None:
-    assert LETTERS == "".join(map(chr, range(ord("A"), ord("Z") + 1)))
+    assert "".join(map(chr, range(ord("A"), ord("Z") + 1))) == LETTERS
     assert read_ranking(" > ".join(random.Random(0).sample(LETTERS, 26)), 26).reason is None

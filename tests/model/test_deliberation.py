@@ -161,7 +161,7 @@ def test_any_number_of_rounds(rounds: int) -> None:
 
 
 def test_sessions_have_their_people_on_different_questions_drawn_by_name() -> None:
-    model, events = held(scenario(repetitions=3))
+    _, events = held(scenario(repetitions=3))
     sessions: dict[str, list[Posed]] = defaultdict(list)
     for event in of(events, Posed):
         sessions[event.session].append(event)
