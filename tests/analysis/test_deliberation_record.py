@@ -1,11 +1,10 @@
-"""Deliberations as they are reported: episodes from a record, movement and agreement by hand, pages that nothing can break out of."""
+"""Deliberations as they are reported: episodes from a record, movement and agreement by hand, pages without any markup."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
