@@ -1,0 +1,27 @@
+"""Episodes from whatever holds them: a .jsonl of ours, a folder of the public Parquet files, a public .json."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.deliberation.episode import Episode, checked, read_episodes
+from analysis.deliberation.habermas import COMPARISONS, read_habermas
+from analysis.deliberation.human import read_human
+from llm.errors import UserError
+
+
+def read_any(path: Path) -> tuple[Episode, ...]:
+    """The episodes at a path. Errors: UserError, one line."""
+    if path.is_dir() and (path / COMPARISONS).is_file():
+        return read_habermas(path)
+    if path.suffix == ".jsonl":
+        return read_episodes(path)
+    if path.suffix == ".json":
+        return read_human(path)
+    raise UserError(f"{path} holds no episodes: a .jsonl, a public .json, or a folder with {COMPARISONS} is wanted")
+
+
+def read_all(paths: Sequence[Path]) -> tuple[Episode, ...]:
+    """The episodes of several paths, one after the other. Errors: UserError, also for an id that comes twice."""
+    return checked([episode for path in paths for episode in read_any(path)], ", ".join(map(str, paths)))
