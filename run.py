@@ -204,10 +204,11 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
         outcome = sit(task, bar.calls, bar.step, on_open=bar.found)
     print(told(scenario, folder, outcome))
 
-    from analysis.report import SUMMARY, write_report
+    from analysis.report import SUMMARY, main_figure, write_report
 
-    figure = folder / "figures" / "attitudes.png"
-    if not (outcome.already and (folder / SUMMARY).exists()):
+    if outcome.already and (folder / SUMMARY).exists():
+        figure = main_figure(folder)
+    else:
         figure = write_report(folder, prices(scenario, options))
     print(f"summary  {folder / SUMMARY}\nfigure   {figure}")
     if outcome.stopped:

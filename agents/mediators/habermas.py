@@ -12,8 +12,8 @@ Options
 
 Departures: one model, prompted, writes and ranks (there: a fine-tuned writer and a reward model; the public code prompts both).
 The reply is the statement, without the reasoning that the public prompts ask for first. A ranking that cannot be read in
-ATTEMPTS replies is missing, and the member has no ballot; where nobody has one, nothing is chosen by lot and the statement is missing.
-Rankings are asked for at temperature 0.
+ATTEMPTS replies is missing, and the member has no ballot; where nobody has one, nothing is chosen by lot: the statement is
+missing. Rankings are asked for at temperature 0.
 """
 
 from __future__ import annotations
