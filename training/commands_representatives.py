@@ -1,4 +1,4 @@
-"""`run.py representatives COMMAND`: train, measure, grid, substitute."""
+"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
     from training.representatives.workshop import Workshop
 
 TEXT = """commands:
+  episodes     hold many deliberations of people of a known kind, as data to train on
   train        train a representative on the training side of some episodes
   measure      how it does on people and questions that it has not seen
   grid         what it helps to know (D, O, C, P), by two model sizes
   substitute   put representatives in the place of participants and see what the group gets
 
-EPISODES are .jsonl files, folders of the public Habermas Machine data, or its two small .json files (docs/deliberation.md)
+EPISODES are .jsonl files, run folders of deliberations, a folder of the public Habermas Machine data, or its two small .json
+files (docs/deliberation.md)
 examples:
-  python run.py representatives train runs/episodes.jsonl --llm pocket --out runs/represented
-  python run.py representatives measure runs/episodes.jsonl --llm pocket --judge oracle --out runs/represented
-  python run.py representatives grid runs/episodes.jsonl --llm pocket --out runs/grid
+  python run.py representatives episodes --laps 16 --out runs/known
+  python run.py representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
+  python run.py representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
+  python run.py representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
   python run.py representatives substitute habermas_episode_childcare.json --llm oracle --mediator-llm oracle --judge oracle"""
 LESSON: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA; 0: all weights, as in the study (0)"),
@@ -42,7 +45,7 @@ LESSON: tuple[tuple[str, Any, str], ...] = (
 
 def representatives(arguments: Sequence[str]) -> int:
     """Run one of the commands."""
-    commands = {"train": train, "measure": measure, "grid": grid, "substitute": substitute}
+    commands = {"episodes": episodes, "train": train, "measure": measure, "grid": grid, "substitute": substitute}
     name = arguments[0] if arguments else "--help"
     if name in ("-h", "--help"):
         overview().print_help()
@@ -62,6 +65,27 @@ def overview() -> Parser:
     )
     found.add_argument("command", metavar="COMMAND")
     return found
+
+
+def episodes(arguments: Sequence[str]) -> int:
+    """`run.py representatives episodes`"""
+    parser = Parser(
+        prog="run.py representatives episodes",
+        description="Hold laps of the scenario consensus, each with 80 people of its own in 16 sessions of three questions; an "
+        "eighth as many more for each of validation and test, on questions of their own.",
+    )
+    parser.add_argument("--laps", metavar="N", type=natural, default=16, help="laps to train on (16)")
+    parser.add_argument("--llm", metavar="SPEC", default="oracle", help="the model that deliberates (oracle)")
+    parser.add_argument("--people", metavar="SPEC", default="oracle", help="the model that writes the people (oracle)")
+    parser.add_argument("--seed", metavar="N", type=natural, default=0, help="same seed, same episodes (0)")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder; what it holds is gone on with")
+    options = parser.parse_args(arguments)
+    from analysis.deliberation.population import populate
+
+    out = options.out or Path("runs") / f"episodes-{time.strftime('%Y%m%d-%H%M%S')}"
+    print(f"folder   {out}", flush=True)
+    print(f"episodes {populate(options.laps, options.llm, options.people, options.seed, out, print)}")
+    return 0
 
 
 def train(arguments: Sequence[str]) -> int:
