@@ -16,7 +16,7 @@ from llm.template import prompt
 
 SHIPPED = HERE / "questionnaire.toml"
 _LEAD = re.compile(
-    r"^(?:(?:my|the) answer(?: is|:)|answer:|i(?:'m| am|'d say| would say| say| live)|it(?:'s| is)|that(?:'s| is)|probably)\s+"
+    r"^(?:(?:(?:my|the) )?answer(?: is)?:?|i(?:'m| am|'d say| would say| say| live)|it(?:'s| is)|that(?:'s| is)|probably)\s+"
     r"|^(?:an?|in the|in|the)\s+"
 )
 

@@ -97,8 +97,8 @@ def _measures(episodes: Sequence[Episode], results: Sequence[Measure]) -> Iterat
     yield (
         "Of people (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication) the share "
         f"who moved toward their majority's side, less those who moved away, was {HUMAN_MOVEMENT:+.3f}. It stands here to "
-        "compare: other questions, another mediator, and people. Group agreement is how many more members are on one side of the question "
-        "than on the other, as a share of the group; the majority is that of the positions before.\n"
+        "compare: other questions, another mediator, and people. Group agreement is how many more members are on one side of "
+        "the question than on the other, as a share of the group; the majority is that of the positions before.\n"
     )
 
 

@@ -135,11 +135,28 @@ def clip(value: float) -> float:
 
 
 def _plain_side(text: str, question: str) -> float | None:
-    said, asked = (set(_WORD.findall(one.lower().replace("cannot", "can not"))) for one in (text, question))
-    denied, both = "not" in said - asked, (said - {"not"}) | (asked - {"not"})
-    if not both or len((said & asked) - {"not"}) / len(both) < 0.75:
-        return None
-    return LOW if denied else HIGH
+    """The side of a text that has the question's words in their order, and perhaps one "not" more; None for any other.
+
+    The question's first word (should, is, does, ...) may stand elsewhere or be left out.
+    """
+    said, (first, *asked) = _stems(text), _stems(question) or [""]
+    for plain in [said, *_without(said, first)]:
+        if plain == asked:
+            return HIGH
+        if asked in _without(plain, "not"):
+            return LOW
+    return None
+
+
+def _without(words: list[str], word: str) -> list[list[str]]:
+    """The words without one of this one, for each that is among them."""
+    return [words[:place] + words[place + 1 :] for place, one in enumerate(words) if one == word]
+
+
+def _stems(text: str) -> list[str]:
+    """Its words in small letters, without the ending of a third person or plural: makes, make -> make."""
+    words = _WORD.findall(text.lower().replace("cannot", "can not"))
+    return [word[:-1] if word.endswith("s") and len(word) > 3 else word for word in words]
 
 
 @cache
