@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from analysis.deliberation.episode import Episode, checked, read_episodes
@@ -27,5 +28,17 @@ def read_any(path: Path) -> tuple[Episode, ...]:
 
 
 def read_all(paths: Sequence[Path]) -> tuple[Episode, ...]:
-    """The episodes of several paths, one after the other. Errors: UserError, also for an id that comes twice."""
-    return checked([episode for path in paths for episode in read_any(path)], ", ".join(map(str, paths)))
+    """The episodes of several paths, one after the other.
+
+    Of several run folders, ids and sessions have the folder's name before them; a persona is the same participant in all of them.
+    Errors: UserError, also for an id that comes twice.
+    """
+    found = [_of_run(one, path) if len(paths) > 1 else one for path in paths for one in read_any(path)]
+    return checked(found, ", ".join(map(str, paths)))
+
+
+def _of_run(episode: Episode, path: Path) -> Episode:
+    if not (path / RECORD).is_file():
+        return episode
+    name = path.resolve().name
+    return replace(episode, id=f"{name}/{episode.id}", session=f"{name}/{episode.session}")

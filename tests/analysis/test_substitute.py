@@ -22,7 +22,7 @@ from analysis.deliberation.payoffs import names, open_payoff
 from analysis.deliberation.payoffs import ranking as ranking_payoff
 from analysis.deliberation.payoffs._score import Score
 from analysis.deliberation.population import plan, populate
-from analysis.deliberation.readers import read_any
+from analysis.deliberation.readers import read_all, read_any
 from analysis.deliberation.splits import split
 from analysis.deliberation.substitute import (
     AGAIN,
@@ -257,6 +257,15 @@ def test_laps_can_be_split_and_nobody_sits_in_two(known: Path) -> None:
     sides = split(found, 0, {"train": 1 / 3, "validation": 1 / 3, "test": 1 / 3})
     assert [len(side) for side in sides.values()] == [48, 48, 48]
     assert len({name for one in found for name in one.participants}) == 240
+
+
+def test_run_folders_are_read_and_two_of_them_do_not_clash(known: Path) -> None:
+    """Rooms of two runs have the same names: with the folder before them they are other episodes, of the same personas."""
+    runs = [known.parent / "lap00", known.parent / "lap01"]
+    assert len(read_any(runs[0])) == 48
+    both = read_all(runs)
+    assert len(both) == 96
+    assert {one.session.split("/")[0] for one in both} == {"lap00", "lap01"}
 
 
 def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path) -> None:
