@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,10 +27,10 @@ class Calibration(NamedTuple):
     missing: int
 
 
-def rated(episodes: list[Episode]) -> list[tuple[str, str, str, str, float]]:
-    """(episode, session, participant, which statement, rating) of every final rating there is."""
+def rated(episodes: Sequence[Episode]) -> list[tuple[str, str, str, float]]:
+    """(episode, participant, which statement, rating) of every final rating there is."""
     return [
-        (episode.id, episode.session, voice.participant, name, float(value))
+        (episode.id, voice.participant, name, float(value))
         for episode in episodes
         for voice in episode.voices
         for name in STATEMENTS

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agents.representative import OTHERS, Brief, Other, same
 from analysis.deliberation.episode import Episode, Voice
+from llm.randomness import stream
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,21 @@ def cases(episodes: Sequence[Episode], written: bool = True) -> Cases:
     return Cases(tuple(found), dict(left_out))
 
 
-def stranger(case: Case, among: Sequence[Case], turn: int) -> Case | None:
-    """The case of another participant of the same episode: what a stranger's representative would be told.
+def strangers(found: Sequence[Case], seed: int) -> dict[str, Case]:
+    """By key the case of another participant of the same episode, drawn with the seed: what a stranger would be told.
 
-    among: cases in the order of their episodes. `turn` picks one of the others; None where the participant is alone.
+    Who is alone has none.
     """
-    seated = [one for one in among if one.episode == case.episode]
-    place = next(place for place, one in enumerate(seated) if one.participant == case.participant)
-    if len(seated) < 2:
-        return None
-    return seated[(place + 1 + turn % (len(seated) - 1)) % len(seated)]
+    tables: dict[str, list[Case]] = defaultdict(list)
+    for case in found:
+        tables[case.episode].append(case)
+    drawn = {}
+    for seated in tables.values():
+        for place, case in enumerate(seated):
+            others = seated[:place] + seated[place + 1 :]
+            if others:
+                drawn[case.key] = stream(seed, "stranger", case.key).choice(others)
+    return drawn
 
 
 def _missing(episode: Episode, voice: Voice, written: bool) -> str:

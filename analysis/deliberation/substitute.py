@@ -23,6 +23,7 @@ from llm.randomness import derive
 from llm.request import Sampling
 
 TRUE, AGAIN, ONE, STRANGER, ALL = "true", "again", "one", "stranger", "all"
+OWN = "own"
 REGIMES = (AGAIN, ONE, STRANGER, ALL)
 Texts = Mapping[tuple[str, str, int], str | None]
 """Critiques of representatives by case key, `own` or `stranger`, and repetition."""
@@ -64,7 +65,7 @@ def _critique(episode: Episode, profile: Profile, participant: str, own: str | N
     """What one seat says: its own words, unless it is substituted."""
     key = f"{episode.id} {participant}"
     if profile.regime == ALL or (profile.regime == ONE and participant == profile.who):
-        return written.get((key, "own", profile.number))
+        return written.get((key, OWN, profile.number))
     if profile.regime == STRANGER and participant == profile.who:
         return written.get((key, STRANGER, profile.number))
     return own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from agents.mediators.base import Statement
 from agents.representative import known
 from analysis import honesty
 from analysis.deliberation.calibration import Calibration, calibrated, rated
-from analysis.deliberation.cases import Case, cases, stranger
+from analysis.deliberation.cases import Case, cases, strangers
 from analysis.deliberation.clusters import Mean
 from analysis.deliberation.episode import HUMAN, Episode, to_line
 from analysis.deliberation.payoffs import open_payoff
@@ -24,6 +25,7 @@ from analysis.deliberation.substitute import (
     AGAIN,
     ALL,
     ONE,
+    OWN,
     REGIMES,
     STRANGER,
     Profile,
@@ -109,12 +111,14 @@ def _written(
     found: Sequence[Case], asked: Substitution, folder: Path, bar: Bar
 ) -> tuple[dict[tuple[str, str, int], str | None], list[str]]:
     """Critiques by case key, own or stranger, and repetition; and why others are silent."""
-    orders: list[tuple[str, Order]] = []
-    for case in found:
-        other = stranger(case, found, derive(asked.seed, "stranger", case.key))
-        for number_ in range(asked.repetitions):
-            orders.append(("own", Order(case, case, number_)))
-            orders += [(STRANGER, Order(case, other, number_))] if other else []
+    others = strangers(found, asked.seed)
+    orders = [
+        (who, Order(case, told, again))
+        for case in found
+        for again in range(asked.repetitions)
+        for who, told in ((OWN, case), (STRANGER, others.get(case.key)))
+        if told
+    ]
     author = Author(asked.llm, asked.adapter, asked.knows)
     said = write([order for _, order in orders], author, asked.seed, folder, bar)
     texts = {
@@ -147,10 +151,10 @@ def _payoffs(
 ) -> pd.DataFrame:
     """A row a payoff: episode, session, participant, regime, number, value, reason."""
     scorer = open_payoff(asked.payoff)
-    texts = {
-        one.id: list(dict.fromkeys(s.text for e, _, s in told if e.id == one.id and s.text is not None))
-        for one in groups
-    }
+    texts: dict[str, list[str]] = {one.id: [] for one in groups}
+    for one, _, statement in told:
+        if statement.text is not None and statement.text not in texts[one.id]:
+            texts[one.id].append(statement.text)
     seats = [(one, voice) for one in groups for voice in one.voices]
     asking = [scorer.score(one, voice, texts[one.id], derive(asked.seed, "payoff", one.id)) for one, voice in seats]
     found: list[tuple[Score, ...]] = driven(asking, asked.judge, folder, bar, "payoffs")
@@ -171,25 +175,23 @@ def _payoffs(
 
 def _calibration(episodes: Sequence[Episode], asked: Substitution, folder: Path, bar: Bar) -> Calibration | None:
     """The scorer on the statements that participants rated; None where nobody rated any, and for their own ratings."""
-    ratings = rated(list(episodes))
-    if not ratings or asked.payoff == "own":
-        return None
-    by = {one.id: one for one in episodes}
-    seats = list(dict.fromkeys((episode, who) for episode, _, who, _, _ in ratings))
     scorer: ModuleType = open_payoff(asked.payoff)
-    shown = {seat: [name for episode, _, who, name, _ in ratings if (episode, who) == seat] for seat in seats}
+    by = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
+    shown: dict[tuple[str, str], list[tuple[str, float]]] = defaultdict(list)
+    for episode, participant, statement, rating in rated(episodes):
+        shown[episode, participant].append((statement, rating))
+    if not shown or asked.payoff == "own":
+        return None
     asking = [
-        scorer.score(by[episode], next(voice for voice in by[episode].voices if voice.participant == who),
-                     [getattr(by[episode], name) for name in shown[episode, who]], derive(asked.seed, "payoff", episode))
-        for episode, who in seats
-    ]  # fmt: skip
+        scorer.score(*by[seat], [getattr(by[seat][0], name) for name, _ in told], derive(asked.seed, "payoff", seat[0]))
+        for seat, told in shown.items()
+    ]
     found: list[tuple[Score, ...]] = driven(asking, asked.judge, folder, bar, "calibration")
-    scores = {
-        (*seat, name): one.value
-        for seat, got in zip(seats, found, strict=True)
-        for name, one in zip(shown[seat], got, strict=True)
-    }
-    rows = [(episode, who, name, rating, scores[episode, who, name]) for episode, _, who, name, rating in ratings]
+    rows = [
+        (*seat, name, rating, score.value)
+        for (seat, told), scores in zip(shown.items(), found, strict=True)
+        for (name, rating), score in zip(told, scores, strict=True)
+    ]
     table = pd.DataFrame(rows, columns=["episode", "participant", "statement", "rating", "score"]).astype(
         {"score": float}
     )

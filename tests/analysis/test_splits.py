@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import episodes, question
 
-from analysis.deliberation.cases import Case, cases, stranger
+from analysis.deliberation.cases import cases, strangers
 from analysis.deliberation.episode import Episode
 from analysis.deliberation.splits import check, split, together
 from llm.errors import UserError
@@ -110,17 +110,16 @@ def test_missing_voices_are_counted_by_reason() -> None:
 
 
 def test_a_stranger_is_somebody_else_at_the_same_table() -> None:
-    """Never the participant, never another episode's, and every other one has a turn."""
+    """Never the participant, never another episode's; every other one is drawn under some seed; nobody where one is alone."""
     every = cases(episodes(3)).cases
-
-    def who(case: Case, turn: int) -> str:
-        found = stranger(case, every, turn)
-        assert found is not None
-        assert found.episode == case.episode
-        return found.participant
-
+    met: dict[str, set[str]] = {case.key: set() for case in every}
+    for seed in range(12):
+        drawn = strangers(every, seed)
+        assert drawn == strangers(every, seed)
+        for case in every:
+            assert drawn[case.key].episode == case.episode
+            met[case.key].add(drawn[case.key].participant)
     for case in every:
-        met = {who(case, turn) for turn in range(4)}
-        assert len(met) == 2
-        assert case.participant not in met
-    assert stranger(every[0], every[:1], 0) is None
+        assert len(met[case.key]) == 2
+        assert case.participant not in met[case.key]
+    assert strangers(every[:1], 0) == {}

@@ -11,13 +11,12 @@ import pandas as pd
 from analysis import honesty
 from analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict, compare, win_rate
 from analysis.deliberation.autorater import table as verdict_table
-from analysis.deliberation.cases import Case, stranger
+from analysis.deliberation.cases import Case, strangers
 from analysis.deliberation.clusters import Mean, mean
 from analysis.deliberation.distance import distance
 from analysis.deliberation.likelihood import MEASURES, against
 from analysis.deliberation.writing import Author, Order, driven, texts, write
 from analysis.wording import cell, estimate, markdown_table, tally
-from llm.randomness import derive
 from training.representatives.dataset import written
 from training.representatives.recipe import Lesson
 from training.representatives.scoring import OWN, STRANGER, load, scored, untrained
@@ -51,8 +50,8 @@ def critiques(
     """What each of the three writes, by case key; one try each, at temperature 1."""
     model, seed = workshop.model(llm, lesson), workshop.seed
     own = [Order(case, case) for case in found]
-    others = [(case, stranger(case, found, derive(seed, "stranger", case.key))) for case in found]
-    strange = [Order(case, other) for case, other in others if other]
+    others = strangers(found, seed)
+    strange = [Order(case, others[case.key]) for case in found if case.key in others]
     trained, before = Author(model.spec, model.adapter, lesson.knows), Author(llm, "", lesson.knows)
     plans = {TRAINED: (own, trained), STRANGER: (strange, trained), BASE: (own, before)}
     return {

@@ -7,9 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.deliberation.cases import Case, stranger
+from analysis.deliberation.cases import Case, strangers
 from llm.backends.hf.loading import Loaded, load_model
-from llm.randomness import derive
 from training.base import Base
 from training.likelihood import likelihoods
 from training.representatives.dataset import text
@@ -34,11 +33,10 @@ def scored(found: Sequence[Case], knows: str, loaded: Loaded, seed: int, batch: 
     the seed; no row where there is none). Columns: case, episode, session, participant, asked, logp (nats, the end of the
     critique included), tokens, characters.
     """
-    pairs: list[tuple[Case, str, Case]] = []
-    for case in found:
-        pairs.append((case, OWN, case))
-        if other := stranger(case, found, derive(seed, "stranger", case.key)):
-            pairs.append((case, STRANGER, other))
+    others = strangers(found, seed)
+    pairs = [
+        (case, asked, told) for case in found for asked, told in ((OWN, case), (STRANGER, others.get(case.key))) if told
+    ]
     texts = [text(case, knows, asked) for case, _, asked in pairs]
     values = likelihoods(texts, loaded.model, loaded.tokenizer, batch, ended=True)
     rows: list[dict[str, Any]] = [

@@ -77,7 +77,8 @@ def payoff(opinion: str, statement: str) -> Reply:
     text = (
         f"A group looks for common ground on a question: {ASKED.question}\nOne participant wrote this opinion: {opinion}\n"
         f"The statement that the group is to agree on: {statement}\n"
-        "How strongly would this participant agree with the statement? Answer with a number from 1 to 7, where 1 means strongly disagree, 7 means strongly agree."
+        "How strongly would this participant agree with the statement? "
+        "Answer with a number from 1 to 7, where 1 means strongly disagree, 7 means strongly agree."
     )
     answers = tuple(str(point) for point in range(1, 8))
     return ask(Request((Message("user", text),), Sampling(0.0, 8), 0, answers, "payoff"))
