@@ -107,9 +107,13 @@ def write_episodes(episodes: Sequence[Episode], path: Path) -> Path:
 
 
 def checked(episodes: Iterable[Episode], where: str) -> tuple[Episode, ...]:
-    """The same episodes. Errors: UserError for an id that comes twice and for a session whose participants change."""
+    """The same episodes. Errors: UserError for what is none, an id that comes twice, a session whose participants change."""
     kept, sessions = dict[str, Episode](), dict[str, Episode]()
     for one in episodes:
+        try:
+            _fault(one)
+        except (ValueError, UserError) as error:
+            raise UserError(f"{where}: {one.id} is no episode: {error}") from error
         if one.id in kept:
             raise UserError(f"{where} has the episode {one.id} twice")
         first = sessions.setdefault(one.session, one)

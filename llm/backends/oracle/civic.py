@@ -28,7 +28,7 @@ class Habit(NamedTuple):
     opener: str
     demand: str
     closer: str
-    values: tuple[str, str]
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,19 @@ def habit(persona: str) -> Habit:
         )
     ]
     return Habit(drawn[0], drawn[1], drawn[2], (values[0], values[1]))
+
+
+def shown(text: str) -> Habit:
+    """The habits that a text shows, "" for what it does not; its values in the order in which it names them."""
+    lower, words = text.lower(), bank()
+    closers = [line for lines in words["closers"].values() for line in lines]
+    places = {name: lower.find(entry["name"]) for name, entry in words["values"].items()}
+    return Habit(
+        next((line for line in words["openers"]["lines"] if lower.startswith(line.lower())), ""),
+        next((thing for thing in words["demands"]["things"] if thing in lower), ""),
+        next((line for line in closers if line.lower() in lower), ""),
+        tuple(sorted((name for name, place in places.items() if place >= 0), key=places.__getitem__)),
+    )
 
 
 @lru_cache(maxsize=1 << 14)

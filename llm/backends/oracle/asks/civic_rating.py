@@ -28,12 +28,16 @@ def knows(reading: Reading) -> bool:
 def answer(reading: Reading, oracle: Oracle) -> Reply:
     found = _ANSWER.search(reading.ask) or _STATEMENT.search(reading.ask)
     assert found is not None
-    stated = scale.points(reading.ask.replace(found["said"], ""))
+    return rated(reading, _value(reading, found["said"], oracle.pull), found["said"])
+
+
+def rated(reading: Reading, value: float | None, said: str) -> Reply:
+    """A value from 1 to 7 on the scale that the question states. said: what is rated, whose numbers are none of the scale's."""
+    stated = scale.points(reading.ask.replace(said, ""))
     if stated is None:
         return Reply.failed("unknown_ask", reading.ask[-120:])
-    value = _value(reading, found["said"], oracle.pull)
     if value is None:
-        return Reply.failed("no_known_sentence", found["said"][:120])
+        return Reply.failed("no_known_sentence", said[:120])
     shares = stated.shares(stated.value(10 * (value - LOW) / (HIGH - LOW)))
     rng = random.Random(derive(reading.request.seed, reading.ask, value))
     point = (

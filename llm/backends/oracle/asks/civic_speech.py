@@ -6,7 +6,7 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.civic import MIDDLE, Read, bank, habit, law, now, read
+from llm.backends.oracle.civic import MIDDLE, Habit, Read, bank, habit, law, now, read
 from llm.backends.oracle.mind import dither
 from llm.backends.oracle.reading import Reading
 from llm.randomness import derive
@@ -47,7 +47,7 @@ def answer(reading: Reading, oracle: Oracle) -> Reply:
         said = read(heard[-1], question) if heard else Read(None, frozenset(), frozenset())
         if said.stance is None:
             return Reply.failed("no_known_sentence", heard[-1][:120] if heard else "no statement")
-        parts = _critique(reading.persona, said.stance - stands, said, rng)
+        parts = critique(habit(reading.persona), said.stance - stands, said, rng)
     text = fitted(parts, reading.words)
     return (
         Reply(text) if text else Reply.failed("too_few_words", f"no sentence of at most {reading.words} words is known")
@@ -65,17 +65,18 @@ def _opinion(reading: Reading, stands: float, rng: random.Random) -> list[tuple[
     return [(0, f"{own.opener} {stance}."), *[(3, reason) for reason in reasons], (1, demand), (2, own.closer)]
 
 
-def _critique(persona: str, apart: float, said: Read, rng: random.Random) -> list[tuple[int, str]]:
+def critique(own: Habit, apart: float, said: Read, rng: random.Random) -> list[tuple[int, str]]:
     """Opener and verdict, what is said of each value and of the demand, the closer. `apart`: statement minus position."""
-    own, words = habit(persona), bank()
+    words = bank()
     side = "yes" if apart > 0 else "no"
     kind = "right" if abs(apart) <= law("near") else f"far_{side}" if abs(apart) > law("far") else side
-    lines = [(0, f"{own.opener} {rng.choice(words['verdicts'][kind])}.")]
+    lines = [(0, f"{own.opener} {rng.choice(words['verdicts'][kind])}.".strip())]
     for value in own.values:
         concern = rng.choice(words["concerns"]["met" if value in said.values else "missed"])
         lines.append((3, concern.format(value=words["values"][value]["name"])))
     demand = rng.choice(words["demands"]["met" if own.demand in said.demands else "missed"])
-    return [*lines, (1, demand.format(demand=own.demand)), (2, own.closer)]
+    asked = [(1, demand.format(demand=own.demand))] if own.demand else []
+    return [*lines, *asked, *([(2, own.closer)] if own.closer else [])]
 
 
 def fitted(parts: list[tuple[int, str]], words: int) -> str:
