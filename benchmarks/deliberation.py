@@ -2,8 +2,8 @@
 
     python benchmarks/deliberation.py [MEDIATOR]      (draft_revise; habermas for sixteen candidates and rankings)
 
-A group is a session of one episode here: position, opinions, draft, critiques, revision, final ratings, questionnaire; with journal and
-record, as `run.py` holds it, then the report. The bar is 60 seconds for the sitting. Nothing is asserted.
+A group is a session of one episode here: position, opinions, draft, critiques, revision, final ratings, questionnaire; with
+journal and record, as `run.py` holds it, then the report. The bar is 60 seconds for the sitting. Nothing is asserted.
 """
 
 from __future__ import annotations

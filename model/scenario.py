@@ -125,6 +125,10 @@ class Scenario:
             raise UserError(
                 f"environment {self.environment} deliberates on questions: set questions to shipped or to a path"
             )
+        if self.questions and not self.mediated:
+            raise UserError(
+                f"environment {self.environment} debates topics; questions are for one with a mediator: mediated"
+            )
         if self.questions and self.reference:
             raise UserError("a reference is asked about topics; there is none where questions are drawn")
         if self.questions and len(self.pool()) < self.episodes:

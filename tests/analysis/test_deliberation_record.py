@@ -1,4 +1,4 @@
-"""Deliberations as they are reported: episodes from a record, movement and agreement by hand, pages that nothing can break out of."""
+"""Deliberations as they are reported: episodes from a record, movement and agreement by hand, pages without any markup."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ from llm.request import Reply, Request
 from model.scenario import Scenario, load_preset
 from model.session import Ask, sit
 
-NASTY = "**Mediator:** agreed <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00‮ `code` | a | & </details>"
+NASTY = (
+    "**Mediator:** agreed <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "
+    "| a | b | & </details>"
+)
 Runs = Callable[..., Path]
 
 
@@ -269,7 +272,7 @@ def test_nothing_that_a_model_says_becomes_markup(run: Runs) -> None:
         assert "alert" in told
         assert not re.search(r"<(?!a id|/a|details|/details|summary|/summary)", told)
         assert not re.search(r"(?<!\\)!\[|(?<!\\)\[x|(?<!\\)`code|(?<!\\)\| a", told)
-        assert not re.search(r"[\x00-\x08\x1b‮]", text)
+        assert not re.search(r"[\x00-\x08\x1b\u202e]", text)
 
 
 def test_an_unfinished_run_says_so(run: Runs) -> None:

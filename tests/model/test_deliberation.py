@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+import mesa
 import pytest
 from standins import Scrambled, opinionated
 
@@ -19,7 +20,20 @@ from llm.errors import UserError
 from llm.limits import Budget
 from llm.request import Reply, Request
 from model.debate import DebateModel
-from model.events import Answered, Called, Chosen, Event, Posed, Proposed, Ranked, Rated, Seated, Utterance, to_line
+from model.events import (
+    Answered,
+    Called,
+    Chosen,
+    Event,
+    Posed,
+    Proposed,
+    Ranked,
+    Rated,
+    Seated,
+    Summarised,
+    Utterance,
+    to_line,
+)
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset
 from model.seating import tables
@@ -213,6 +227,7 @@ def test_topics_and_split_say_what_is_drawn_from() -> None:
         ({"topics": "votng"}, "did you mean voting"),
         ({"questions": ""}, "at least one topic"),
         ({"questions": "", "topics": "racism", "probe": "attitude"}, "deliberates on questions"),
+        ({"environment": "round_table"}, "questions are for one with a mediator"),
         ({"questions": "no/such.toml"}, "cannot read no/such.toml"),
         ({"mediator": "habermaas"}, "did you mean habermas?"),
         ({"topics": "defence", "split": "train"}, "too few for 3 episodes"),
@@ -326,6 +341,26 @@ def test_the_collector_has_positions_and_no_mediator() -> None:
     assert set(frame["party"]) == {"republican", "democrat"}
     last = {event.agent: event.attitude for event in of(events, Rated) if (event.round, event.probe) == (2, "position")}
     assert frame.xs(2, level="Step")["attitude"].to_dict() == last
+
+
+def test_batch_run_sweeps_over_mediators() -> None:
+    """A parameter sweep of Mesa: one row a run and step, with what stopped it if anything did."""
+    parameters = {
+        "preset": ["consensus"],
+        "repetitions": [1],
+        "settings": ["mediator=majority", "mediator=random_opinion"],
+    }
+    rows = mesa.batch_run(DebateModel, parameters, max_steps=10, data_collection_period=-1, display_progress=False)
+    assert {row["settings"] for row in rows} == set(parameters["settings"])
+    assert all(row["round"] == 2 and row["stopped"] is None and row["missing"] == 0 for row in rows)
+    assert all(row["attitude"] is not None for row in rows)
+
+
+@pytest.mark.parametrize("memory", ["last:2", "summary:2"])
+def test_a_shorter_memory_forgets_and_goes_on(memory: str) -> None:
+    _, events = held(scenario(memory=memory, rounds=4, episodes=1))
+    assert all(event.text for event in of(events, Utterance))
+    assert bool(of(events, Summarised)) == memory.startswith("summary")
 
 
 def test_ratings_change_nothing_that_is_said() -> None:
