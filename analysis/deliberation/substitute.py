@@ -37,12 +37,18 @@ class Profile(NamedTuple):
     number: int
 
 
-def profiles(episode: Episode, repetitions: int, strangers: bool) -> Iterator[Profile]:
-    """All re-simulations of a group."""
+def represented(episode: Episode) -> tuple[str, ...]:
+    """Who can be: those with an opinion. The others speak for themselves in every profile."""
+    return tuple(voice.participant for voice in episode.voices if voice.opinion is not None)
+
+
+def profiles(episode: Episode, repetitions: int) -> Iterator[Profile]:
+    """All re-simulations of a group; who is alone in being represented has no stranger."""
+    people = represented(episode)
     for number in range(repetitions):
         yield from (Profile(regime, "", number) for regime in (TRUE, AGAIN, ALL))
-        for regime in (ONE, STRANGER) if strangers else (ONE,):
-            yield from (Profile(regime, who, number) for who in episode.participants)
+        for regime in (ONE, STRANGER) if len(people) > 1 else (ONE,):
+            yield from (Profile(regime, who, number) for who in people)
 
 
 def resimulated(
@@ -64,6 +70,8 @@ def resimulated(
 def _critique(episode: Episode, profile: Profile, participant: str, own: str | None, written: Texts) -> str | None:
     """What one seat says: its own words, unless it is substituted."""
     key = f"{episode.id} {participant}"
+    if participant not in represented(episode):
+        return own
     if profile.regime == ALL or (profile.regime == ONE and participant == profile.who):
         return written.get((key, OWN, profile.number))
     if profile.regime == STRANGER and participant == profile.who:
@@ -72,8 +80,8 @@ def _critique(episode: Episode, profile: Profile, participant: str, own: str | N
 
 
 def substituted(episode: Episode, profile: Profile) -> tuple[str, ...]:
-    """Whose payoff counts: those who are substituted; of the re-simulations of the true profile everybody's."""
-    return (profile.who,) if profile.who else episode.participants
+    """Whose payoff counts: those who are substituted; of the re-simulations of the true profile everybody's who can be."""
+    return (profile.who,) if profile.who else represented(episode)
 
 
 def discrepancies(payoffs: pd.DataFrame) -> pd.DataFrame:

@@ -37,7 +37,7 @@ from analysis.deliberation.substitute import (
 )
 from analysis.deliberation.writing import Author, Bar, Order, driven, write
 from analysis.kept import claim
-from analysis.wording import counted, estimate, markdown_table, number, tally
+from analysis.wording import cell, counted, estimate, markdown_table, number, tally
 from llm.backends import check_spec, essence, split_spec
 from llm.errors import UserError
 from llm.randomness import derive, digest
@@ -101,6 +101,9 @@ def study(episodes: Sequence[Episode], asked: Substitution, folder: Path, bar: B
     gaps = discrepancies(payoffs)
     payoffs.to_csv(folder / "payoffs.csv", index=False)
     gaps.to_csv(folder / "discrepancies.csv", index=False)
+    rows = [(one.id, *profile, cell(said.text or ""), said.reason or "") for one, profile, said in told]
+    names = ["episode", "regime", "substituted", "number", "statement", "reason"]
+    pd.DataFrame(rows, columns=names).to_csv(folder / "statements.csv", index=False)
     path = folder / "substitute.md"
     parts = _parts(episodes, found.left_out, payoffs, gaps, silent, calibration, asked)
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -136,7 +139,7 @@ def _statements(
 ) -> list[tuple[Episode, Profile, Statement]]:
     """What the mediator writes in each re-simulation."""
     mediator = open_mediator(asked.mediator)
-    plans = [(one, profile) for one in groups for profile in profiles(one, asked.repetitions, len(one.voices) > 1)]
+    plans = [(one, profile) for one in groups for profile in profiles(one, asked.repetitions)]
     asking = [resimulated(one, profile, written, mediator, asked.seed) for one, profile in plans]
     said = driven(asking, asked.mediator_llm, folder, bar, "statements")
     return [(*plan, statement) for plan, statement in zip(plans, said, strict=True)]

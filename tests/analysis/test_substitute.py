@@ -91,11 +91,21 @@ def test_a_silent_representative_leaves_its_seat_silent() -> None:
 
 
 def test_every_profile_has_random_draws_of_its_own() -> None:
-    asked = list(profiles(EPISODE, 2, strangers=True))
+    asked = list(profiles(EPISODE, 2))
     said = drive([resimulated(EPISODE, profile, WRITTEN, Told(), 0) for profile in asked], Fake([]))
     assert len({str(one.text).split(" | ")[0] for one in said}) == len(asked) == 2 * (3 + 2 * 3)
     assert substituted(EPISODE, Profile(ONE, "s0p1", 0)) == ("s0p1",)
     assert substituted(EPISODE, Profile(ALL, "", 0)) == EPISODE.participants
+
+
+def test_who_has_no_opinion_speaks_for_itself() -> None:
+    """Nobody can represent it: its own critique stays in every profile, and its payoff counts in none."""
+    mute = replace(EPISODE.voices[0], opinion=None, reasons={"opinion": "refusal"})
+    episode = replace(EPISODE, voices=(mute, *EPISODE.voices[1:]))
+    (statement,) = drive([resimulated(episode, Profile(ALL, "", 0), WRITTEN, Told(), 0)], Fake([]))
+    assert str(statement.text).split(" | ")[2] == f"{mute.critique} / own10 / own20"
+    assert substituted(episode, Profile(ALL, "", 0)) == ("s0p1", "s0p2")
+    assert {profile.who for profile in profiles(episode, 1)} == {"", "s0p1", "s0p2"}
 
 
 def payoffs(*given: tuple[str, str, str, int, float]) -> pd.DataFrame:

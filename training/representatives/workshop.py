@@ -123,9 +123,13 @@ class Workshop:
         return examples(found, lesson.knows, lesson.seed)
 
     def _identity(self, base: Base) -> dict[str, Any]:
+        """What the card says of the base: of a folder its last part, and its weights by their digest."""
+        from llm.backends.hf.loading import fingerprint
+
         kind = {"kind": "model organism with a planted, known bias"} if base.kind == "pocket" else {}
-        name = Path(base.name).name if Path(base.name).is_dir() else base.name
-        return {"model": name, "backend": base.kind, "dtype": base.dtype, "load": base.load, **kind}
+        folder = Path(base.name)
+        known = {"model": folder.name, "weights": fingerprint(folder)} if folder.is_dir() else {"model": base.name}
+        return {**known, "backend": base.kind, "dtype": base.dtype, "load": base.load, **kind}
 
 
 def named(base: Base) -> str:
