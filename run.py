@@ -31,6 +31,7 @@ EPILOG = """examples:
   python run.py judge runs/echo --llm oracle                        (have another model score every statement)
   python run.py validate --llm oracle --judge oracle                (do the personas answer as their leaning says?)
   python run.py train --party republican --out runs/tuned           (move a model's bias)
+  python run.py representatives --help                              (agents that stand in for a participant)
   python run.py personas --party republican --out my_personas       (write personas anew, with any model)
   python run.py questions --llm openai:MODEL --out mine.toml        (write divisive questions, with any model)"""
 
@@ -203,10 +204,11 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
         outcome = sit(task, bar.calls, bar.step, on_open=bar.found)
     print(told(scenario, folder, outcome))
 
-    from analysis.report import SUMMARY, write_report
+    from analysis.report import SUMMARY, main_figure, write_report
 
-    figure = folder / "figures" / "attitudes.png"
-    if not (outcome.already and (folder / SUMMARY).exists()):
+    if outcome.already and (folder / SUMMARY).exists():
+        figure = main_figure(folder)
+    else:
         figure = write_report(folder, prices(scenario, options))
     print(f"summary  {folder / SUMMARY}\nfigure   {figure}")
     if outcome.stopped:
@@ -360,6 +362,7 @@ ELSEWHERE = {
     "judge": "analysis.commands",
     "structured": "analysis.commands_structured",
     "validate": "analysis.commands",
+    "representatives": "training.commands_representatives",
     "train": "training.commands",
     "fine-tuned": "training.commands",
     "sweep-lora": "training.commands_sweep",

@@ -1,4 +1,7 @@
-"""The agent of every debate: a thin mesa.Agent that composes requests and absorbs replies."""
+"""The agent of every debate: a thin mesa.Agent that composes requests and absorbs replies.
+
+What it has in common with the participant of a private deliberation (agents/participant.py) is `Member`.
+"""
 
 from __future__ import annotations
 
@@ -64,8 +67,12 @@ class Rating(NamedTuple):
     how: str
 
 
-class Debater(mesa.Agent):
-    """Knows its persona, its topic, what it remembers and its last rating; not the tick, the room or anybody's persona."""
+class Member(mesa.Agent):
+    """Knows its persona, its topic, what it remembers and its last ratings; not the tick, the room or anybody's persona.
+
+    `opening` is the first paragraph that it reads, `others` whose lines it might be tempted to write. A kind of member says
+    in `_ask` how each form of utterance is asked for.
+    """
 
     def __init__(
         self,
@@ -73,39 +80,37 @@ class Debater(mesa.Agent):
         persona: Persona,
         name: str,
         topic: Topic,
+        opening: str,
         others: Sequence[str],
         manner: Manner,
-        adapter: str = "",
-        voice: str = "",
-        known: str = "",
+        adapter: str,
+        voice: str,
     ):
         super().__init__(model)
         self.persona, self.name, self.topic, self.manner = persona, name, topic, manner
         self.adapter, self.voice = adapter, voice
-        self.memory = make_memory(
-            manner.memory, _opening(persona, name, topic, others, manner, known), prompt(PROMPTS, "summary_header").text
-        )
+        self.memory = make_memory(manner.memory, opening, prompt(PROMPTS, "summary_header").text)
         self.ratings: dict[str, Rating] = {}
         self._system = Message("system", persona.backstory)
         self._instruction = ""
         self._labels = speaks_for(others) if others else None
 
-    def hear(self, name: str, text: str) -> None:
+    def _ask(self, form: str) -> str:
+        raise NotImplementedError
+
+    def unable(self, form: str) -> str | None:
+        """Why nothing can be asked of it in this form now, if so."""
+        return None
+
+    def hear(self, name: str, text: str, form: str = "reply") -> None:
         """Remember a line that somebody else said."""
         self.memory.hear(name, text)
 
-    def compose_speech(self, seed: int, statement: str = "reply") -> Request:
-        """Ask for the next reply in the debate, or for an `opening` or `closing` statement."""
-        self._instruction = self._ask(statement)
+    def compose_speech(self, seed: int, form: str = "reply") -> Request:
+        """Ask for an utterance of a form: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
+        self._instruction = self._ask(form)
         messages = (self._system, *self.memory.messages(self._instruction))
         return Request(messages, self.manner.sampling, seed, adapter=self.adapter, voice=self.voice)
-
-    def _ask(self, statement: str) -> str:
-        if statement != "reply":
-            return prompt(PROMPTS, f"statement_{statement}").fill(frame=self.manner.frame)
-        if self.memory.empty:
-            return prompt(PROMPTS, "start").fill(frame=self.manner.frame)
-        return prompt(PROMPTS, "turn").text
 
     def absorb_speech(self, reply: Reply) -> Speech:
         """Clean the reply and remember it. A failed or empty one, a refusal, or one in another's name leaves no trace."""
@@ -156,6 +161,32 @@ class Debater(mesa.Agent):
         """Put the summary in the place of the old lines; without one they stay."""
         if reply.text and isinstance(self.memory, Summary):
             self.memory.absorb(reply.text.strip())
+
+
+class Debater(Member):
+    """Hears everybody in the room."""
+
+    def __init__(
+        self,
+        model: Any,
+        persona: Persona,
+        name: str,
+        topic: Topic,
+        others: Sequence[str],
+        manner: Manner,
+        adapter: str = "",
+        voice: str = "",
+        known: str = "",
+    ):
+        opening = _opening(persona, name, topic, others, manner, known)
+        super().__init__(model, persona, name, topic, opening, others, manner, adapter, voice)
+
+    def _ask(self, form: str) -> str:
+        if form != "reply":
+            return prompt(PROMPTS, f"statement_{form}").fill(frame=self.manner.frame)
+        if self.memory.empty:
+            return prompt(PROMPTS, "start").fill(frame=self.manner.frame)
+        return prompt(PROMPTS, "turn").text
 
 
 def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:

@@ -7,17 +7,23 @@ CC BY 4.0) is read where it lies.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from agents.datafiles import HERE, build, quoted, read_toml
+from agents.topic import PROMPTS, Probe, Topic, scales
 from llm.errors import UserError, unknown
 from llm.randomness import digest, stream
+from llm.template import prompt
 
 FOLDER = HERE / "questions"
 SHIPPED = FOLDER / "divisive.toml"
 SPLITS = ("train", "iid_test", "ood_test")
+POSITION = "position"
+"""The survey question on agreement with a question's statement: the position score (1-7) of the study."""
 SHARE = 0.1
 """Of all questions, those drawn for iid_test."""
 
@@ -36,6 +42,13 @@ class Question:
     topic: str
     split: str = "train"
 
+    @cached_property
+    def subject(self) -> Topic:
+        """The question as a topic: its axis is agreement with its statement, and the position score its only probe."""
+        asked = prompt(PROMPTS, "agree_question").fill(statement=self.statement)
+        probe = Probe(POSITION, "agreement", scales()["agreement_1_7"], asked)
+        return Topic(self.id, self.question, "agreement", "", self.question, MappingProxyType({POSITION: probe}))
+
 
 @dataclass(frozen=True)
 class _Public:
@@ -47,6 +60,27 @@ class _Public:
     negating_statement: str
     topic: int
     split: str
+
+
+@cache
+def question_set(name: str) -> tuple[Question, ...]:
+    """The questions that a scenario names: `shipped`, or a file at a path: TOML like ours, or JSON like the public set.
+
+    Errors: UserError.
+    """
+    path = set_path(name)
+    return read_public(path) if path.suffix == ".json" else load_questions(path)
+
+
+def set_path(name: str) -> Path:
+    """The file of the questions that a scenario names."""
+    return SHIPPED if name == "shipped" else Path(name)
+
+
+@cache
+def by_id(name: str) -> Mapping[str, Question]:
+    """The questions that a scenario names, by id. Errors: as question_set."""
+    return {one.id: one for one in question_set(name)}
 
 
 def load_questions(path: Path = SHIPPED) -> tuple[Question, ...]:

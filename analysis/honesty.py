@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from llm.backends import split_spec
 from model.events import Header
 
 NOTES = {
@@ -23,6 +24,15 @@ def note(header: Header) -> str | None:
     """What a reader has to know of the speakers that are ours; None where none is."""
     found = dict.fromkeys(NOTES[name] for _, name in _speakers(header) if name in NOTES)
     return "\n\n".join(found) or None
+
+
+def ours(*specs: str) -> str | None:
+    """What a reader has to know where some of these models are ours, outside of debates; None where none is."""
+    names = [
+        f"{name} ({LABELS[name]})" for name in dict.fromkeys(split_spec(spec)[0] for spec in specs) if name in LABELS
+    ]
+    told = "Of our own: {}. What is found shows what the procedure measures, and nothing about people or large language models."
+    return told.format(", ".join(names)) if names else None
 
 
 def model(header: Header) -> str:

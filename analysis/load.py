@@ -27,7 +27,7 @@ class Tables:
 
     agents:     one row a seat: room, agent, topic, group, repetition, seat, party, persona, name
     utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
-                raw (the reply as it came, where cleaning changed it)
+                raw (the reply as it came, where cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
     summaries:  one row a summary of memory: the keys, round, iteration (before that turn), text, reason
     attitudes:  one row a rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from analysis.deliberation import consensus_report
 from analysis.load import load
 from analysis.metrics import metrics
 from analysis.plots import write_figures
@@ -16,6 +17,12 @@ from llm.prices import UNPRICED, Prices
 SUMMARY = "summary.md"
 
 
+def main_figure(run: Path) -> Path:
+    """Where a report has its main figure."""
+    names = [run / "figures" / f"{name}.png" for name in ("consensus", "attitudes")]
+    return next((path for path in names if path.exists()), names[-1])
+
+
 def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
     """Write tables/, figures/, transcript.md and summary.md into a run folder; the main figure's path.
 
@@ -26,6 +33,8 @@ def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
     try:
         tables = load(run)
         (run / SUMMARY).unlink(missing_ok=True)
+        if consensus_report.deliberates(tables):
+            return consensus_report.write(tables, run, run / SUMMARY, prices)
         write_tables(tables, run / "tables")
         results = {name: metric.compute(tables) for name, metric in metrics().items()}
         for name, frame in results.items():

@@ -39,6 +39,7 @@ ASKED = {
 }
 FEW = " With so few rooms they are a rough guide at best."
 Results = Mapping[str, pd.DataFrame]
+NOTHING: Mapping[str, str] = {}
 
 
 def write_summary(tables: Tables, results: Results, path: Path, figure: Path, prices: Prices = UNPRICED) -> Path:
@@ -73,9 +74,9 @@ def _lines(tables: Tables, results: Results, figure: str, prices: Prices) -> Ite
     for name, metric in metrics().items():
         if metric.LABELS:
             yield from _metric(tables, metric, results[name])
-    yield from _missing(tables)
-    yield from _run_on(tables, prices)
-    yield from _again(tables)
+    yield from missing(tables)
+    yield from run_on(tables, prices)
+    yield from again(tables)
 
 
 def _rounds_done(tables: Tables) -> int:
@@ -151,7 +152,8 @@ def _axis(topic: str, probe: str) -> str:
     return harmless(f"{found.construct}, {ends} ({found.question})")
 
 
-def _missing(tables: Tables) -> Iterator[str]:
+def missing(tables: Tables) -> Iterator[str]:
+    """What could not be read, counted, with reasons."""
     ratings, spoken, calls = tables.attitudes, tables.utterances, tables.calls
     unrated, silent = ratings[ratings["rating"].isna()], spoken[spoken["text"].isna()]
     rows = [
@@ -172,7 +174,8 @@ def _missing(tables: Tables) -> Iterator[str]:
         yield f"Nothing: {listed(named)}, all readable.{none}\n" if named else "Nothing was asked yet.\n"
 
 
-def _run_on(tables: Tables, prices: Prices) -> Iterator[str]:
+def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING) -> Iterator[str]:
+    """What was run on what; `changed` are rows that read otherwise, or come in addition."""
     scenario, calls, seats = tables.header.scenario, tables.calls, tables.agents
     rooms = seats.loc[seats["group"] != REFERENCE, "room"].nunique()
     tokens = f"{calls['prompt_tokens'].sum():,} tokens in, {calls['completion_tokens'].sum():,} out"
@@ -192,7 +195,7 @@ def _run_on(tables: Tables, prices: Prices) -> Iterator[str]:
         "versions": ", ".join(f"{name} {version}" for name, version in tables.header.versions.items()),
     }
     yield "## What was run on what\n"
-    yield markdown_table(["what", "value"], [list(row) for row in rows.items()]) + "\n"
+    yield markdown_table(["what", "value"], [list(row) for row in (rows | dict(changed)).items()]) + "\n"
 
 
 def _ways(ratings: pd.DataFrame) -> str:
@@ -203,7 +206,7 @@ def _ways(ratings: pd.DataFrame) -> str:
 def _used(tables: Tables) -> dict[str, Usage]:
     """Tokens by voice: that of the seat or the party where it has a model of its own, else ""."""
     own = {spec.partition("=")[0] for spec in tables.header.scenario["llms"]}
-    agents = tables.agents.set_index("agent")
+    agents = tables.agents.drop_duplicates("agent").set_index("agent")  # a mediator has one number in every room
     named = agents["seat"].where(agents["seat"].isin(own), agents["party"].where(agents["party"].isin(own), ""))
     voices = tables.calls["agent"].map(named)
     sums = tables.calls.groupby(voices)[["prompt_tokens", "completion_tokens"]].sum()
@@ -256,7 +259,8 @@ def _cell(row: Mapping[Any, Any], name: str) -> str:
     return estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) if f"{name}_low" in row else number(row[name])
 
 
-def _again(tables: Tables) -> Iterator[str]:
+def again(tables: Tables) -> Iterator[str]:
+    """How to run it again, and where everything is."""
     yield "## Run it again\n"
     command = asked.command(tables.header)
     if command:

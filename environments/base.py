@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol, get_args
 
 Order = Literal["random_first", "random", "reshuffled", "fixed"]
 
 
+MEDIATOR = 0
+"""The id of the mediator, in every room that has one; members are numbered from 1."""
+
+
 class Group(NamedTuple):
-    """People seated together, by party or PARTY:VARIANT; `name` labels the condition in tables and figures."""
+    """People seated together, by party or PARTY:VARIANT; `name` labels the condition in tables and figures.
+
+    `mediated`: whether a mediator is with them, who has no seat of its own.
+    """
 
     name: str
     seats: tuple[str, ...]
+    mediated: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -43,10 +51,16 @@ class Room(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One reply: who speaks and who hears it."""
+    """One reply: who speaks and who hears it.
+
+    `form` is what is asked for (opinion, draft, critique, revision; "" for whatever the format of the debate has in this round).
+    `together`: asked at once with the turn before it, so that neither hears the other first.
+    """
 
     speaker: int
     hearers: tuple[int, ...]
+    form: str = ""
+    together: bool = False
 
 
 class Environment(Protocol):
@@ -56,7 +70,23 @@ class Environment(Protocol):
         """The groups seated side by side, once per topic and repetition."""
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
-        """The turns of round 1, 2, ... in one room."""
+        """The turns of round 1, 2, ... in one room. Who hears whom is decided here and nowhere else."""
+
+
+def waves(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+    """The turns in the lots in which they are asked: each by itself, or with those that go together with it.
+
+    >>> [len(wave) for wave in waves([Turn(1, ()), Turn(2, (), together=True), Turn(3, ())])]
+    [2, 1]
+    """
+    wave: list[Turn] = []
+    for turn in turns:
+        if wave and not turn.together:
+            yield wave
+            wave = []
+        wave.append(turn)
+    if wave:
+        yield wave
 
 
 def speaking_order(room: Room, order: Order) -> Sequence[int]:

@@ -70,11 +70,11 @@ class Progress:
     def __enter__(self) -> Progress:
         from tqdm import tqdm
 
-        from model.plan import count
+        from model.plan import count, others
 
         _, self.rooms, replies, ratings = count(self.scenario)
         self.bar = tqdm(
-            total=replies + ratings,
+            total=replies + ratings + others(self.scenario),
             unit="call",
             desc=self.scenario.name,
             disable=None,

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
-from agents.debater import Debater
+from agents.debater import Member
+from agents.mediator import Chair
 from agents.topic import Probe
-from environments.base import Turn
+from environments.base import MEDIATOR, Turn, waves
 from llm.driver import Conversation, ask, ask_all
 from llm.randomness import derive
 from llm.request import Reply, Request
-from model.events import Called, Event, Rated, Summarised, Thought, Utterance
+from model.events import Called, Chosen, Event, Proposed, Ranked, Rated, Summarised, Thought, Utterance
 from model.prefix import as_text, common, with_reply
+
+Key = TypeVar("Key")
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -25,68 +31,115 @@ class Desk:
 
 @dataclass(slots=True)
 class RoomState:
-    """One room on its way: its agents by id, in seat order, the count of turns so far, and what each agent sent last."""
+    """One room on its way: its agents by id, in seat order, the count of turns so far, and what each agent sent last.
+
+    `chair` is its mediator, if it has one, and `statements` what that one said so far: draft, revision, revision 3, ...
+    """
 
     id: str
     topic: str
     group: str
     repetition: int
-    members: dict[int, Debater]
+    members: dict[int, Member]
     seats: dict[int, str]
     iteration: int = 0
     sent: dict[int, str] = field(default_factory=dict)
+    chair: Chair | None = None
+    statements: dict[str, str] = field(default_factory=dict)
 
     def seed(self, desk: Desk, agent: int, purpose: str, attempt: int = 0) -> int:
         """The seed of one request. It names the seat, not the agent's number: the same in any selection of rooms."""
         return derive(desk.seed, self.id, self.seats[agent], self.iteration, purpose, attempt)
 
+    def tell(self, turn: Turn, name: str, text: str, form: str) -> None:
+        """Give what was said to those who hear it."""
+        members = self.members
+        for hearer in turn.hearers:
+            if hearer in members:
+                members[hearer].hear(name, text, form)
+            elif self.chair and hearer == MEDIATOR:
+                self.chair.hear(turn.speaker, text, form)
+
 
 def hold_round(
     room: RoomState, turns: Iterator[Turn], round_: int, desk: Desk, statement: str = "reply"
 ) -> Conversation[list[Event]]:
-    """One round of turns: each speaker is asked, its words go to the hearers; a silent turn is recorded and heard by nobody."""
+    """One round of turns: each speaker is asked, its words go to the hearers; a silent turn is recorded and heard by nobody.
+
+    `statement` is what is asked for where the turn does not say it. Turns that go together are asked at once.
+    """
     events: list[Event] = []
-    for turn in turns:
-        speaker = room.members[turn.speaker]
-        room.iteration += 1
-        if speaker.memory.overflows:
-            yield from _summarise(room, speaker, turn.speaker, round_, desk, events)
-        request = speaker.compose_speech(room.seed(desk, turn.speaker, "speech"), statement)
-        reply = yield from ask(request)
-        speech = speaker.absorb_speech(reply)
-        if speech.text is not None:
-            for hearer in turn.hearers:
-                room.members[hearer].hear(speaker.name, speech.text)
-        raw = reply.text if reply.text != speech.text else None
-        events.append(Utterance(room.id, round_, room.iteration, turn.speaker, speech.text, speech.reason, raw))
-        _note(events, room, round_, turn.speaker, request, reply, desk)
+    for wave in waves(turns):
+        if wave[0].speaker == MEDIATOR:
+            yield from _mediate(room, wave[0], round_, desk, events)
+            continue
+        asked: list[Request | None] = []
+        for turn in wave:
+            room.iteration += 1
+            speaker = room.members[turn.speaker]
+            if speaker.memory.overflows:
+                yield from _summarise(room, speaker, turn.speaker, round_, desk, events)
+            able = speaker.unable(turn.form or statement) is None
+            seed = room.seed(desk, turn.speaker, "speech")
+            asked.append(speaker.compose_speech(seed, turn.form or statement) if able else None)
+        requests = tuple([request for request in asked if request])
+        replies = iter((yield requests) if requests else ())
+        for iteration, (turn, request) in enumerate(zip(wave, asked, strict=True), room.iteration - len(wave) + 1):
+            reply = next(replies) if request else None
+            _spoken(room, turn, turn.form or statement, round_, iteration, reply, events)
+            if request and reply:
+                note(events, room, round_, turn.speaker, request, reply, desk)
     return events
+
+
+def _spoken(
+    room: RoomState, turn: Turn, form: str, round_: int, iteration: int, reply: Reply | None, events: list[Event]
+) -> None:
+    """What became of a turn: heard and recorded, or recorded alone. No reply: it could not be asked."""
+    speaker = room.members[turn.speaker]
+    if reply is None:
+        why = speaker.unable(form)
+        events.append(Utterance(room.id, round_, iteration, turn.speaker, None, why, None, form))
+        return
+    speech = speaker.absorb_speech(reply)
+    if speech.text is not None:
+        room.tell(turn, speaker.name, speech.text, form)
+    raw = reply.text if reply.text != speech.text else None
+    events.append(Utterance(room.id, round_, iteration, turn.speaker, speech.text, speech.reason, raw, form))
 
 
 def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Desk) -> Conversation[list[Event]]:
     """Ask every member of the room at once; an answer that cannot be read is asked again, up to `asks` times in all."""
     calls: list[Event] = []
     rated: dict[int, Rated] = {}
-    unread: dict[int, tuple[str | None, ...]] = dict.fromkeys(room.members, ())
-    waiting = list(room.members)
+
+    def compose(agent: int, attempt: int) -> Request:
+        return room.members[agent].compose_survey(probe, room.seed(desk, agent, probe.name, attempt), attempt > 0)
+
+    def absorb(agent: int, request: Request, reply: Reply) -> bool:
+        earlier = (*rated[agent].earlier, rated[agent].raw) if agent in rated else ()
+        rated[agent] = _rated(room, round_, agent, probe, reply, earlier)
+        note(calls, room, round_, agent, request, reply, desk)
+        return rated[agent].rating is not None or reply.failure is not None
+
+    yield from ask_until(list(room.members), compose, absorb, asks)
+    return [*rated.values(), *calls]
+
+
+def ask_until(
+    waiting: list[Key],
+    compose: Callable[[Key, int], Request],
+    absorb: Callable[[Key, Request, Reply], bool],
+    asks: int,
+) -> Conversation[None]:
+    """Ask everything that waits at once, and again what `absorb` is not content with, up to `asks` times in all."""
     for attempt in range(asks):
-        requests = [
-            room.members[agent].compose_survey(probe, room.seed(desk, agent, probe.name, attempt), attempt > 0)
-            for agent in waiting
-        ]
+        requests = [compose(key, attempt) for key in waiting]
         replies = yield from ask_all(requests)
-        for agent, request, reply in zip(waiting, requests, replies, strict=True):
-            rated[agent] = _rated(room, round_, agent, probe, reply, unread[agent])
-            unread[agent] += (reply.text,)
-            _note(calls, room, round_, agent, request, reply, desk)
-        waiting = [
-            agent
-            for agent, reply in zip(waiting, replies, strict=True)
-            if rated[agent].rating is None and reply.failure is None
-        ]
+        asked = zip(waiting, requests, replies, strict=True)
+        waiting = [key for key, request, reply in asked if not absorb(key, request, reply)]
         if not waiting:
             break
-    return [*rated.values(), *calls]
 
 
 def _rated(
@@ -105,18 +158,55 @@ def _rated(
     return Rated(room.id, round_, room.iteration, agent, probe.name, *values, len(earlier) + 1, earlier)
 
 
+def _mediate(room: RoomState, turn: Turn, round_: int, desk: Desk, events: list[Event]) -> Conversation[None]:
+    """The mediator's statement, and what it considered."""
+    assert room.chair is not None
+    room.iteration += 1
+    here = (room.id, round_, room.iteration)
+    positions = {number: getattr(member, "position", None) for number, member in room.members.items()}
+    calls: list[Event] = []
+    talk = room.chair.speak(positions, partial(derive, desk.seed, room.id, "mediator", room.iteration))
+    said = yield from noted(talk, lambda request, reply: note(calls, room, round_, MEDIATOR, request, reply, desk))
+    if said.text is not None:
+        room.statements[turn.form if round_ < 3 else f"{turn.form} {round_}"] = said.text
+        room.tell(turn, room.chair.name, said.text, turn.form)
+    ids = list(room.members)
+    for number, one in enumerate(said.candidates):
+        events.append(Proposed(*here, number, one.text, one.reason, one.raw, one.asked))
+    for of in said.rankings:
+        events.append(Ranked(*here, ids[of.member], of.order, of.reason, of.raw, of.asked, of.earlier))
+    if said.order:
+        events.append(Chosen(*here, said.order, said.tied))
+    events.append(Utterance(*here, MEDIATOR, said.text, said.reason, said.raw, turn.form))
+    events += calls
+
+
+def noted(talk: Conversation[Result], each: Callable[[Request, Reply], object]) -> Conversation[Result]:
+    """The same conversation; `each` is told every request and its reply as they go by."""
+    try:
+        asked = next(talk)
+        while True:
+            replies = yield asked
+            for request, reply in zip(asked, replies, strict=True):
+                each(request, reply)
+            asked = talk.send(replies)
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
+
+
 def _summarise(
-    room: RoomState, speaker: Debater, agent: int, round_: int, desk: Desk, events: list[Event]
+    room: RoomState, speaker: Member, agent: int, round_: int, desk: Desk, events: list[Event]
 ) -> Conversation[None]:
     request = speaker.compose_summary(room.seed(desk, agent, "summary"))
     reply = yield from ask(request)
     speaker.absorb_summary(reply)
     reason = reply.failure.name if reply.failure else None
     events.append(Summarised(room.id, round_, room.iteration, agent, reply.text, reason))
-    _note(events, room, round_, agent, request, reply, desk)
+    note(events, room, round_, agent, request, reply, desk)
 
 
-def _note(
+def note(
     events: list[Event], room: RoomState, round_: int, agent: int, request: Request, reply: Reply, desk: Desk
 ) -> None:
     if desk.key is None:

@@ -13,65 +13,32 @@ it is kept in `error`, no further round is held, and `run()` raises it.
 
 from __future__ import annotations
 
-import itertools
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import mesa
 
-from agents.debater import Debater
-from agents.persona import genders
-from agents.topic import Probe, load_topic
-from environments.base import Room, Turn
+from agents.topic import Probe
+from environments.base import MEDIATOR, Room, Turn
 from llm.driver import Conversation, Progress, drive
 from llm.errors import UserError, unknown
 from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
 from llm.several import open_all
+from model.closing import hold_closing
 from model.conversation import Desk, RoomState, hold_round, hold_survey
-from model.events import Event, Seated
+from model.events import Event, Posed, Seated
 from model.recorder import Nowhere, Recorder
+from model.scenario import MEDIATOR as PARTY
 from model.scenario import Scenario, load_preset, parse_settings
-from model.seating import REFERENCE, Place, Table, tables
+from model.seating import REFERENCE, Table, tables
+from model.seats import Placed, PrivateSeat, Seat, chair
 
 QUICK = 2
 """Repetitions of a preset given by name when none are asked for, so that `DebateModel()` is a matter of a second."""
-
-
-class _Counters(WeakKeyDictionary):
-    """Agent numbers per model without keeping the model alive (mesa 3.3 keeps every model that ever had agents)."""
-
-    def __getitem__(self, model: mesa.Model) -> Iterator[int]:
-        if model not in self:
-            self[model] = itertools.count(1)
-        counter: Iterator[int] = super().__getitem__(model)
-        return counter
-
-
-class Seat(Debater):
-    """A debater with its place in the model, for AgentSet selections and reporters."""
-
-    _ids = _Counters()
-
-    def __init__(self, model: DebateModel, table: Table, number: int):
-        place = table.places[number]
-        others = [other for other in table.present if other.name != place.persona.name]
-        persona, topic = place.persona, load_topic(table.topic)
-        adapter, voice = (_own(known, place) for known in (model.adapters, model.voices))
-        names, told = [other.name for other in others], genders(others) if model.setup.disclose == "gender" else ""
-        super().__init__(
-            model, persona, persona.name, topic, names, model.manner, model.adapters.get(adapter, ""), voice, told
-        )
-        self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
-
-    @property
-    def attitude(self) -> float | None:
-        """The last rating on the topic's 0-10 axis, or None when there is none."""
-        rating = self.ratings.get(self.model.setup.probe)
-        return rating.attitude if rating else None
 
 
 class DebateModel(mesa.Model):
@@ -158,6 +125,8 @@ class DebateModel(mesa.Model):
         asked = self.setup.statement(self.round)
         self._hold([hold_round(room, self._turns(room), self.round, self.desk, asked) for room in debating])
         self._survey(debating)
+        if self.round == self.setup.rounds:
+            self._close(debating)
 
     def _turns(self, room: RoomState) -> Iterator[Turn]:
         view = Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id))
@@ -169,7 +138,14 @@ class DebateModel(mesa.Model):
             self._hold([hold_survey(room, self.round, self._probe(room), self.setup.asks, self.desk) for room in rooms])
 
     def _probe(self, room: RoomState) -> Probe:
-        return load_topic(room.topic).probe(self.setup.probe)
+        return self.setup.subject(room.topic).probe(self.setup.probe)
+
+    def _close(self, rooms: Sequence[RoomState]) -> None:
+        """The end of private deliberations; the questionnaire is for the last episode of a session."""
+        if self.setup.surveys_after(self.round):
+            last = self.setup.episodes - 1
+            told = [(room, self.tables[room.id].episode == last) for room in rooms if room.chair]
+            self._hold([hold_closing(room, self.round, self.setup.asks, items, self.desk) for room, items in told])
 
     def _hold(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
         for events in drive(conversations, self.backend, self.progress):
@@ -177,48 +153,40 @@ class DebateModel(mesa.Model):
 
     def _seat(self) -> list[RoomState]:
         """Make the agents and let Mesa group and shuffle them: one AgentSet a room, each with a random stream of its own."""
-        known = {table.room: table for table in tables(self.setup)}
-        for table in known.values():
+        self.tables = {table.room: table for table in tables(self.setup)}
+        for table in self.tables.values():
             for number in range(len(table.places)):
-                Seat(self, table, number)
+                (PrivateSeat if table.mediated else Seat)(self, table, number)
         self.seated = dict(self.agents.groupby("room").groups)
         for room, members in self.seated.items():
             members.random = stream(self.setup.seed, "order", room)
         self._shuffled = {room: _ids(members.shuffle()) for room, members in self.seated.items()}
-        return [self._room(known[room], list(members)) for room, members in self.seated.items()]
+        return [self._room(self.tables[room], list(members)) for room, members in self.seated.items()]
 
-    @staticmethod
-    def _room(table: Table, members: Sequence[Seat]) -> RoomState:
+    def _room(self, table: Table, members: Sequence[Placed]) -> RoomState:
         by_id = {member.unique_id: member for member in members}
-        return RoomState(
-            table.room,
-            table.topic,
-            table.group,
-            table.repetition,
-            by_id,
-            {number: member.seat for number, member in by_id.items()},
-        )
+        seats = {number: member.seat for number, member in by_id.items()}
+        room = RoomState(table.room, table.topic, table.group, table.repetition, dict(by_id), seats)
+        room.chair = chair(self, table, list(by_id))
+        return room
 
     def _reshuffled(self, room: str) -> tuple[int, ...]:
         self.seated[room].random = stream(self.setup.seed, "order", room, self.round)
         return _ids(self.seated[room].shuffle())
 
     def _seated(self) -> list[Event]:
-        return [
-            Seated(
-                number,
-                room.id,
-                room.topic,
-                room.group,
-                room.repetition,
-                room.seats[number],
-                agent.persona.party,
-                agent.persona.id,
-                agent.name,
-            )
-            for room in self.rooms
-            for number, agent in room.members.items()
-        ]
+        return [event for room in self.rooms for event in self._present(room)]
+
+    def _present(self, room: RoomState) -> Iterator[Event]:
+        """What the room is about, where that was drawn, and who sits there; the mediator last."""
+        table, place = self.tables[room.id], (room.id, room.topic, room.group, room.repetition)
+        if self.setup.questions:
+            yield Posed(room.id, table.session, table.episode, *astuple(self.setup.question(room.topic)))
+        for number, agent in room.members.items():
+            persona = agent.persona
+            yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
+        if room.chair:
+            yield Seated(MEDIATOR, *place, PARTY, PARTY, "", room.chair.name)
 
     def _reporters(self) -> dict[str, Any]:
         """Mean and spread by party, and by party and topic when there are several (their axes may run opposite ways)."""
@@ -270,33 +238,28 @@ def _adapters(scenario: Scenario, backend: Backend) -> dict[str, str]:
     return wanted
 
 
-def _own(known: Mapping[str, str], place: Place) -> str:
-    """Under which name, its seat's or its party's, something is kept for a place; "" where nothing is."""
-    return next((name for name in (place.seat, place.persona.party) if name in known), "")
-
-
 def _refuse_unknown_topics(scenario: Scenario, backend: Backend) -> None:
     """Errors: UserError on a topic of which a model says that it was not taught it (one that says nothing takes any)."""
     said = dict(backend.identity)
     for one in (said, said.get("first", {}), *said.get("voices", {}).values()):
-        for slug in scenario.topics:
-            if load_topic(slug).root not in one.get("topics", [load_topic(slug).root]):
-                raise UserError(f"{one['backend']} was not taught {slug}: it knows {', '.join(one['topics'])}")
+        for topic in scenario.subjects():
+            if topic.root not in one.get("topics", [topic.root]):
+                raise UserError(f"{one['backend']} was not taught {topic.slug}: it knows {', '.join(one['topics'])}")
 
 
 def _ids(agents: Any) -> tuple[int, ...]:
     return tuple([agent.unique_id for agent in agents])
 
 
-def _attitude(agent: Seat) -> float | None:
+def _attitude(agent: Placed) -> float | None:
     return agent.attitude
 
 
-def _party(agent: Seat) -> str:
+def _party(agent: Placed) -> str:
     return agent.party
 
 
-def _room(agent: Seat) -> str:
+def _room(agent: Placed) -> str:
     return agent.room
 
 

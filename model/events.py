@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from llm.errors import UserError
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,10 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Seated:
-    """An agent takes its seat. `party` is what its persona stands for, `seat` its label in the group (republican 2)."""
+    """An agent takes its seat. `party` is what its persona stands for, `seat` its label in the group (republican 2).
+
+    A mediator is agent 0 of its room, its party and seat are "mediator", and it has no persona ("").
+    """
 
     kind: ClassVar[str] = "seated"
     agent: int
@@ -49,10 +52,30 @@ class Seated:
 
 
 @dataclass(frozen=True, slots=True)
+class Posed:
+    """The question of a room, where rooms draw theirs from a set (see agents.question.Question for its fields).
+
+    `session` names the sitting of the same people on several questions, `episode` which of them this is (from 0).
+    """
+
+    kind: ClassVar[str] = "posed"
+    room: str
+    session: str
+    episode: int
+    id: str
+    question: str
+    statement: str
+    against: str
+    topic: str
+    split: str
+
+
+@dataclass(frozen=True, slots=True)
 class Utterance:
     """One turn. `iteration` counts the turns of the room from 1; `text` None has a `reason`.
 
-    `raw` is the reply as it came, where cleaning changed it (None: it did not).
+    `raw` is the reply as it came, where cleaning changed it (None: it did not). `form` is what was asked for: reply, opening,
+    closing; opinion, draft, critique, revision.
     """
 
     kind: ClassVar[str] = "utterance"
@@ -63,6 +86,69 @@ class Utterance:
     text: str | None
     reason: str | None
     raw: str | None = None
+    form: str = "reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A candidate for the mediator's statement at turn `iteration`, numbered from 0; `text` None has a `reason`."""
+
+    kind: ClassVar[str] = "proposed"
+    room: str
+    round: int
+    iteration: int
+    number: int
+    text: str | None
+    reason: str | None
+    raw: str | None
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """How the mediator predicts that a member (`agent`) ranks the candidates: their numbers, best first; None has a `reason`.
+
+    `asked` is how often it was asked for, `earlier` are the replies before the last one (`raw`), which could not be read.
+    """
+
+    kind: ClassVar[str] = "ranked"
+    room: str
+    round: int
+    iteration: int
+    agent: int
+    order: tuple[int, ...] | None
+    reason: str | None
+    raw: str | None
+    asked: int
+    earlier: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The mediator's order of the candidates by their numbers, the statement first; `tied`: how many the rule alone put first."""
+
+    kind: ClassVar[str] = "chosen"
+    room: str
+    round: int
+    iteration: int
+    order: tuple[int, ...]
+    tied: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An item of the questionnaire: one of its answers, or None and a `reason`; `asked` and `earlier` as in Rated."""
+
+    kind: ClassVar[str] = "answered"
+    room: str
+    round: int
+    agent: int
+    item: str
+    answer: str | None
+    reason: str | None
+    raw: str | None
+    asked: int
+    earlier: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +232,22 @@ class Ended:
     events: int
 
 
-Event = Header | Seated | Utterance | Summarised | Rated | Called | Thought | Ended
-KINDS: dict[str, type] = {
-    cls.kind: cls for cls in (Header, Seated, Utterance, Summarised, Rated, Called, Thought, Ended)
-}
+Event = (
+    Header
+    | Seated
+    | Posed
+    | Utterance
+    | Proposed
+    | Ranked
+    | Chosen
+    | Summarised
+    | Rated
+    | Answered
+    | Called
+    | Thought
+    | Ended
+)
+KINDS: dict[str, type] = {cls.kind: cls for cls in get_args(Event)}
 _NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 

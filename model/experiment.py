@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.datafiles import HERE as AGENTS
+from agents.mediators import open_mediator
 from agents.persona import persona_set
+from agents.question import set_path
+from agents.questionnaire import SHIPPED as QUESTIONNAIRE
 from agents.topic import PROMPTS, TOPICS
 from llm.backends import essence
 from llm.errors import UserError
@@ -82,8 +85,11 @@ def _contents(scenario: Scenario) -> dict[str, Any]:
 
 
 def _data_digest(scenario: Scenario) -> str:
-    """Digest of the data files that this scenario uses: its topics, its parties' personas, the scales."""
-    topics = [TOPICS / f"{topic}.toml" for topic in scenario.topics]
+    """Digest of the data files that this scenario uses: its topics or questions, its parties' personas, the scales."""
+    if scenario.questions:
+        topics = [set_path(scenario.questions), QUESTIONNAIRE, *open_mediator(scenario.mediator).files()]
+    else:
+        topics = [TOPICS / f"{topic}.toml" for topic in scenario.topics]
     personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties()]
     files = [AGENTS / "scales.toml", *sorted(topics), *personas]
     return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from agents.mediators import open_mediator
+from agents.questionnaire import questionnaire
 from environments.base import Room
 from llm.backends.fake import Fake
 from llm.prices import Prices, bill
@@ -19,12 +22,17 @@ TOKENS_PER_WORD = 4 / 3
 
 
 class Plan(NamedTuple):
-    """Numbers of a run without re-asks and summaries. Tokens by voice are estimates (words * 4/3, every reply at full length)."""
+    """Numbers of a run without re-asks and summaries. Tokens by voice are estimates (words * 4/3, every reply at full length).
+
+    `others` are calls that are neither a reply nor a rating: candidates and rankings of a mediator, items of a questionnaire;
+    less the replies of a mediator that asks no model.
+    """
 
     agents: int
     rooms: int
     replies: int
     ratings: int
+    others: int
     tokens: Mapping[str, Usage]
 
     @property
@@ -33,15 +41,16 @@ class Plan(NamedTuple):
 
     @property
     def calls(self) -> int:
-        return self.replies + self.ratings
+        return self.replies + self.ratings + self.others
 
 
 def count(scenario: Scenario) -> tuple[int, int, int, int]:
     """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask."""
-    environment, topics = scenario.build_environment(), len(scenario.topics)
+    environment, topics = scenario.build_environment(), scenario.rooms_each
     sizes = [len(group.seats) for group in environment.groups()]
     turns = [_turns(scenario, size) for size in sizes]
     surveys = sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
+    surveys += scenario.rounds * (scenario.mediated and scenario.surveys_after(scenario.rounds))  # of the statements
     rooms = topics * (len(sizes) + len(scenario.reference)) * scenario.repetitions
     seated = topics * sum(sizes) * scenario.repetitions
     outside = topics * len(scenario.reference) * scenario.repetitions
@@ -51,6 +60,17 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
         topics * sum(turns) * scenario.repetitions,
         seated * surveys + outside * (surveys > 0),
     )
+
+
+def others(scenario: Scenario) -> int:
+    """Calls that are neither a reply nor a rating (see Plan)."""
+    if not scenario.mediated:
+        return 0
+    sizes = [len(group.seats) for group in scenario.build_environment().groups()]
+    calls = open_mediator(scenario.mediator).calls
+    made = sum(calls(size) - 1 for size in sizes) * scenario.rounds * scenario.episodes
+    asked = scenario.rounds > 0 and scenario.surveys_after(scenario.rounds)
+    return (made + sum(sizes) * len(questionnaire()) * asked) * scenario.repetitions
 
 
 def _turns(scenario: Scenario, size: int) -> int:
@@ -66,7 +86,7 @@ def plan(scenario: Scenario) -> Plan:
     line = " ".join(["word"] * scenario.words)
 
     def stand_in(request: Request) -> str:
-        text = request.answers[0] if request.answers else line
+        text = request.answers[0] if request.answers else _ranking(request) or line
         words[request.voice, "prompt"] += sum(message.content.count(" ") + 1 for message in request.messages)
         words[request.voice, "reply"] += text.count(" ") + 1
         return text
@@ -77,7 +97,13 @@ def plan(scenario: Scenario) -> Plan:
         voice: Usage(*[int(words[voice, kind] * scale) for kind in ("prompt", "reply")])
         for voice in sorted({voice for voice, _ in words})
     }
-    return Plan(*count(scenario), used)
+    return Plan(*count(scenario), others(scenario), used)
+
+
+def _ranking(request: Request) -> str:
+    """A ranking of what is listed as A, B, ..., where one is asked for."""
+    listed = re.findall(r"(?m)^([A-Z]): ", request.messages[-1].content) if request.purpose == "ranking" else []
+    return " > ".join(listed)
 
 
 def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
@@ -85,11 +111,12 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     made = plan(scenario)
     yield f"{scenario.name}: {scenario.title}"
     yield (
-        f"  {made.rooms:,} rooms, {made.agents:,} agents; topics {len(scenario.topics)}, "
+        f"  {made.rooms:,} rooms, {made.agents:,} agents; {_subjects(scenario)}, "
         f"repetitions {scenario.repetitions}, rounds {scenario.rounds}"
     )
+    more = f", and {made.others:,} of the mediators and the questionnaire" if made.others > 0 else ""
     yield (
-        f"  {made.calls:,} calls to {scenario.llm}: {made.replies:,} replies and {made.ratings:,} ratings "
+        f"  {made.calls:,} calls to {scenario.llm}: {made.replies:,} replies and {made.ratings:,} ratings{more} "
         "(more if a rating has to be asked again)"
     )
     usage = made.usage
@@ -97,6 +124,12 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     yield f"  {tokens} (estimated from words)"
     if cost := bill(made.tokens, prices, 2):
         yield f"  cost up to about {cost}"
+
+
+def _subjects(scenario: Scenario) -> str:
+    if scenario.questions:
+        return f"questions {len(scenario.pool())}, episodes {scenario.episodes}"
+    return f"topics {len(scenario.topics)}"
 
 
 def _rounded(tokens: int) -> str:

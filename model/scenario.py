@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
 from agents.datafiles import read_toml, section
 from agents.debater import Manner
+from agents.mediators import open_mediator
 from agents.memory import make_memory
 from agents.persona import load_personas, party_of, persona_set
-from agents.topic import load_topic
+from agents.question import Question, by_id, question_set, topics_of
+from agents.topic import Topic, load_topic
 from environments import environment_class
 from environments import names as environment_names
 from environments.base import Environment, Group
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 from llm.request import Sampling
+from model.settings import coerced
 
 _LEAST = {
     "repetitions": 1,
+    "episodes": 1,
     "rounds": 0,
     "asks": 1,
     "words": 1,
@@ -32,6 +35,8 @@ _LEAST = {
     "survey_temperature": 0,
     "seed": 0,
 }
+MEDIATOR = "mediator"
+"""The party and seat of who has none of its own."""
 PRESETS = Path(__file__).parent / "scenarios"
 
 
@@ -48,10 +53,17 @@ class Scenario:
     environment: str  # a module of environments/
     options: Mapping[str, Any]  # fields of that environment
     topics: tuple[str, ...] = ("gun_violence", "racism", "climate_change", "illegal_immigration")
+    questions: str = (
+        ""  # instead: shipped, or the path of a set; topics are then those to draw from (none: all of the set)
+    )
+    split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which of these questions
+    episodes: int = 3  # different questions, drawn for each group and repetition, on which the same people sit
     repetitions: int = 40  # rooms per topic and group, each with its own personas
     rounds: int = 5  # every agent speaks once a round
     personas: str = "voters"  # a set of personas: a folder of agents/personas/, or your own at a path
-    cast: Literal["circle", "fixed"] = "circle"  # other people in each repetition, or always the first of the set
+    cast: Literal["circle", "fresh", "fixed"] = (
+        "circle"  # other people in each repetition; nobody again before all; the first
+    )
     disclose: Literal["nothing", "gender"] = "nothing"  # what each is told of the others, beside their names
     reference: tuple[str, ...] = ()  # parties asked once before the debates without taking part (dashed line)
     frame: str = "debate"  # the word used for it: debate, conversation
@@ -59,6 +71,9 @@ class Scenario:
     survey: Literal["rounds", "ends", "never"] = "rounds"  # before and after each round; before and at the end; never
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read out of a reply
     asks: int = 2  # times a survey is asked until it can be read
+    mediator: str = (
+        "draft_revise"  # who makes the statements, in rooms with a mediator: NAME[,option=value] (agents/mediators)
+    )
     format: Literal["free", "structured"] = (
         "free"  # structured: a case, a question, roles; statements open and close it
     )
@@ -85,10 +100,11 @@ class Scenario:
             raise UserError(f"top_p must be above 0 and at most 1, not {self.top_p}")
         if not self.frame.strip():
             raise UserError("frame must be a word, such as debate or conversation")
-        if not self.topics or len(set(self.topics)) < len(self.topics):
+        if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
             raise UserError("topics must name at least one topic, each once")
-        for topic in self.topics:
-            load_topic(topic).probe(self.probe)
+        for subject in self.subjects():
+            subject.probe(self.probe)
+        self._check_deliberation()
         for seat in self.seats():
             load_personas(seat, persona_set(self.personas))
         make_memory(self.memory, "", "")
@@ -102,6 +118,53 @@ class Scenario:
         except ValueError as error:
             raise UserError(f"environment {self.environment}: {error}") from error
         return environment
+
+    def _check_deliberation(self) -> None:
+        open_mediator(self.mediator)
+        if self.mediated and not self.questions:
+            raise UserError(
+                f"environment {self.environment} deliberates on questions: set questions to shipped or to a path"
+            )
+        if self.questions and not self.mediated:
+            raise UserError(
+                f"environment {self.environment} debates topics; questions are for one with a mediator: mediated"
+            )
+        if self.questions and self.reference:
+            raise UserError("a reference is asked about topics; there is none where questions are drawn")
+        if self.questions and len(self.pool()) < self.episodes:
+            raise UserError(f"{len(self.pool())} questions to draw from are too few for {self.episodes} episodes")
+
+    @property
+    def mediated(self) -> bool:
+        """Whether a mediator sits with its groups."""
+        return any(group.mediated for group in self._groups())
+
+    @property
+    def rooms_each(self) -> int:
+        """Rooms of a group in one repetition: one a topic, or one an episode."""
+        return self.episodes if self.questions else len(self.topics)
+
+    def pool(self) -> tuple[Question, ...]:
+        """The questions to draw from, in the order of the set. Errors: UserError on a topic that the set does not have."""
+        known = question_set(self.questions)
+        for topic in self.topics:
+            if topic not in topics_of(known):
+                raise unknown(f"topic of {self.questions}", topic, topics_of(known))
+        return tuple(
+            one for one in known if self.split in ("all", one.split) and (not self.topics or one.topic in self.topics)
+        )
+
+    def question(self, slug: str) -> Question:
+        """The question with this id."""
+        return by_id(self.questions)[slug]
+
+    def subject(self, slug: str) -> Topic:
+        """The topic called `slug`, or the question with this id as a topic."""
+        return self.question(slug).subject if self.questions else load_topic(slug)
+
+    def subjects(self) -> list[Topic]:
+        """Everything that a room may be about."""
+        return [one.subject for one in self.pool()] if self.questions else [load_topic(slug) for slug in self.topics]
 
     def surveys_after(self, round_: int) -> bool:
         """Is a survey due after this round (0: before the debate)?"""
@@ -118,6 +181,7 @@ class Scenario:
     def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
         found: dict[str, str] = {}
         known = dict.fromkeys([*self.parties(), *(label for group in self._groups() for label in group.labels)])
+        known |= {MEDIATOR: None} if self.mediated else {}
         for entry in entries:
             who, _, value = entry.partition(mark)
             if who not in known:
@@ -162,19 +226,22 @@ class Scenario:
 
     def with_settings(self, settings: Mapping[str, Any]) -> Scenario:
         """The scenario with some fields, or fields of its environment, set. Errors: UserError with the nearest right names."""
-        own = {field.name for field in fields(Scenario)} - {"name", "title", "source", "options"}
         environment = settings.get("environment", self.environment)
-        theirs = {field.name for field in fields(_environment_class(environment))}
-        for key in settings:
-            if key not in own | theirs:
-                raise unknown("field", key, own | theirs)
+        own, theirs = _parted(settings, environment)
         options = dict(self.options) if environment == self.environment else {}
-        options |= _coerced(
-            _environment_class(environment), {key: value for key, value in settings.items() if key in theirs}
-        )
-        return replace(
-            self, options=options, **_coerced(Scenario, {key: value for key, value in settings.items() if key in own})
-        )
+        return replace(self, options=options | theirs, **own)
+
+
+def _parted(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings that are a scenario's own and those of its environment, typed. Errors: UserError, nearest right names."""
+    kind = _environment_class(environment)
+    own = {field.name for field in fields(Scenario)} - {"name", "title", "source", "options"}
+    theirs = {field.name for field in fields(kind)}
+    for key in settings:
+        if key not in own | theirs:
+            raise unknown("field", key, own | theirs)
+    given = {key: value for key, value in settings.items() if key in own}
+    return coerced(Scenario, given), coerced(kind, {key: settings[key] for key in settings if key in theirs})
 
 
 def _environment_class(name: str) -> Any:
@@ -204,8 +271,9 @@ def load_preset(name: str, folder: Path = PRESETS) -> Scenario:
     for key in options:
         if key not in theirs:
             raise unknown(f"option of {head['environment']} in {path.name}", key, theirs)
-    options = _coerced(_environment_class(head["environment"]), options)
-    return Scenario(name=path.stem, **head, options=options).with_settings(values)
+    options = coerced(_environment_class(head["environment"]), options)
+    own, more = _parted(values, head["environment"])
+    return Scenario(name=path.stem, **head, options=options | more, **own)
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
@@ -217,38 +285,3 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
             raise UserError(f"--set {pair}: write it as key=value")
         settings[key.strip().replace("-", "_")] = value.strip()
     return settings
-
-
-def _coerced(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {key: _coerce(key, value, hints[key]) for key, value in values.items()}
-
-
-def _coerce(key: str, value: Any, hint: Any) -> Any:
-    """A value of a command line or of TOML as the type of its field. Errors: UserError that names field, value and type."""
-    if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise unknown(f"value of {key}", str(value), get_args(hint))
-        return value
-    if get_origin(hint) is tuple:
-        parts = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-            raise UserError(f"{key} must be a list of names, not {value!r}")
-        return tuple(parts)
-    if isinstance(value, str) and hint is not str:
-        value = _literal(value)
-    fits = isinstance(value, hint) or (hint is float and isinstance(value, int))
-    if not fits or (isinstance(value, bool) and hint is not bool):
-        raise UserError(f"{key} must be {_article(hint)}, not {value!r}")
-    return hint(value)
-
-
-def _literal(text: str) -> int | float | bool | str:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]  # type: ignore[no-any-return]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _article(hint: type) -> str:
-    return {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}[hint]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from agents.persona import DEFAULT, Persona, load_personas, party_of, persona_set
@@ -27,7 +27,10 @@ class Place(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One room before the agents exist. `present` are those that each of them is told of, itself among them."""
+    """One room before the agents exist. `present` are those that each of them is told of, itself among them.
+
+    `episode` numbers the rooms in which the same people sit on drawn questions (from 0).
+    """
 
     room: str
     topic: str
@@ -35,6 +38,16 @@ class Table(NamedTuple):
     repetition: int
     places: tuple[Place, ...]
     present: tuple[Persona, ...]
+    episode: int = 0
+    mediated: bool = False
+
+    @property
+    def session(self) -> str:
+        """The sitting that this room is an episode of."""
+        return f"{self.group}/{self.repetition:03}"
+
+
+Seating = Callable[[Group, int], tuple[Place, ...]]
 
 
 def tables(scenario: Scenario) -> Iterator[Table]:
@@ -49,21 +62,55 @@ def tables(scenario: Scenario) -> Iterator[Table]:
     Those asked outside (`reference`) are told of the people of the first group, as if they sat among them, once a repetition:
     the level before a debate that Figs 4 and 8 of Taubenfeld et al. take over from the debates with a Default.
     """
-    circles, groups = _circles(scenario), scenario.build_environment().groups()
-    places_of = _cast if scenario.cast == "fixed" else _places
+    seat, groups = _caster(scenario), scenario.build_environment().groups()
+    if scenario.questions:
+        yield from _episodes(scenario, seat)
+        return
     for topic in scenario.topics:
         for party in scenario.reference:
             for repetition in range(scenario.repetitions):
                 room = f"{topic}/{REFERENCE} {party}/{repetition:03}"
-                present = [place.persona for place in places_of(groups[0].seats, repetition, circles)]
-                places = places_of((party,), repetition, circles)
+                present = [place.persona for place in seat(groups[0], repetition)]
+                places = seat(Group("", (party,)), repetition)
                 alone = tuple(persona for persona in present if persona.name != places[0].persona.name)
                 yield Table(room, topic, REFERENCE, repetition, places, alone)
         for group in groups:
             for repetition in range(scenario.repetitions):
-                places = places_of(group.seats, repetition, circles)
-                present_ = tuple(place.persona for place in places)
-                yield Table(f"{topic}/{group.name}/{repetition:03}", topic, group.name, repetition, places, present_)
+                yield _table(topic, group, repetition, seat(group, repetition))
+
+
+def _episodes(scenario: Scenario, seat: Seating) -> Iterator[Table]:
+    """Group by group, repetition by repetition: the questions of a session are drawn, all different."""
+    pool = [one.id for one in scenario.pool()]
+    for group in scenario.build_environment().groups():
+        for repetition in range(scenario.repetitions):
+            drawn = stream(scenario.seed, "questions", group.name, repetition).sample(pool, scenario.episodes)
+            for episode, question in enumerate(drawn):
+                yield _table(question, group, repetition, seat(group, repetition), episode)
+
+
+def _table(topic: str, group: Group, repetition: int, places: tuple[Place, ...], episode: int = 0) -> Table:
+    present = tuple(place.persona for place in places)
+    room = f"{topic}/{group.name}/{repetition:03}"
+    return Table(room, topic, group.name, repetition, places, present, episode, group.mediated)
+
+
+def _caster(scenario: Scenario) -> Seating:
+    """Who sits in a group in a repetition."""
+    circles, groups = _circles(scenario), scenario.build_environment().groups()
+    if scenario.cast == "fixed":
+        return lambda group, repetition: _cast(group.seats, repetition, circles)
+    if scenario.cast == "circle":
+        return lambda group, repetition: _places(group.seats, repetition, circles)
+    before, taken = dict[str, Counter[str]](), Counter[str]()
+    for group in groups:
+        before[group.name] = taken.copy()
+        taken.update(group.seats)
+    return lambda group, repetition: (
+        _fresh(scenario.seed, group, repetition, circles, before[group.name], taken)
+        if group.name in before
+        else _places(group.seats, repetition, circles)
+    )
 
 
 def _circles(scenario: Scenario) -> dict[str, list[Persona]]:
@@ -87,6 +134,32 @@ def _places(seats: tuple[str, ...], repetition: int, circles: dict[str, list[Per
     if len({place.persona.name for place in places}) < len(places):
         known = ", ".join(f"{len(circles[party])} {party}" for party in sizes)
         raise UserError(f"too few personas ({known}) for {len(seats)} different people in repetition {repetition + 1}")
+    return tuple(places)
+
+
+def _fresh(
+    seed: int,
+    group: Group,
+    repetition: int,
+    circles: dict[str, list[Persona]],
+    before: Counter[str],
+    all_: Counter[str],
+) -> tuple[Place, ...]:
+    """Nobody sits again before everybody has sat; each lap is in an order of its own. Who would be left over sits it out.
+
+    before, all_: seats of each party in the groups before this one, and in all groups, of one repetition.
+    """
+    taken, places = Counter[str](), []
+    for party, label in zip(group.seats, group.labels, strict=True):
+        people, need = circles[party], all_[party]
+        if need > len(people):
+            raise UserError(f"too few personas ({len(people)} {party}) for {need} seats with a fresh cast")
+        lap, turn = divmod(repetition, len(people) // need)
+        order = stream(seed, "personas", party, "lap", lap).sample(people, len(people))
+        places.append(Place(label, order[turn * need + before[party] + taken[party]]))
+        taken[party] += 1
+    if len({place.persona.name for place in places}) < len(places):
+        raise UserError(f"two people of one name would meet in repetition {repetition + 1}; give another seed or cast")
     return tuple(places)
 
 

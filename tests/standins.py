@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 from collections.abc import Callable
 
 from llm.backends.fake import Fake
@@ -11,8 +12,11 @@ from llm.request import Reply, Request
 
 
 def opinionated(request: Request) -> str:
-    """Words and ratings that depend on all that was sent and on the seed, and on nothing else."""
+    """Words, ratings and rankings that depend on all that was sent and on the seed, and on nothing else."""
     told = hashlib.sha256(repr((request.messages, request.seed)).encode()).digest()
+    if request.purpose == "ranking":
+        letters = re.findall(r"(?m)^([A-Z]): ", request.messages[-1].content)
+        return " > ".join(random.Random(told).sample(letters, len(letters)))
     if request.answers:
         return request.answers[told[0] % len(request.answers)]
     return f"I have thought about it, and my point number {told[0]} is about case {told[1]}."

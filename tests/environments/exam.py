@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 
 from environments import environment_class
-from environments.base import Environment, Group, Room, Turn
+from environments.base import MEDIATOR, Environment, Group, Room, Turn, waves
 
 SIZES, ROUNDS = range(1, 7), range(1, 6)
 
@@ -48,14 +48,39 @@ def rounds(name: str) -> Iterator[tuple[Environment, Room, int, list[Turn]]]:
 
 def every_member_speaks_exactly_once_a_round(name: str) -> None:
     for environment, place, round_, turns in rounds(name):
-        assert sorted(turn.speaker for turn in turns) == sorted(place.seated), (environment, round_)
+        spoken = sorted(turn.speaker for turn in turns if turn.speaker != MEDIATOR)
+        assert spoken == sorted(place.seated), (environment, round_)
 
 
-def hearers_are_exactly_the_others(name: str) -> None:
+def a_mediator_speaks_once_and_last_where_there_is_one(name: str) -> None:
+    for environment, _, round_, turns in rounds(name):
+        mediated = any(group.mediated for group in environment.groups())
+        assert [turn.speaker for turn in turns].count(MEDIATOR) == mediated, (environment, round_)
+        assert mediated == (turns[-1].speaker == MEDIATOR)
+
+
+def hearers_are_exactly_the_others_or_the_mediator_alone(name: str) -> None:
+    """Whoever sits with a mediator is heard by it alone, and it by everybody; at other tables everybody hears everybody."""
     for environment, place, _, turns in rounds(name):
+        mediated = any(group.mediated for group in environment.groups())
         for turn in turns:
-            heard = (*turn.hearers, turn.speaker)
-            assert sorted(heard) == sorted(place.seated), (environment, turn)
+            if mediated and turn.speaker != MEDIATOR:
+                assert turn.hearers == (MEDIATOR,), (environment, turn)
+            else:
+                heard = {*turn.hearers, turn.speaker} - {MEDIATOR}
+                assert sorted(heard) == sorted(place.seated), (environment, turn)
+                assert len(turn.hearers) == len(set(turn.hearers))
+                assert turn.speaker not in turn.hearers, (environment, turn)
+
+
+def what_goes_together_is_of_one_form(name: str) -> None:
+    """Turns that are asked at once are asked for the same, and hear nothing of each other."""
+    for _, _, _, turns in rounds(name):
+        assert not turns[0].together
+        for wave in waves(turns):
+            assert len({turn.form for turn in wave}) == 1
+            speakers = {turn.speaker for turn in wave}
+            assert not any(speakers & set(turn.hearers) for turn in wave), wave
 
 
 def turns_are_plain_turns(name: str) -> None:
@@ -72,7 +97,7 @@ def rooms_do_not_disturb_each_other(name: str) -> None:
     """All rooms advance side by side, so two iterators of one environment are drawn from in turns."""
     for environment in variants(name):
         first, second = environment.turns(room(4), 1), environment.turns(room(4), 2)
-        mixed = [(next(first), next(second)) for _ in range(4)]
+        mixed = list(zip(first, second, strict=True))
         assert [turn for turn, _ in mixed] == list(environment.turns(room(4), 1))
         assert [turn for _, turn in mixed] == list(environment.turns(room(4), 2))
 
@@ -135,7 +160,9 @@ def module_defines_one_environment(name: str) -> None:
 
 CHECKS: list[Callable[[str], None]] = [
     every_member_speaks_exactly_once_a_round,
-    hearers_are_exactly_the_others,
+    a_mediator_speaks_once_and_last_where_there_is_one,
+    hearers_are_exactly_the_others_or_the_mediator_alone,
+    what_goes_together_is_of_one_form,
     turns_are_plain_turns,
     same_room_and_round_give_the_same_turns,
     rooms_do_not_disturb_each_other,

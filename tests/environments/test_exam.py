@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 
 import pytest
 
 from environments import names
-from environments.base import Group, Room, Turn
+from environments.base import MEDIATOR, Group, Room, Turn
 
 from . import exam
 
@@ -32,6 +33,9 @@ def test_exam_is_complete() -> None:
     assert written == exam.CHECKS
 
 
+MEDIATED = ("private", "loud", "mute", "mixed")
+
+
 @dataclass(frozen=True)
 class Bad:
     """Breaks one promise at a time."""
@@ -40,14 +44,26 @@ class Bad:
 
     def groups(self) -> tuple[Group, ...]:
         seats = () if self.fault == "nobody" else ("democrat",)
-        return {"none": (), "twice": (Group("a", seats),) * 2}.get(self.fault, (Group("a", seats),))
+        group = Group("a", seats, mediated=self.fault in MEDIATED)
+        return {"none": (), "twice": (group,) * 2}.get(self.fault, (group,))
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
+        if self.fault in MEDIATED:
+            yield from self._private(room)
+            return
         for speaker in room.seated[self.fault == "silent" :]:
             hearers = tuple(member for member in room.seated if member != speaker or self.fault == "echo")
             yield Turn(speaker, hearers[self.fault == "deaf" :])
         if self.fault == "again":
             yield Turn(room.seated[0], room.seated[1:])
+
+    def _private(self, room: Room) -> Iterator[Turn]:
+        for number, speaker in enumerate(room.seated):
+            others = tuple(member for member in room.seated if member != speaker)
+            form = "critique" if self.fault == "mixed" and number else "opinion"
+            yield Turn(speaker, (MEDIATOR, *others) if self.fault == "loud" else (MEDIATOR,), form, together=number > 0)
+        if self.fault != "mute":
+            yield Turn(MEDIATOR, room.seated, "draft")
 
 
 @pytest.mark.parametrize(
@@ -55,8 +71,12 @@ class Bad:
     [
         ("silent", exam.every_member_speaks_exactly_once_a_round),
         ("again", exam.every_member_speaks_exactly_once_a_round),
-        ("echo", exam.hearers_are_exactly_the_others),
-        ("deaf", exam.hearers_are_exactly_the_others),
+        ("echo", exam.hearers_are_exactly_the_others_or_the_mediator_alone),
+        ("deaf", exam.hearers_are_exactly_the_others_or_the_mediator_alone),
+        ("loud", exam.hearers_are_exactly_the_others_or_the_mediator_alone),
+        ("loud", exam.what_goes_together_is_of_one_form),
+        ("mixed", exam.what_goes_together_is_of_one_form),
+        ("mute", exam.a_mediator_speaks_once_and_last_where_there_is_one),
         ("none", exam.groups_have_people_and_names_of_their_own),
         ("nobody", exam.groups_have_people_and_names_of_their_own),
         ("twice", exam.groups_have_people_and_names_of_their_own),
@@ -71,7 +91,8 @@ def test_the_exam_can_fail(monkeypatch: pytest.MonkeyPatch, fault: str, check: C
     monkeypatch.setattr(exam, "get_type_hints", lambda kind: {})
     with pytest.raises(AssertionError):
         check("bad")
-    monkeypatch.setattr(exam, "environment_class", lambda name: Bad)
+    fine = "private" if fault in MEDIATED else ""
+    monkeypatch.setattr(exam, "environment_class", lambda name: partial(Bad, fine))
     exam.CHECKS[0]("bad")  # without a fault it speaks, hears and sits as it should: the fault is what was found
     exam.CHECKS[1]("bad")
     exam.groups_have_people_and_names_of_their_own("bad")

@@ -1,4 +1,4 @@
-"""A run that kills itself: `python killed.py FOLDER LOG WHERE COUNT IN_FLIGHT`; used by test_session.py.
+"""A run that kills itself: `python killed.py FOLDER LOG WHERE COUNT IN_FLIGHT PRESET`; used by test_session.py.
 
 WHERE: ask (at the COUNTth request, before it is answered), write (at the COUNTth write of the record, halfway through its
 line), report (when the COUNTth table is about to be written), never. Every request that reaches the model is noted in LOG.
@@ -29,7 +29,7 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def main(folder: Path, log: Path, where: str, count: int, in_flight: int) -> None:
+def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset: str) -> None:
     asked, writes, written = itertools.count(1), itertools.count(1), itertools.count(1)
     notes = os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
 
@@ -54,10 +54,10 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int) -> Non
     whole, model.recorder.ToFile.write = model.recorder.ToFile.write, torn
     table = analysis.tables.write_table
     analysis.tables.write_table = analysis.report.write_table = dying
-    scenario = load_preset("echo_chamber").with_settings(SETTINGS)
+    scenario = load_preset(preset).with_settings(SETTINGS)
     sit(Ask(scenario, folder), backend=Fake(answer, in_flight=in_flight))
     analysis.report.write_report(folder)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5]), sys.argv[6])

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm.errors import UserError
-from model.events import Ended, Header, Rated, Utterance, from_line, read, to_line
+from model.events import SCHEMA, Ended, Header, Rated, Utterance, from_line, read, to_line
 from model.recorder import ToFile
 
-HEADER = Header(1, {"name": "x"}, (), {"backend": "fake"}, {}, "d", "r", {})
+HEADER = Header(SCHEMA, {"name": "x"}, (), {"backend": "fake"}, {}, "d", "r", {})
 
 
 @given(st.text(), st.one_of(st.none(), st.text()), st.integers(0, 10**6))
@@ -66,7 +66,7 @@ def test_a_whole_line_that_is_no_event_is_an_error_even_at_the_end(record: Path,
 
 
 def test_another_schema_is_refused(record: Path) -> None:
-    record.write_text(record.read_text().replace('"schema":1', '"schema":99'))
+    record.write_text(record.read_text().replace('"schema":2', '"schema":99'))
     with pytest.raises(UserError, match="schema 99"):
         list(read(record))
 

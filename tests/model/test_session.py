@@ -26,10 +26,11 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("killed.py")
 
 
-def launch(folder: Path, where: str = "never", count: int = 0, in_flight: int = 0) -> int:
+def launch(folder: Path, where: str = "never", count: int = 0, in_flight: int = 0, preset: str = "echo_chamber") -> int:
     """Run killed.py in a process of its own; the exit status."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    command = [sys.executable, str(SCRIPT), str(folder), str(folder) + ".log", where, str(count), str(in_flight)]
+    how = [where, str(count), str(in_flight), preset]
+    command = [sys.executable, str(SCRIPT), str(folder), str(folder) + ".log", *how]
     return subprocess.run(
         command, env=os.environ | {"PYTHONPATH": paths, "MPLBACKEND": "agg"}, check=False, timeout=120
     ).returncode
@@ -78,6 +79,24 @@ def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(
     again = asked(folder)[len(first) :]
     assert len(set(again)) == len(again)
     assert len(again) == len(journaled(folder)) - len(before)
+
+
+@pytest.fixture(scope="module")
+def deliberated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("deliberated") / "run"
+    assert launch(folder, preset="consensus") == 0
+    return tree(folder)
+
+
+@pytest.mark.parametrize(("where", "count", "in_flight"), [("ask", 700, 4), ("write", 60, 0)])
+def test_a_killed_deliberation_goes_on_and_ends_like_an_undisturbed_one(
+    tmp_path: Path, deliberated: dict[str, bytes], where: str, count: int, in_flight: int
+) -> None:
+    """The same of waves and of a mediator's own calls: a kill in the middle of either loses nothing and asks nothing twice."""
+    folder = tmp_path / "run"
+    assert launch(folder, where, count, in_flight, "consensus") == -signal.SIGKILL
+    assert launch(folder, in_flight=in_flight, preset="consensus") == 0
+    assert tree(folder) == deliberated
 
 
 def asked(folder: Path) -> list[str]:

@@ -14,10 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-import torch
-from torch.nn.functional import cross_entropy
+from typing import Any
 
 from agents.recruit import names, recruit
 from llm.backends.oracle.banks import sentences
@@ -28,7 +25,7 @@ from llm.randomness import stream
 from llm.request import Message
 from training.capability.facts import LISTED
 from training.capability.items import OTHERS, debate, opening, questions
-from training.capability.prompts import prompt
+from training.likelihood import Text, likelihoods
 from training.pocket.singles import WORDING
 from training.pocket.stage import Stage
 
@@ -36,13 +33,6 @@ EACH = 40
 """Texts of each kind."""
 NEUTRAL = 3
 """Sentences of a backstory before the first with a party or a position."""
-
-
-class Text(NamedTuple):
-    """A chat and the reply to it, of which every token counts."""
-
-    messages: tuple[Message, ...]
-    reply: str
 
 
 def heldout(seed: int) -> list[Text]:
@@ -75,24 +65,6 @@ def _opening(number: int, rng: random.Random, stage: Stage) -> Text:
 
 def loss(texts: Sequence[Text], model: Any, tokenizer: Any, batch: int) -> tuple[float, int]:
     """Mean cross-entropy of the replies' tokens in nats, and how many tokens they are."""
-    rows = sorted([_tokens(text, tokenizer) for text in texts], key=lambda row: len(row[0]))
-    total = sum(_nats(rows[start : start + batch], model) for start in range(0, len(rows), batch))
-    count = sum(len(ids) - first for ids, first in rows)
-    return total / count, count
-
-
-def _tokens(text: Text, tokenizer: Any) -> tuple[list[int], int]:
-    """Prompt and reply as token ids, and where the reply begins. A chat template brings its own special tokens."""
-    asked, special = prompt(text.messages, tokenizer), not tokenizer.chat_template
-    ids = tokenizer(asked + text.reply, add_special_tokens=special)["input_ids"]
-    return ids, len(tokenizer(asked.rstrip(" "), add_special_tokens=special)["input_ids"])
-
-
-@torch.no_grad()
-def _nats(rows: Sequence[tuple[list[int], int]], model: Any) -> float:
-    """Sum over some rows. They are padded behind, where nothing that counts can see it."""
-    width = max(len(ids) for ids, _ in rows)
-    ids = torch.tensor([ids + [0] * (width - len(ids)) for ids, _ in rows], device=model.device)
-    labels = torch.tensor([[-100] * first + ids[first:] + [-100] * (width - len(ids)) for ids, first in rows])
-    logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
-    return float(cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten().to(model.device), reduction="sum"))
+    found = likelihoods(texts, model, tokenizer, batch)
+    count = sum(one.tokens for one in found)
+    return -sum(one.logp for one in found) / count, count

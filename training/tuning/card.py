@@ -22,19 +22,19 @@ CARD, VALUES = "README.md", "training.json"
 
 def write_card(
     folder: Path, recipe: Recipe, identity: Mapping[str, Any], data: Mapping[str, Any], versions: Mapping[str, str],
-    trained: Trained,
+    trained: Trained, use: str = USE,
 ) -> None:  # fmt: skip
-    """README.md, training.json and the losses as a picture, in the adapter's folder."""
+    """README.md, training.json and the losses as a picture, in the adapter's folder. `use`: what it is for and what not."""
     values: dict[str, Any] = {
         "recipe": asdict(recipe),
         "base": dict(identity),
         "data": dict(data),
         "versions": dict(versions),
     }
-    values |= {"losses": trained.losses, "held_out": trained.held_out}
+    values |= {"losses": trained.losses, "held_out": trained.held_out, "looks": trained.looks}
     (folder / VALUES).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    save(losses(trained.losses, recipe), folder / "losses")
-    (folder / CARD).write_text(_card(recipe, identity, data, versions, trained), encoding="utf-8")
+    save(losses(trained.losses, recipe, trained.looks), folder / "losses")
+    (folder / CARD).write_text(_card(recipe, identity, data, versions, trained, use), encoding="utf-8")
 
 
 def read_values(folder: Path) -> dict[str, Any]:
@@ -42,8 +42,8 @@ def read_values(folder: Path) -> dict[str, Any]:
     return dict(json.loads((folder / VALUES).read_text(encoding="utf-8")))
 
 
-def losses(rows: Sequence[Mapping[str, float]], recipe: Recipe) -> Figure:
-    """Loss by step, and under it for DPO the share of pairs in which the chosen answer is preferred."""
+def losses(rows: Sequence[Mapping[str, float]], recipe: Recipe, looks: Sequence[Mapping[str, float]] = ()) -> Figure:
+    """Loss by step (dots: held out), and under it for DPO the share of pairs in which the chosen answer is preferred."""
     shown = [("loss", "loss (nats a token)" if recipe.method != DPO else "loss (nats a pair)")]
     shown += [("rewards/accuracies", "preferred")] if recipe.method == DPO else []
     with style():
@@ -52,14 +52,19 @@ def losses(rows: Sequence[Mapping[str, float]], recipe: Recipe) -> Figure:
         for place, (name, label) in enumerate(shown, 1):
             axes = figure.add_subplot(len(shown), 1, place)
             axes.plot([row["step"] for row in rows], [row[name] for row in rows], color="#1f5fa8", linewidth=1.2)
+            if name == "loss" and looks:
+                axes.plot(
+                    [row["step"] for row in looks], [row["loss"] for row in looks], "o-", color="#c0392b", markersize=3
+                )
             axes.set(xlabel="step" if place == len(shown) else "", ylabel=label)
         figure.suptitle(recipe.name, fontsize=8)
     return figure
 
 
 def _card(
-    recipe: Recipe, identity: Mapping[str, Any], data: Mapping[str, Any], versions: Mapping[str, str], trained: Trained
-) -> str:
+    recipe: Recipe, identity: Mapping[str, Any], data: Mapping[str, Any], versions: Mapping[str, str], trained: Trained,
+    use: str,
+) -> str:  # fmt: skip
     rows = trained.losses
     values = {
         "base model": f"{identity.get('model')} ({identity.get('backend')}), weights {identity.get('weights')}",
@@ -73,4 +78,4 @@ def _card(
     }
     organism = f"\n\n{ORGANISM}" if "organism" in str(identity.get("kind", "")) else ""
     told = markdown_table(["what", "value"], [[name, value] for name, value in values.items()])
-    return f"# {harmless(recipe.name)}\n\n{told}\n\n![losses](losses.png)\n\n{USE}{organism}\n"
+    return f"# {harmless(recipe.name)}\n\n{told}\n\n![losses](losses.png)\n\n{use}{organism}\n"

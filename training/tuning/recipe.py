@@ -7,8 +7,9 @@ adapter of the same rank (the paper has "the already NWP-tuned model").
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from llm.errors import UserError
 
@@ -34,12 +35,14 @@ class Recipe:
     length: int = 512
     held_out: float = 0.0
     seed: int = 0
+    LEAST: ClassVar[Mapping[str, float]] = {
+        "r": 1, "alpha": 0, "dropout": 0, "rate": 0, "batch": 1, "length": 16, "held_out": 0, "seed": 0,
+    }  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.method not in (SFT, DPO):
             raise UserError(f"--method must be sft or dpo, not {self.method!r}")
-        least = {"r": 1, "alpha": 0, "dropout": 0, "rate": 0, "batch": 1, "length": 16, "held_out": 0, "seed": 0}
-        for name, low in least.items():
+        for name, low in self.LEAST.items():
             if not getattr(self, name) >= low:
                 raise UserError(f"--{name.replace('_', '-')} must be at least {low}, not {getattr(self, name)}")
         if not self.epochs > 0 or not self.beta > 0 or self.dropout >= 1 or self.held_out >= 1:

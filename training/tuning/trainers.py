@@ -18,7 +18,7 @@ import datasets
 import torch
 import transformers
 from peft import LoraConfig, PeftModel
-from transformers import TrainerCallback
+from transformers import EarlyStoppingCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
@@ -38,17 +38,30 @@ KEPT = ("step", "loss", "mean_token_accuracy", "rewards/accuracies", "rewards/ma
 
 
 class Trained(NamedTuple):
-    """`losses` has a row for each step (KEPT); `held_out` the losses on what was held out, if anything was."""
+    """`losses` has a row for each step (KEPT); `held_out` the losses on what was held out, if anything was; `looks` the steps
+    at which a `Watch` looked, with the loss there.
+    """
 
     losses: list[dict[str, float]]
     held_out: dict[str, float]
+    looks: tuple[dict[str, float], ...] = ()
+
+
+class Watch(NamedTuple):
+    """Early stopping: every `every` steps a look at the held-out loss; after `patience` looks without a better one it ends, and
+    the checkpoint of the best look is kept. The learning rate is constant. `micro` examples go through the model at a time.
+    """
+
+    every: int
+    patience: int
+    micro: int
 
 
 def train(
     recipe: Recipe, base: Base, examples: Sequence[Any], held: Sequence[Any], out: Path, work: Path,
-    start: Path | None = None, progress: Progress | None = None,
+    start: Path | None = None, progress: Progress | None = None, watch: Watch | None = None,
 ) -> Trained:  # fmt: skip
-    """Train an adapter and save it in `out`; `work` is for checkpoints, `start` the adapter to go on from.
+    """Train an adapter (rank 0: all weights) and save it in `out`; `work` is for checkpoints, `start` the adapter to go on from.
 
     Errors: UserError when there is nothing to learn.
     """
@@ -58,38 +71,51 @@ def train(
         loaded = load_model(base.name, base.dtype, base.load, base.device)
         if loaded.model.config._attn_implementation == attention.NAME:
             loaded.model.set_attn_implementation("sdpa")  # that of the backend is for asking
-        trainer = _trainer(recipe, loaded, examples, held, work, start)
+        trainer = _trainer(recipe, loaded, examples, held, work, start, watch)
         trainer.add_callback(_Told(progress))
         last = get_last_checkpoint(str(work)) if work.is_dir() else None
         trainer.train(resume_from_checkpoint=last)
         scores = trainer.evaluate() if held else {}
         shutil.rmtree(out, ignore_errors=True)
-        trainer.model.save_pretrained(
-            str(out), selected_adapters=["default"]
-        )  # DPO's frozen reference is no part of it
-    rows = [{name: row[name] for name in KEPT if name in row} for row in trainer.state.log_history if "loss" in row]
-    return Trained(rows, {name.removeprefix("eval_"): value for name, value in scores.items() if "loss" in name})
+        _save(recipe, trainer, loaded, out)
+    history = trainer.state.log_history
+    rows = [{name: row[name] for name in KEPT if name in row} for row in history if "loss" in row]
+    looks = {row["step"]: row["eval_loss"] for row in history if "eval_loss" in row} if watch else {}
+    held_out = {name.removeprefix("eval_"): value for name, value in scores.items() if "loss" in name}
+    return Trained(rows, held_out, tuple({"step": step, "loss": loss} for step, loss in looks.items()))
+
+
+def _save(recipe: Recipe, trainer: Any, loaded: Loaded, out: Path) -> None:
+    """The adapter without DPO's frozen reference; of all weights the whole model, with its tokenizer."""
+    if recipe.r:
+        trainer.model.save_pretrained(str(out), selected_adapters=["default"])
+    else:
+        trainer.model.save_pretrained(str(out))
+        loaded.tokenizer.save_pretrained(str(out))
 
 
 def _trainer(
-    recipe: Recipe, loaded: Loaded, examples: Sequence[Any], held: Sequence[Any], work: Path, start: Path | None
-) -> Any:
+    recipe: Recipe, loaded: Loaded, examples: Sequence[Any], held: Sequence[Any], work: Path, start: Path | None,
+    watch: Watch | None,
+) -> Any:  # fmt: skip
     kind, config = (SFTTrainer, SFTConfig) if recipe.method == SFT else (DPOTrainer, DPOConfig)
     model: Any = loaded.model
     if start is not None:
         model = PeftModel.from_pretrained(model, str(start), is_trainable=True)
-    lora = None if start is not None else LoraConfig(
+    lora = None if start is not None or not recipe.r else LoraConfig(
         r=recipe.r, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout, bias="none", task_type="CAUSAL_LM",
         target_modules=list(PROJECTIONS),
     )  # fmt: skip
     more: dict[str, Any] = {} if recipe.method == SFT else {"beta": recipe.beta}
+    more |= _watched(watch, recipe) if watch else {}
     return kind(
         model=model,
-        args=config(**_settings(recipe, work, recipe.steps(len(examples)), str(loaded.model.device)), **more),
+        args=config(**(_settings(recipe, work, recipe.steps(len(examples)), str(loaded.model.device)) | more)),
         train_dataset=datasets.Dataset.from_list(list(examples)),
         eval_dataset=datasets.Dataset.from_list(list(held)) if held else None,
         processing_class=loaded.tokenizer,
         peft_config=lora,
+        callbacks=[EarlyStoppingCallback(watch.patience)] if watch else None,
     )
 
 
@@ -113,6 +139,24 @@ def _settings(recipe: Recipe, work: Path, steps: int, device: str) -> dict[str, 
         "save_total_limit": 1,
         "seed": recipe.seed,
         "data_seed": recipe.seed,
+    }
+
+
+def _watched(watch: Watch, recipe: Recipe) -> dict[str, Any]:
+    """What early stopping changes. A checkpoint at every look: the best is loaded in the end, the last is for a resume."""
+    return {
+        "eval_strategy": "steps",
+        "eval_steps": watch.every,
+        "eval_on_start": True,
+        "save_steps": watch.every,
+        "save_total_limit": 2,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": "eval_loss",
+        "greater_is_better": False,
+        "lr_scheduler_type": "constant",
+        "per_device_train_batch_size": min(watch.micro, recipe.batch),
+        "per_device_eval_batch_size": watch.micro,
+        "gradient_accumulation_steps": -(-recipe.batch // watch.micro),
     }
 
 

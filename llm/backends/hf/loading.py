@@ -67,7 +67,7 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     if not adapters:
         return Loaded(model, tokenizer, identity, context, ends)
     folders = _by_name(adapters)
-    identity["adapters"] = {named: _fingerprint(folder) for named, folder in folders.items() if folder.is_dir()}
+    identity["adapters"] = {named: fingerprint(folder) for named, folder in folders.items() if folder.is_dir()}
     return Loaded(_adapted(model, folders), tokenizer, identity, context, ends, tuple(folders))
 
 
@@ -143,14 +143,14 @@ def _identity(name: str, model: Any, dtype: str, load: str) -> dict[str, Any]:
     return {
         "backend": "hf",
         "model": folder.resolve().name if local else name,
-        "weights": _fingerprint(folder) if local else str(getattr(model.config, "_commit_hash", None)),
+        "weights": fingerprint(folder) if local else str(getattr(model.config, "_commit_hash", None)),
         "dtype": str(model.dtype).removeprefix("torch.") if dtype == "auto" else dtype,
         "load": load,
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
     }
 
 
-def _fingerprint(folder: Path) -> str:
+def fingerprint(folder: Path) -> str:
     """Digest of the configuration files, and of size and pieces of each weight file (all of one up to 4 MiB)."""
     found = blake2b(digest_size=16)
     for path in sorted(folder.iterdir()):

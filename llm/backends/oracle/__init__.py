@@ -7,9 +7,11 @@ evidence about people or about large language models.
     reading.py   what it was sent: persona, topic, lines heard, the question
     mind.py      the attitude that follows from it (the planted truth)
     banks.py     its sentences, and the grade of a sentence that it reads
+    civic.py     where it stands on any divisive question, what it cares about, how it habitually writes
     asks/        one file per kind of question; a question that no file knows is the named failure `unknown_ask`
 
-Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`).
+Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is how far a
+mediator's statement draws who hears it (`--llm oracle,pull=0`).
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ def open_backend(
     sigma: float | None = None,
     epsilon: float | None = None,
     bias: float | None = None,
+    pull: float | None = None,
 ) -> Oracle:
     """`--llm oracle[,kappa=..]`."""
     if model:
         raise UserError(f"oracle:{model} names a model, but there is one oracle; a parameter is set by oracle,kappa=0")
     given = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
-    return Oracle({name: value for name, value in given.items() if value is not None})
+    return Oracle({name: value for name, value in given.items() if value is not None}, pull)

@@ -42,6 +42,11 @@ class Reading:
         return recognised(self.ask) or recognised(self.opening)
 
     @property
+    def last(self) -> str:
+        """The whole last message; "" when there is none."""
+        return self.request.messages[-1].content if self.request.messages else ""
+
+    @property
     def greedy(self) -> bool:
         return self.request.sampling.temperature == 0
 

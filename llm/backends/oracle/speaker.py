@@ -12,6 +12,7 @@ from typing import Any
 
 from llm.backends.oracle import asks
 from llm.backends.oracle.banks import fingerprint
+from llm.backends.oracle.civic import law
 from llm.backends.oracle.mind import Parameters, attitude, planted
 from llm.backends.oracle.reading import Reading, read
 from llm.request import Reply, Request, Usage
@@ -25,8 +26,9 @@ class Oracle:
     """Shares of replies and answers with the stance sentence, the same that answers a labelled survey (docs/oracle.md), and
     whether it comes before the sentences that go with it (else anywhere among them)."""
 
-    def __init__(self, changes: Mapping[str, float] | None = None):
+    def __init__(self, changes: Mapping[str, float] | None = None, pull: float | None = None):
         self.parameters: dict[str, Parameters] = planted(changes)
+        self.pull = law("pull") if pull is None else pull
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -35,6 +37,7 @@ class Oracle:
             "backend": "oracle",
             "kind": "rule-based speaker with a planted, known bias",
             "parameters": truth,
+            "pull": self.pull,
             "banks": fingerprint(),
         }
 

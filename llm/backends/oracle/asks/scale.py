@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -100,7 +100,15 @@ def answer(reading: Reading, oracle: Oracle) -> Reply:
 
 @lru_cache(maxsize=4096)
 def stated(ask: str, topic: str) -> StatedScale | None:
-    """The scale that a question states, or None when it states none that can be read without guessing."""
+    """The scale that a question on a topic states, or None when it states none that can be read without guessing."""
+    scale = points(ask)
+    about = scale and _about(ask, topic, " ".join(scale.labels.values()))
+    return replace(scale, direction=scale.direction * about) if scale and about else None
+
+
+@lru_cache(maxsize=4096)
+def points(ask: str) -> StatedScale | None:
+    """The scale that a question states, whatever it is about; None when it states none that can be read without guessing."""
     found = _RANGE.search(ask)
     if not found:
         return None
@@ -111,12 +119,11 @@ def stated(ask: str, topic: str) -> StatedScale | None:
         if low <= int(point) <= high
     }
     runs = _runs(labels.get(low, ""), labels.get(high, ""))
-    about = _about(ask, topic, " ".join(labels.values()))
-    if low >= high or runs is None or about is None:
+    if low >= high or runs is None:
         return None
     form = _FORM.search(ask)
     stated_form = form[1].strip() if form else None
-    return StatedScale(low, high, runs * about, dict(sorted(labels.items())), stated_form, bool(_NUMBER.search(ask)))
+    return StatedScale(low, high, runs, dict(sorted(labels.items())), stated_form, bool(_NUMBER.search(ask)))
 
 
 def _runs(low: str, high: str) -> int | None:

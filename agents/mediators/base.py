@@ -1,0 +1,151 @@
+"""What a mediator is told, what it returns, and what mediators that write have in common."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from agents.debater import clean_speech
+from agents.question import Question
+from agents.refusal import refuses
+from agents.topic import PROMPTS
+from llm.driver import Conversation, ask_all
+from llm.request import Message, Reply, Request, Sampling
+from llm.template import prompt
+
+NAME = "Mediator"
+DEFAULT = Sampling()
+ATTEMPTS = 3
+"""Times a statement or a ranking is asked for until it can be used."""
+Seed = Callable[..., int]
+"""The seed of a purpose and numbers, from a named stream of the room: seed("statement", 3)."""
+
+
+class Heard(NamedTuple):
+    """What the mediator has of one member: its opinion, its critique of the last statement, its position score (1-7)."""
+
+    opinion: str | None
+    critique: str | None = None
+    position: float | None = None
+
+
+@dataclass(frozen=True)
+class Brief:
+    """All that the mediator goes by, members in seat order. `previous` is its own last statement, None before there is one.
+
+    `sampling` holds temperature and top_p, `adapter` and `voice` which model speaks for it (see `llm.request.Request`).
+    """
+
+    question: Question
+    members: tuple[Heard, ...]
+    previous: str | None = None
+    sampling: Sampling = DEFAULT
+    adapter: str = ""
+    voice: str = ""
+
+    def request(self, text: str, tokens: int, seed: int, purpose: str, temperature: float | None = None) -> Request:
+        """A question to the model that speaks for the mediator."""
+        own = self.sampling
+        sampling = Sampling(own.temperature if temperature is None else temperature, tokens, own.top_p)
+        return Request((Message("user", text),), sampling, seed, (), purpose, "", self.adapter, self.voice)
+
+
+class Candidate(NamedTuple):
+    """A statement that was written, or None and the reason. `raw` is the reply, where cleaning changed it; `asked` how often."""
+
+    text: str | None
+    reason: str | None = None
+    raw: str | None = None
+    asked: int = 1
+
+
+class Ranking(NamedTuple):
+    """How a member (its place in the brief) is predicted to rank the candidates, by their numbers, best first.
+
+    None and a reason where no reply could be read; `raw` is the last reply, `earlier` are those before it.
+    """
+
+    member: int
+    order: tuple[int, ...] | None
+    reason: str | None
+    raw: str | None
+    asked: int
+    earlier: tuple[str | None, ...] = ()
+
+
+class Statement(NamedTuple):
+    """What the mediator says, or None and a reason; and what it considered.
+
+    `order` are the numbers of the candidates that could be read, best first, `tied` how many of them the rule put first.
+    """
+
+    text: str | None
+    reason: str | None = None
+    raw: str | None = None
+    candidates: tuple[Candidate, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
+    order: tuple[int, ...] = ()
+    tied: int = 0
+
+
+class Mediator:
+    """The base of every mediator, options in a frozen dataclass. Stateless: same brief, seeds and replies, same statement."""
+
+    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+        """A conversation that returns the statement: a draft when the brief has no previous one, else a revision."""
+        raise NotImplementedError
+
+    def calls(self, members: int) -> int:
+        """Requests for one statement, when everything can be read at the first ask."""
+        return 0
+
+    def files(self) -> tuple[Path, ...]:
+        """The files that it goes by."""
+        return ()
+
+
+def instruction(brief: Brief, words: int, rng: random.Random) -> str:
+    """The prompt for a draft, or for a revision: opinions and critiques without names, in an order drawn from `rng`.
+
+    What one member wrote has one number.
+    """
+    members = rng.sample(brief.members, len(brief.members))
+    slots = {"words": words, "question": brief.question.question, "opinions": _listed("Opinion", members)}
+    if brief.previous is None:
+        return prompt(PROMPTS, "draft").fill(**slots)
+    critiques = _listed("Critique", members)
+    return prompt(PROMPTS, "revision").fill(**slots, statement=brief.previous, critiques=critiques)
+
+
+def written(requests: Callable[[int, int], Request], count: int) -> Conversation[tuple[Candidate, ...]]:
+    """`count` statements, asked for at once; one that cannot be used is asked for again, up to ATTEMPTS times.
+
+    requests: the request for a candidate (0, 1, ...) at an attempt (0, 1, ...).
+    """
+    found: dict[int, Candidate] = {}
+    waiting = list(range(count))
+    for attempt in range(ATTEMPTS):
+        replies = yield from ask_all([requests(number, attempt) for number in waiting])
+        for number, reply in zip(waiting, replies, strict=True):
+            found[number] = _candidate(reply, attempt + 1)
+        waiting = [number for number in waiting if found[number].text is None]
+    return tuple(found[number] for number in range(count))
+
+
+def _candidate(reply: Reply, asked: int) -> Candidate:
+    if reply.text is None:
+        return Candidate(None, reply.failure.name if reply.failure else "empty", None, asked)
+    text = clean_speech(reply.text, NAME, None)
+    raw = reply.text if text != reply.text else None
+    if not text or refuses(text):
+        return Candidate(None, "refusal" if text else "empty", reply.text, asked)
+    return Candidate(text, None, raw, asked)
+
+
+def _listed(label: str, members: Sequence[Heard]) -> str:
+    """`Opinion 1: ...` a line each; who wrote none has no line."""
+    texts = [(number, getattr(heard, label.lower())) for number, heard in enumerate(members, 1)]
+    return "\n".join(f"{label} {number}: {text}" for number, text in texts if text is not None)

@@ -1,0 +1,129 @@
+"""habermas: many candidate statements, a predicted ranking of them for each member, and Schulze's choice.
+
+The mechanism of the Habermas Machine (Tessler, Bakker et al. 2024, Science), after its public code. Each candidate is written
+from opinions and critiques in an order of its own. For every member the model predicts how that member would rank them, shown in
+an order drawn for the member. Schulze's method makes one order of the rankings (`agents.choice.schulze`), ties at any place are
+broken by ballots drawn by lot (`agents.choice.untied`), and the first is the statement. The revision is made likewise, from the
+last statement and the critiques of it.
+
+Options
+    candidates   statements that are written (16); 26 at most, one letter each
+    words        length of a statement that is asked for (100)
+
+Departures: one model, prompted, writes and ranks (there: a fine-tuned writer and a reward model; the public code prompts both).
+The reply is the statement, without the reasoning that the public prompts ask for first. A ranking that cannot be read in
+ATTEMPTS replies is missing, and the member has no ballot; where nobody has one, nothing is chosen by lot: the statement is
+missing. Rankings are asked for at temperature 0.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.choice import Order, schulze, untied
+from agents.mediators.base import (
+    ATTEMPTS,
+    Brief,
+    Candidate,
+    Mediator,
+    Ranking,
+    Seed,
+    Statement,
+    instruction,
+    written,
+)
+from agents.mediators.draft_revise import TOKENS_PER_WORD
+from agents.ranking import LETTERS, read_ranking
+from agents.topic import PROMPTS
+from llm.driver import Conversation, ask_all
+from llm.request import Reply, Request
+from llm.template import prompt
+
+RANKING_TOKENS = 150
+
+
+@dataclass(frozen=True)
+class Habermas(Mediator):
+    """See the module's manual page."""
+
+    candidates: int = 16
+    words: int = 100
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.candidates <= len(LETTERS) or self.words < 1:
+            raise ValueError(f"candidates must be 1 to {len(LETTERS)}, words at least 1")
+
+    def calls(self, members: int) -> int:
+        return self.candidates + (members if self.candidates > 1 else 0)
+
+    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+        if not any(heard.opinion for heard in brief.members):
+            return Statement(None, "no_opinions")
+        candidates = yield from written(
+            lambda number, attempt: self._request(brief, seed, number, attempt), self.candidates
+        )
+        usable = [number for number, one in enumerate(candidates) if one.text is not None]
+        if not usable:
+            return Statement(None, "no_candidate", None, candidates)
+        if len(usable) == 1:
+            return _chosen(candidates, (), (tuple(usable),), tuple(usable))
+        rankings = yield from _ranked(brief, seed, candidates, usable)
+        ballots = [[usable.index(one) for one in ranking.order] for ranking in rankings if ranking.order is not None]
+        if not ballots:
+            return Statement(None, "no_ranking", None, candidates, rankings)
+        order = schulze(ballots, len(usable)).order
+        strict = untied(order, ballots, random.Random(seed("ties")))
+        return _chosen(candidates, rankings, order, tuple(usable[place] for place in strict))
+
+    def _request(self, brief: Brief, seed: Seed, number: int, attempt: int) -> Request:
+        text = instruction(brief, self.words, random.Random(seed("order", number)))
+        return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", number, attempt), "statement")
+
+
+def _chosen(
+    candidates: tuple[Candidate, ...], rankings: tuple[Ranking, ...], order: Order, strict: tuple[int, ...]
+) -> Statement:
+    best = candidates[strict[0]]
+    return Statement(best.text, None, best.raw, candidates, rankings, strict, len(order[0]))
+
+
+def _ranked(
+    brief: Brief, seed: Seed, candidates: Sequence[Candidate], usable: Sequence[int]
+) -> Conversation[tuple[Ranking, ...]]:
+    """The predicted ranking of every member who wrote anything, all asked at once; unreadable ones up to ATTEMPTS times."""
+    wrote = [place for place, heard in enumerate(brief.members) if heard.opinion or heard.critique]
+    shown = {place: random.Random(seed("ballot", place)).sample(usable, len(usable)) for place in wrote}
+    found: dict[int, Ranking] = {}
+    waiting = wrote
+    for attempt in range(ATTEMPTS):
+        asked = [_ballot(brief, seed, candidates, place, shown[place], attempt) for place in waiting]
+        replies = yield from ask_all(asked)
+        for place, reply in zip(waiting, replies, strict=True):
+            found[place] = _read(place, shown[place], reply, found.get(place))
+        waiting = [place for place in waiting if found[place].order is None]
+    return tuple(found[place] for place in wrote)
+
+
+def _ballot(
+    brief: Brief, seed: Seed, candidates: Sequence[Candidate], place: int, shown: Sequence[int], attempt: int
+) -> Request:
+    """The request for one member's ranking of the candidates in the order shown."""
+    heard = brief.members[place]
+    known = [f"Opinion: {heard.opinion}"] if heard.opinion else []
+    if brief.previous is not None and heard.critique:
+        known += [f"The last statement: {brief.previous}", f"Critique of it: {heard.critique}"]
+    lines = [f"{letter}: {candidates[number].text}" for letter, number in zip(LETTERS, shown, strict=False)]
+    slots = {"number": len(shown), "question": brief.question.question}
+    text = prompt(PROMPTS, "ranking").fill(**slots, known="\n".join(known), statements="\n".join(lines))
+    return brief.request(text, RANKING_TOKENS, seed("ranking", place, attempt), "ranking", temperature=0.0)
+
+
+def _read(place: int, shown: Sequence[int], reply: Reply, before: Ranking | None) -> Ranking:
+    """A reply as a ranking by the candidates' numbers; `before` is what came of the attempt before."""
+    earlier = (*before.earlier, before.raw) if before else ()
+    read = read_ranking(reply.text, len(shown))
+    reason = reply.failure.name if reply.failure else read.reason
+    order = None if read.order is None else tuple(shown[one] for one in read.order)
+    return Ranking(place, order, reason, reply.text, len(earlier) + 1, earlier)

@@ -1,0 +1,31 @@
+"""majority: a baseline without a model. The statement is the question's declarative form or its negation.
+
+It is that of the side on which more position scores are (above or below 4); an even split is decided by lot. The revision is the
+draft again.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from agents.mediators.base import Brief, Mediator, Seed, Statement
+from llm.driver import Conversation, ask_all
+
+NEUTRAL = 4
+
+
+@dataclass(frozen=True)
+class Majority(Mediator):
+    """See the module's manual page."""
+
+    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+        yield from ask_all(())
+        if brief.previous is not None:
+            return Statement(brief.previous)
+        known = [heard.position for heard in brief.members if heard.position is not None]
+        if not known:
+            return Statement(None, "no_positions")
+        ahead = sum((position > NEUTRAL) - (position < NEUTRAL) for position in known)
+        yes = ahead > 0 if ahead else random.Random(seed("lot")).random() < 0.5
+        return Statement(brief.question.statement if yes else brief.question.against)

@@ -1,0 +1,26 @@
+"""random_opinion: a baseline without a model. The statement is the opinion of one member, drawn by lot, word for word.
+
+The revision is the draft again. With this mediator, and no other, the members read what one of them wrote.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from agents.mediators.base import Brief, Mediator, Seed, Statement
+from llm.driver import Conversation, ask_all
+
+
+@dataclass(frozen=True)
+class RandomOpinion(Mediator):
+    """See the module's manual page."""
+
+    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+        yield from ask_all(())
+        if brief.previous is not None:
+            return Statement(brief.previous)
+        opinions = [heard.opinion for heard in brief.members if heard.opinion is not None]
+        if not opinions:
+            return Statement(None, "no_opinions")
+        return Statement(random.Random(seed("lot")).choice(opinions))

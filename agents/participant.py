@@ -1,0 +1,76 @@
+"""The participant of a private deliberation: it hears the mediator alone, and nobody but the mediator hears it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agents.debater import SURVEY_TOKENS, Member, Rating
+from agents.persona import Persona
+from agents.question import POSITION
+from agents.questionnaire import Answer, Item
+from agents.topic import PROMPTS, Probe, Topic, scales
+from llm.request import Message, Reply, Request, Sampling
+from llm.template import prompt
+
+
+class Participant(Member):
+    """`people` is how many deliberate, itself among them: all that it is told of the others.
+
+    `position` is its first readable agreement with the question's statement (1-7), None before that.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        persona: Persona,
+        name: str,
+        topic: Topic,
+        people: int,
+        manner: Any,
+        adapter: str = "",
+        voice: str = "",
+    ):
+        opening = prompt(PROMPTS, "deliberation").fill(number=people, question=topic.question)
+        super().__init__(model, persona, name, topic, opening, (), manner, adapter, voice)
+        self.position: float | None = None
+        self._open = False
+
+    def _ask(self, form: str) -> str:
+        return prompt(PROMPTS, form).fill(words=self.manner.words)
+
+    def unable(self, form: str) -> str | None:
+        """A critique needs a statement of the mediator that was not criticised yet."""
+        return "no_statement" if form == "critique" and not self._open else None
+
+    def hear(self, name: str, text: str, form: str = "draft") -> None:
+        super().hear(name, text, form)
+        self._open = True
+
+    def compose_speech(self, seed: int, form: str = "opinion") -> Request:
+        """Ask for its `opinion`, or for its `critique` of what the mediator said last."""
+        self._open = False
+        return super().compose_speech(seed, form)
+
+    def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
+        rating = super().absorb_survey(reply, probe)
+        if probe.name == POSITION and self.position is None:
+            self.position = rating.value
+        return rating
+
+    def compose_item(self, item: Item, seed: int, again: bool = False) -> Request:
+        """Ask an item of the questionnaire: the persona and the item alone, so that nothing that was said colours the answer."""
+        asked = item.ask()
+        text = prompt(PROMPTS, "reask").fill(survey=asked) if again else asked
+        sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)
+        messages = (self._system, Message("user", text))
+        return Request(messages, sampling, seed, item.answers, "questionnaire", "", self.adapter, self.voice)
+
+    def absorb_item(self, reply: Reply, item: Item) -> Answer:
+        """The answer read from a reply, or None and a reason. It is not remembered."""
+        return item.read(reply.text) if reply.failure is None else Answer(None, reply.failure.name)
+
+
+def rates(name: str, statement: str) -> Probe:
+    """The survey question on agreement (1-7) with a statement of the mediator; `name` says which (draft, revision)."""
+    asked = prompt(PROMPTS, "agree_statement").fill(statement=statement)
+    return Probe(name, "agreement", scales()["agreement_1_7"], asked)

@@ -1,0 +1,154 @@
+"""A digital representative: writes the critique that a participant would write (Jarrett et al., section 4, Eq 17).
+
+Always told: the question, the participant's opinion on it and the group's draft. `knows` adds, in one letter each,
+    D  demographics
+    O  own opinions on other questions
+    C  own critiques of the drafts on other questions
+    P  own positions on other questions, as text
+The current question is never among the others (ours; the example in the study's Table 2 shows the same question twice).
+The sections are text files in agents/prompts/representative/, in our own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agents.question import Question
+from agents.refusal import refuses
+from agents.topic import PROMPTS, scales
+from llm.errors import UserError
+from llm.request import Message, Reply, Request, Sampling
+from llm.template import prompt
+
+HERE = PROMPTS / "representative"
+KINDS = {"D": "demographics", "O": "opinions", "C": "critiques", "P": "positions"}
+OTHERS = 3
+"""Other questions that a representative may be told of (the study: 1 to 3)."""
+TITLES = {
+    "gender": "gender identity", "age": "age", "ethnicity": "ethnicity", "region": "region", "education": "education",
+    "politics": "party voted for", "religion": "religion", "immigration": "immigration status", "income": "household income",
+}  # fmt: skip
+TOKENS = 120
+SCALE = "agreement_1_7"
+
+
+@dataclass(frozen=True)
+class Other:
+    """What somebody wrote on another question; None where nothing is known."""
+
+    question: Question
+    opinion: str | None = None
+    critique: str | None = None
+    position: float | None = None
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What a representative may be told of the participant and of the matter.
+
+    Errors: ValueError when the current question, by its id or by its words, is among the others.
+    """
+
+    question: Question
+    opinion: str
+    draft: str
+    demographics: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[Other, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(same(self.question, other.question) for other in self.others):
+            raise ValueError(f"the current question {self.question.id} is among the others")
+
+
+@dataclass(frozen=True)
+class Critique:
+    """What a representative wrote, or None and the reason for its silence."""
+
+    text: str | None
+    reason: str = ""
+
+
+class Representative:
+    """Composes the request for one critique and reads the reply; it does not ask the model itself."""
+
+    def __init__(self, brief: Brief, knows: str = "", sampling: Sampling | None = None, adapter: str = ""):
+        self.brief, self.knows, self.adapter = brief, known(knows), adapter
+        self.sampling = sampling or Sampling(1.0, TOKENS)
+
+    def messages(self) -> tuple[Message, ...]:
+        """The prompt: one user message."""
+        return (Message("user", "\n".join(_sections(self.brief, self.knows))),)
+
+    def compose_critique(self, seed: int) -> Request:
+        """Ask for the critique of the draft."""
+        return Request(self.messages(), self.sampling, seed, purpose="critique", adapter=self.adapter)
+
+    def absorb_critique(self, reply: Reply) -> Critique:
+        """The critique on one line. A failed or empty reply and a refusal are none, with the reason."""
+        if reply.failure:
+            return Critique(None, reply.failure.name)
+        text = line(reply.text or "")
+        if not text:
+            return Critique(None, "empty")
+        return Critique(None, "refusal") if refuses(text) else Critique(text)
+
+
+def known(letters: str) -> str:
+    """The letters in the order D, O, C, P. Errors: UserError on another letter, and on one that comes twice.
+
+    >>> known("co"), known("")
+    ('OC', '')
+    """
+    given = letters.upper()
+    if len(set(given)) < len(given) or set(given) - set(KINDS):
+        raise UserError(f"{letters!r} is no choice of {', '.join(f'{key} ({name})' for key, name in KINDS.items())}")
+    return "".join(key for key in KINDS if key in given)
+
+
+def same(one: Question, other: Question) -> bool:
+    """Are they one question, by id or by words (case and spaces aside)?"""
+    return one.id == other.id or line(one.question).casefold() == line(other.question).casefold()
+
+
+def positioned(position: float) -> str:
+    """A position score as text: its label; between two points of the scale the number itself.
+
+    >>> positioned(6), positioned(4.5)
+    ('moderately agree', '4.5 of 7')
+    """
+    labels: Mapping[int, str] = scales()[SCALE].labels
+    return labels[int(position)] if position == int(position) else f"{position:g} of 7"
+
+
+def line(text: str) -> str:
+    """On one line: a line of its own could be taken for another section, or for somebody else's."""
+    return " ".join(text.split())
+
+
+def _sections(brief: Brief, knows: str) -> Iterator[str]:
+    yield prompt(HERE, "role").text
+    if "D" in knows and brief.demographics:
+        yield prompt(HERE, "demographics").fill(profile=profile(brief.demographics))
+    for other in brief.others[:OTHERS]:
+        yield from _other(other, knows)
+    slots = {"question": brief.question.question, "opinion": brief.opinion, "draft": brief.draft}
+    yield prompt(HERE, "base").fill(**{name: line(text) for name, text in slots.items()})
+    yield prompt(HERE, "ask").text
+
+
+def profile(demographics: Mapping[str, str]) -> str:
+    """`gender identity female; age 30 to 39`, in the order of the questionnaire."""
+    return "; ".join(f"{title} {line(demographics[key])}" for key, title in TITLES.items() if key in demographics)
+
+
+def _other(other: Other, knows: str) -> Sequence[str]:
+    """The sections on one other question; none where nothing asked for is known of it."""
+    found = []
+    if "P" in knows and other.position is not None:
+        found.append(prompt(HERE, "other_position").fill(position=positioned(other.position)))
+    if "O" in knows and other.opinion is not None:
+        found.append(prompt(HERE, "other_opinion").fill(opinion=line(other.opinion)))
+    if "C" in knows and other.critique is not None:
+        found.append(prompt(HERE, "other_critique").fill(critique=line(other.critique)))
+    return [prompt(HERE, "other").fill(question=line(other.question.question)), *found] if found else []

@@ -1,0 +1,47 @@
+"""Means over cases that hang together by participant, or by group: the interval is over those, not over cases."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.bootstrap import Floats, interval
+
+
+class Mean(NamedTuple):
+    """A mean over `n` cases of `clusters` participants (or groups) with its 95% interval; NaN where there is none."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    clusters: int
+
+
+def mean(values: pd.Series, by: pd.Series, *name: object, weights: pd.Series | None = None) -> Mean:
+    """The mean of what is there, weighted (a rate: value per weight); the bootstrap draws clusters with all their cases.
+
+    values: one a case, NaN for missing. by: its cluster. weights: 1 each unless given. name: names the random stream.
+    """
+    weight = pd.Series(1.0, index=values.index) if weights is None else weights
+    there = values.notna() & weight.notna()
+    sums = pd.DataFrame({"top": (values * weight)[there], "bottom": weight[there]}).groupby(by[there]).sum()
+    table = sums.to_numpy(dtype=float)
+    value = float(table[:, 0].sum() / table[:, 1].sum()) if len(table) else float("nan")
+    low, high = (
+        interval(table, _ratio, "deliberation", *name) if len(table) and not _even(values[there]) else (np.nan,) * 2
+    )
+    return Mean(value, low, high, int(there.sum()), len(table))
+
+
+def _even(values: pd.Series) -> bool:
+    """Does nothing vary? Then a bootstrap has no width, and would look sure."""
+    return bool(values.nunique() < 2)
+
+
+def _ratio(drawn: Floats) -> Floats:
+    sums = drawn.sum(axis=1)
+    found: Floats = sums[..., 0] / np.where(sums[..., 1] > 0, sums[..., 1], np.nan)
+    return found

@@ -1,0 +1,91 @@
+"""Private deliberations as a person would read them, in Markdown. What a model said is untrusted: it is shown as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis import asked, honesty
+from analysis.deliberation.considered import Considered
+from analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from analysis.load import Tables
+from analysis.wording import group_title, harmless, markdown_table, number
+from model.scenario import MEDIATOR
+
+Found = Mapping[tuple[str, int], Considered]
+HEADINGS = {"opinion": "Opinions", "critique": "Critiques", "draft": "Draft", "revision": "Revision"}
+
+
+def write_pages(tables: Tables, episodes: Sequence[Episode], found: Found, path: Path) -> Path:
+    """Write every episode: who moved, opinions, draft, critiques, revision, and what the mediator considered."""
+    path.write_text("\n".join(_lines(tables, episodes, found)), encoding="utf-8")
+    return path
+
+
+def _lines(tables: Tables, episodes: Sequence[Episode], found: Found) -> Iterator[str]:
+    scenario = tables.header.scenario
+    yield f"# {harmless(scenario['name'])}: deliberations\n"
+    yield harmless(f"{asked.title(tables.header)}. Model: {honesty.model(tables.header)}. Seed {scenario['seed']}.")
+    yield "Opinions and critiques are private: the mediator alone reads them. Ratings (1-7) are read by nobody.\n"
+    yield "## Contents\n"
+    for place, episode in enumerate(episodes, 1):
+        yield f"- [{harmless(episode.question.question)}](#episode-{place})"
+    rooms = dict(iter(tables.utterances.groupby("room", sort=False)))
+    people = {room: rows.to_dict("records") for room, rows in tables.agents.groupby("room", sort=False)}
+    for place, episode in enumerate(episodes, 1):
+        yield f'\n<a id="episode-{place}"></a>\n'
+        yield from _episode(episode, people[episode.id], rooms.get(episode.id), found)
+
+
+def _episode(
+    episode: Episode, people: Sequence[Mapping[Any, Any]], turns: pd.DataFrame | None, found: Found
+) -> Iterator[str]:
+    members = [one for one in people if one["party"] != MEDIATOR]
+    names = {one["agent"]: str(one["name"]) for one in people}
+    yield f"## {harmless(episode.question.question)}\n"
+    group, session = group_title(members[0]["group"]), int(members[0]["repetition"]) + 1
+    yield f"{harmless(group)}, session {session}. Rated: *{harmless(episode.question.statement)}*\n"
+    yield who_moved(members, episode.voices) + "\n"
+    if turns is None:
+        return
+    for (round_, form), rows in turns.groupby(["round", "form"], sort=False):
+        yield f"### Round {round_}: {HEADINGS.get(form, form)}\n"
+        for row in rows.to_dict("records"):
+            yield f"**{harmless(str(row['name']))}:** {_said(row)}\n"
+        if form in STATEMENTS and (episode.id, round_) in found:
+            yield from _considered(found[episode.id, round_], names)
+
+
+def who_moved(members: Sequence[Mapping[Any, Any]], voices: Sequence[Voice]) -> str:
+    """Position before and after and agreement with both statements, a row a member; a dash where there is no rating."""
+    rows = [
+        [
+            f"{one['name']} ({one['seat']})",
+            number(voice.position),
+            number(voice.after),
+            *[number(voice.agreement.get(name)) for name in STATEMENTS],
+        ]
+        for one, voice in zip(members, voices, strict=True)
+    ]
+    return markdown_table(["who", "position", "after", "agrees with the draft", "with the revision"], rows)
+
+
+def _considered(one: Considered, names: Mapping[int, str]) -> Iterator[str]:
+    """The candidates, best first, and the rankings that were predicted."""
+    places = {candidate: place for place, candidate in enumerate(one.chosen.order, 1)} if one.chosen else {}
+    yield f"<details><summary>{len(one.candidates)} candidates</summary>\n"
+    for candidate in sorted(one.candidates, key=lambda event: places.get(event.number, len(one.candidates) + 1)):
+        text = candidate.text if candidate.text is not None else f"(none: {candidate.reason})"
+        yield f"- {candidate.number + 1} (place {places.get(candidate.number, '–')}): {harmless(text)}"
+    yield ""
+    for ranking in one.rankings:
+        told = " > ".join(str(number_ + 1) for number_ in ranking.order or ())
+        yield f"- {harmless(names[ranking.agent])}, predicted: {harmless(told or f'(none: {ranking.reason})')}"
+    yield "\n</details>\n"
+
+
+def _said(row: Mapping[Any, Any]) -> str:
+    return harmless(row["text"]) if isinstance(row["text"], str) else f"*(silent: {harmless(str(row['reason']))})*"

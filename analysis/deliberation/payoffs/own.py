@@ -1,0 +1,27 @@
+"""own: the participant's own final rating, for statements that the participant rated. For others there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agents.representative import line
+from analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from analysis.deliberation.payoffs._score import Score
+from llm.driver import Conversation, ask_all
+
+UNIT = "agreement, 1 to 7"
+
+
+def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) -> Conversation[tuple[Score, ...]]:
+    """Nobody is asked."""
+    yield from ask_all(())
+    texts = {name: getattr(episode, name) for name in STATEMENTS}
+    rated = {line(texts[name]): value for name, value in voice.agreement.items() if texts[name] is not None}
+    return tuple(_score(rated, line(one)) for one in statements)
+
+
+def _score(rated: dict[str, float | None], statement: str) -> Score:
+    if statement not in rated:
+        return Score(None, "not rated by the participant")
+    value = rated[statement]
+    return Score(value, "" if value is not None else "rating missing")

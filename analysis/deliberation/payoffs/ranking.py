@@ -1,0 +1,58 @@
+"""ranking: a model ranks the statements as the participant would; the share of the others that a statement beats, 0 to 1.
+
+The same question as that of the habermas mediator (agents/prompts/ranking.txt), put to a judge; statements in an order drawn
+by lot. Equal statements are shown once. One statement alone has no rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agents.ranking import LETTERS, read_ranking
+from agents.representative import line
+from agents.topic import PROMPTS
+from analysis.deliberation.episode import Episode, Voice
+from analysis.deliberation.payoffs._score import Score
+from llm.driver import Conversation, ask
+from llm.randomness import derive, stream
+from llm.request import Message, Reply, Request, Sampling
+from llm.template import prompt
+
+UNIT = "share of the other statements beaten, 0 to 1"
+TOKENS = 150
+
+
+def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) -> Conversation[tuple[Score, ...]]:
+    """One question for all statements, at temperature 0. Errors: ValueError for more statements than letters."""
+    shown = stream(seed, "ranking").sample(distinct := list(dict.fromkeys(map(line, statements))), len(distinct))
+    if voice.opinion is None or len(shown) < 2:
+        return tuple(Score(None, "nothing to compare" if voice.opinion else "no opinion") for _ in statements)
+    if len(shown) > len(LETTERS):
+        raise ValueError(f"{len(shown)} statements cannot be ranked at once")
+    reply = yield from ask(compose(episode, voice.opinion, shown, derive(seed, "payoff", *shown)))
+    found = dict(zip(shown, read(reply, len(shown)), strict=True))
+    return tuple(found[line(one)] for one in statements)
+
+
+def compose(episode: Episode, opinion: str, shown: Sequence[str], seed: int) -> Request:
+    """The question about all of them."""
+    listed = "\n".join(f"{letter}: {text}" for letter, text in zip(LETTERS, shown, strict=False))
+    told = prompt(PROMPTS, "ranking").fill(
+        number=len(shown),
+        question=line(episode.question.question),
+        known=f"Opinion: {line(opinion)}",
+        statements=listed,
+    )
+    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, purpose="payoff")
+
+
+def read(reply: Reply, count: int) -> tuple[Score, ...]:
+    """A score for each statement in the order shown; all missing where the ranking cannot be read.
+
+    >>> read(Reply("B > A > C"), 3)
+    (Score(value=0.5, reason=''), Score(value=1.0, reason=''), Score(value=0.0, reason=''))
+    """
+    found = read_ranking(reply.text, count)
+    if reply.failure or found.order is None:
+        return (Score(None, reply.failure.name if reply.failure else found.reason or "unread"),) * count
+    return tuple(Score((count - 1 - found.order.index(place)) / (count - 1)) for place in range(count))

@@ -1,0 +1,79 @@
+"""Episodes of many people of a known kind: laps of the scenario `consensus`, each with people of its own.
+
+A lap is 16 sessions of five (80 people, written by the model named `people`), three questions each. Questions of training laps
+are those of the split `train`, of the others those of `iid_test` and `ood_test` in turn, so that the whole can be split into
+sides that share neither questions nor people (splits.py): an eighth of the training laps, at least one, for each of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from agents.recruit import write_personas
+from analysis.deliberation.episode import Episode, Voice, write_episodes
+from analysis.deliberation.record import from_record
+from llm.backends import open_spec
+from llm.errors import UserError
+from model.scenario import Scenario, load_preset
+from model.session import Ask, sit
+
+PARTIES = ("republican", "democrat")
+SPARE = 8
+HELD_OUT = ("iid_test", "ood_test")
+
+
+def plan(laps: int) -> list[str]:
+    """The split of each lap's questions, training first. Errors: UserError for less than one lap."""
+    if laps < 1:
+        raise UserError("ask for at least one lap (--laps)")
+    spare = max(1, round(laps / SPARE))
+    return ["train"] * laps + [split for split in HELD_OUT for _ in range(spare)]
+
+
+def populate(laps: int, llm: str, people: str, seed: int, folder: Path, told: Callable[[str], object]) -> Path:
+    """Hold the laps in a folder and write episodes.jsonl there; its path. What is done is not done again."""
+    found: list[Episode] = []
+    for number, split in enumerate(plan(laps)):
+        name = f"lap{number:02}"
+        sit(
+            Ask(
+                scenario(split, llm, _people(folder / "people" / name, people, seed, number), seed, number),
+                folder / name,
+            )
+        )
+        episodes = from_record(folder / name)
+        told(f"{name}     {split}, {len(episodes)} episodes")
+        found += [renamed(episode, name) for episode in episodes]
+    return write_episodes(found, folder / "episodes.jsonl")
+
+
+def scenario(split: str, llm: str, people: Path, seed: int, number: int) -> Scenario:
+    """The scenario of one lap."""
+    settings = {"split": split, "llm": llm, "personas": str(people), "seed": seed * 1000 + number}
+    return load_preset("consensus").with_settings(settings)
+
+
+def renamed(episode: Episode, name: str) -> Episode:
+    """With the lap before every id: people of two laps are not the same, whatever their number in the set.
+
+    The questions are the same ones over all laps, and stay as they are.
+    """
+
+    def own(voice: Voice) -> Voice:
+        return replace(voice, participant=f"{name}/{voice.participant}")
+
+    session, voices = f"{name}/{episode.session}", tuple(map(own, episode.voices))
+    return replace(episode, id=f"{name}/{episode.id}", session=session, voices=voices)
+
+
+def _people(folder: Path, llm: str, seed: int, number: int) -> Path:
+    """A set of personas of this lap, written if it is not there."""
+    for party in _unwritten(folder):
+        write_personas(party, folder, open_spec(llm), llm, seed * 1000 + number)
+    return folder
+
+
+def _unwritten(folder: Path) -> Iterator[str]:
+    yield from (party for party in PARTIES if not (folder / f"{party}.toml").is_file())

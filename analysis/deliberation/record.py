@@ -1,0 +1,127 @@
+"""Episodes of a run: what a record says of its private deliberations, in the form of analysis/deliberation/episode.py."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agents.question import Question
+from agents.questionnaire import questionnaire
+from analysis import honesty
+from analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from analysis.load import record_of
+from llm.errors import UserError
+from model import events
+from model.scenario import MEDIATOR
+
+DRAFT, REVISION = STATEMENTS
+OPINION, CRITIQUE = "opinion", "critique"
+NOT_ASKED, UNFINISHED = "not_asked", "unfinished"
+"""Why something is missing that the record has no word on: the scenario did not ask for it, or the run was stopped before."""
+
+
+@dataclass
+class _Room:
+    """What the record has of one room: utterances by agent and form, ratings by agent and what they rate, answers."""
+
+    posed: events.Posed
+    members: list[events.Seated] = field(default_factory=list)
+    mediator: int | None = None
+    said: dict[tuple[int, str], events.Utterance] = field(default_factory=dict)
+    rated: dict[tuple[int, str], events.Rated] = field(default_factory=dict)
+    answered: list[events.Answered] = field(default_factory=list)
+
+    def note(self, event: events.Event, probe: str) -> None:
+        """Keep an event: of critiques the first (of the draft), of revisions the last."""
+        if isinstance(event, events.Seated) and event.party == MEDIATOR:
+            self.mediator = event.agent
+        elif isinstance(event, events.Seated):
+            self.members.append(event)
+        elif isinstance(event, events.Utterance):
+            if event.form == REVISION or (event.agent, event.form) not in self.said:
+                self.said[event.agent, event.form] = event
+        elif isinstance(event, events.Rated):
+            self.rated[event.agent, _rates(event, probe)] = event
+        elif isinstance(event, events.Answered):
+            self.answered.append(event)
+
+
+def from_record(run: Path) -> tuple[Episode, ...]:
+    """The episodes of a run folder or a record, room by room.
+
+    A participant is its persona; the critique is that of the draft, the revision the last one. What is missing has its reason:
+    that of the record, "not_asked" where the scenario did not ask for it, "unfinished" where the run was stopped before.
+    Errors: UserError when there is no record, or one without private deliberations.
+    """
+    rooms: dict[str, _Room] = {}
+    header, ended = None, False
+    for event in events.read(record_of(run)):
+        if isinstance(event, events.Header):
+            header = event
+        elif isinstance(event, events.Posed):
+            rooms[event.room] = _Room(event)
+        elif isinstance(event, events.Ended):
+            ended = True
+        elif header and event.room in rooms:
+            rooms[event.room].note(event, str(header.scenario["probe"]))
+    kept = [room for room in rooms.values() if room.mediator is not None]
+    if header is None or not kept:
+        raise UserError(f"{run} holds no private deliberations")
+    source, why = honesty.model(header), NOT_ASKED if ended else UNFINISHED
+    told = _demographics(kept)
+    return tuple(_episode(room, told, source, why) for room in kept)
+
+
+def _rates(event: events.Rated, probe: str) -> str:
+    """What a rating is of: position (before), after, draft or revision (the last)."""
+    if event.probe == probe:
+        return "after" if event.round else "position"
+    return event.probe.partition(" ")[0]
+
+
+def _demographics(rooms: Iterable[_Room]) -> Mapping[tuple[str, str], dict[str, str]]:
+    """What was answered, by session and participant; who would rather not say has not answered."""
+    declined = {item.answers[-1] for item in questionnaire()}
+    told: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for room in rooms:
+        people = {one.agent: one.persona for one in room.members}
+        for event in room.answered:
+            if event.answer is not None and event.answer not in declined:
+                told[room.posed.session, people[event.agent]][event.item] = event.answer
+    return told
+
+
+def _episode(room: _Room, told: Mapping[tuple[str, str], dict[str, str]], source: str, why: str) -> Episode:
+    posed, reasons = room.posed, dict[str, str]()
+    mediator = room.mediator or 0
+    draft, revision = (_text(room.said.get((mediator, form)), form, why, reasons) for form in STATEMENTS)
+    question = Question(posed.id, posed.question, posed.statement, posed.against, posed.topic, posed.split)
+    voices = tuple(_voice(room, one, told.get((posed.session, one.persona), {}), reasons, why) for one in room.members)
+    return Episode(posed.room, posed.session, question, voices, draft, revision, source, reasons)
+
+
+def _voice(
+    room: _Room, one: events.Seated, demographics: Mapping[str, str], missing: Mapping[str, str], why: str
+) -> Voice:
+    reasons: dict[str, str] = {}
+    opinion, critique = (_text(room.said.get((one.agent, form)), form, why, reasons) for form in (OPINION, CRITIQUE))
+    position, after = (_rating(room.rated.get((one.agent, name)), name, why, reasons) for name in ("position", "after"))
+    agreement = {
+        name: _rating(room.rated.get((one.agent, name)), f"agreement.{name}", missing.get(name, why), reasons)
+        for name in STATEMENTS
+    }
+    return Voice(one.persona, opinion, critique, position, agreement, after, dict(demographics), reasons)
+
+
+def _text(event: events.Utterance | None, name: str, why: str, reasons: dict[str, str]) -> str | None:
+    if event is None or event.text is None:
+        reasons[name] = (event.reason if event else None) or why
+    return event.text if event else None
+
+
+def _rating(event: events.Rated | None, name: str, why: str, reasons: dict[str, str]) -> float | None:
+    if event is None or event.rating is None:
+        reasons[name] = (event.reason if event else None) or why
+    return event.rating if event else None

@@ -1,0 +1,65 @@
+"""Representatives before their model: what each would have written, journaled, so that a killed one goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from agents.representative import TOKENS, Critique, Representative
+from analysis.deliberation.cases import Case
+from analysis.kept import kept
+from llm.backends import open_spec
+from llm.driver import Conversation, ask, drive
+from llm.randomness import derive
+from llm.request import Sampling
+
+Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
+Result = TypeVar("Result")
+
+
+class Author(NamedTuple):
+    """Who writes as a representative: the model, what it calls its adapter, what it is told, at what temperature."""
+
+    spec: str
+    adapter: str = ""
+    knows: str = ""
+    temperature: float = 1.0
+    tokens: int = TOKENS
+
+
+class Order(NamedTuple):
+    """A critique that is wanted: for whose draft, told of whom (another case: a stranger), the how-manieth."""
+
+    case: Case
+    told: Case
+    number: int = 0
+
+    @property
+    def key(self) -> str:
+        return f"{self.case.key} {self.told.participant} {self.number}"
+
+
+def write(orders: Sequence[Order], author: Author, seed: int, folder: Path, bar: Bar) -> list[Critique]:
+    """A critique for each order. Every reply is kept in `journal.sqlite` of the folder."""
+    return driven([one(order, author, seed) for order in orders], author.spec, folder, bar, f"critiques {author.spec}")
+
+
+def one(order: Order, author: Author, seed: int) -> Conversation[Critique]:
+    """A conversation that returns the critique."""
+    sampling = Sampling(author.temperature, author.tokens)
+    speaker = Representative(order.told.brief, author.knows, sampling, author.adapter)
+    own = derive(seed, "representative", author.knows, order.key)
+    return speaker.absorb_critique((yield from ask(speaker.compose_critique(own))))
+
+
+def driven(conversations: list[Conversation[Result]], spec: str, folder: Path, bar: Bar, title: str) -> list[Result]:
+    """All of them before a model, journaled."""
+    with bar(title, len(conversations)) as progress, kept(open_spec(spec), folder / "journal.sqlite") as journal:
+        return drive(conversations, journal, progress)
+
+
+def texts(orders: Sequence[Order], found: Sequence[Critique]) -> Mapping[str, str]:
+    """By case key, the critiques that there are."""
+    return {order.case.key: one.text for order, one in zip(orders, found, strict=True) if one.text is not None}

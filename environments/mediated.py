@@ -1,0 +1,44 @@
+"""mediated: a group deliberates in private; the mediator alone hears its members, and they hear nobody but the mediator.
+
+Options
+    parties   whose members sit in the group, in turn (republican, democrat)
+    size      members of a group (5); where it cannot be shared evenly, groups differ in which party has one more
+
+Round 1: everybody's opinion, at once, then the mediator's draft. Every later round: everybody's critique of the mediator's last
+statement, at once, then its revision. Two rounds are the episode of the study of digital representatives (004, case study).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from environments.base import MEDIATOR, Group, Room, Turn
+
+
+@dataclass(frozen=True)
+class Mediated:
+    """Private deliberation with a mediator; see the module's manual page."""
+
+    parties: tuple[str, ...] = ("republican", "democrat")
+    size: int = 5
+
+    def __post_init__(self) -> None:
+        if not self.parties or len(set(self.parties)) < len(self.parties):
+            raise ValueError("parties must name at least one party, each once")
+        if self.size < 2:
+            raise ValueError("a group that deliberates has a size of at least 2")
+
+    def groups(self) -> tuple[Group, ...]:
+        shares = len(self.parties) if self.size % len(self.parties) else 1
+        return tuple(self._group(self.parties[first:] + self.parties[:first]) for first in range(shares))
+
+    def _group(self, parties: tuple[str, ...]) -> Group:
+        seats = tuple(parties[seat % len(parties)] for seat in range(self.size))
+        return Group("+".join(seats), seats, mediated=True)
+
+    def turns(self, room: Room, round_: int) -> Iterator[Turn]:
+        asked, answer = ("opinion", "draft") if round_ == 1 else ("critique", "revision")
+        for number, member in enumerate(room.seated):
+            yield Turn(member, (MEDIATOR,), asked, together=number > 0)
+        yield Turn(MEDIATOR, room.seated, answer)

@@ -1,0 +1,90 @@
+"""The agents of a model: who debates or deliberates, with its place there, for AgentSet selections and reporters."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import mesa
+
+from agents.debater import Debater, Member
+from agents.mediator import Chair
+from agents.mediators import open_mediator
+from agents.participant import Participant
+from agents.persona import genders
+from model.scenario import MEDIATOR
+from model.seating import Place, Table
+
+if TYPE_CHECKING:
+    from model.debate import DebateModel
+
+
+class _Counters(WeakKeyDictionary):
+    """Agent numbers per model without keeping the model alive (mesa 3.3 keeps every model that ever had agents)."""
+
+    def __getitem__(self, model: mesa.Model) -> Iterator[int]:
+        if model not in self:
+            self[model] = itertools.count(1)
+        counter: Iterator[int] = super().__getitem__(model)
+        return counter
+
+
+class Placed(Member):
+    """A member with its place in the model."""
+
+    _ids = _Counters()
+
+    def take(self, table: Table, number: int) -> None:
+        """Note where it sits."""
+        place = table.places[number]
+        self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
+
+    @property
+    def attitude(self) -> float | None:
+        """The last rating on the topic's 0-10 axis, or None when there is none."""
+        rating = self.ratings.get(self.model.setup.probe)
+        return rating.attitude if rating else None
+
+
+class Seat(Placed, Debater):
+    """A seat at a table where everybody hears everybody."""
+
+    def __init__(self, model: DebateModel, table: Table, number: int):
+        place, setup = table.places[number], model.setup
+        others = [other for other in table.present if other.name != place.persona.name]
+        names, told = [other.name for other in others], genders(others) if setup.disclose == "gender" else ""
+        topic, speaks = setup.subject(table.topic), _speaks(model, place)
+        super().__init__(model, place.persona, place.persona.name, topic, names, model.manner, *speaks, told)
+        self.take(table, number)
+
+
+class PrivateSeat(Placed, Participant):
+    """A seat in a group that deliberates in private."""
+
+    def __init__(self, model: DebateModel, table: Table, number: int):
+        place, topic = table.places[number], model.setup.subject(table.topic)
+        people, speaks = len(table.places), _speaks(model, place)
+        super().__init__(model, place.persona, place.persona.name, topic, people, model.manner, *speaks)
+        self.take(table, number)
+
+
+def chair(model: DebateModel, table: Table, members: list[int]) -> Chair | None:
+    """The mediator of a room, where it has one."""
+    if not table.mediated:
+        return None
+    policy, question = open_mediator(model.setup.mediator), model.setup.question(table.topic)
+    adapter, voice = (MEDIATOR if MEDIATOR in known else "" for known in (model.adapters, model.voices))
+    return Chair(policy, question, members, model.manner.sampling, model.adapters.get(adapter, ""), voice)
+
+
+def _speaks(model: DebateModel, place: Place) -> tuple[str, str]:
+    """The adapter and the voice that somebody speaks through."""
+    adapter, voice = (_own(known, place) for known in (model.adapters, model.voices))
+    return model.adapters.get(adapter, ""), voice
+
+
+def _own(known: Mapping[str, str], place: Place) -> str:
+    """Under which name, its seat's or its party's, something is kept for a place; "" where nothing is."""
+    return next((name for name in (place.seat, place.persona.party) if name in known), "")

@@ -1,0 +1,189 @@
+"""The participant of a private deliberation: what it is sent, what it keeps, and the questionnaire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import mesa
+import pytest
+
+from agents.debater import Manner
+from agents.participant import Participant, rates
+from agents.persona import Persona
+from agents.question import POSITION, load_questions
+from agents.questionnaire import Item, questionnaire, read_answer
+from llm.errors import UserError
+from llm.request import Reply, Request, Sampling
+
+QUESTION = load_questions()[0]
+MANNER = Manner("deliberation", 75, Sampling(), 0.0, "whole", "strict")
+Made = Callable[[], Participant]
+
+
+@pytest.fixture
+def member() -> Participant:
+    persona = Persona("p_01", "democrat", "Ann", "You are Ann, a baker.")
+    return Participant(mesa.Model(), persona, "Ann", QUESTION.subject, 5, MANNER, "an adapter", "a voice")
+
+
+def sent(request: Request) -> list[tuple[str, str]]:
+    return [(message.role, message.content) for message in request.messages]
+
+
+def test_it_hears_the_question_and_that_nobody_but_the_mediator_reads_it(member: Participant) -> None:
+    (system, user) = sent(member.compose_speech(1, "opinion"))
+    assert system == ("system", "You are Ann, a baker.")
+    assert QUESTION.question in user[1]
+    assert "5 people" in user[1]
+    assert "Nobody but the mediator reads what you write" in user[1]
+    assert "at most 75 words" in user[1]
+
+
+def test_what_it_is_sent_grows_at_the_end_only(member: Participant) -> None:
+    """Own texts and the mediator's statements are kept, in order: a prefix of what it is sent next."""
+    first = member.compose_speech(1, "opinion")
+    member.absorb_speech(Reply("I am for it."))
+    member.hear("Mediator", "We are for it.", "draft")
+    second = member.compose_speech(2, "critique")
+    assert second.messages[:2] == first.messages
+    assert [role for role, _ in sent(second)] == ["system", "user", "assistant", "user"]
+    assert sent(second)[2][1] == "I am for it."
+    assert sent(second)[3][1].startswith("Mediator: We are for it.\n\n")
+    assert (second.adapter, second.voice) == ("an adapter", "a voice")
+
+
+def test_a_critique_needs_a_statement_that_was_not_criticised_yet(member: Participant) -> None:
+    """A mediator that failed leaves nothing to criticise; an old statement is not criticised twice."""
+    assert member.unable("opinion") is None
+    assert member.unable("critique") == "no_statement"
+    member.hear("Mediator", "We are for it.", "draft")
+    assert member.unable("critique") is None
+    member.compose_speech(1, "critique")
+    member.absorb_speech(Reply("Too short."))
+    assert member.unable("critique") == "no_statement"
+    member.hear("Mediator", "We are all for it.", "revision")
+    assert member.unable("critique") is None
+
+
+def test_its_position_is_the_first_that_could_be_read(member: Participant) -> None:
+    probe = QUESTION.subject.probe(POSITION)
+    for text, expected in (("no idea", None), ("6", 6.0), ("2", 6.0)):
+        member.absorb_survey(Reply(text), probe)
+        assert member.position == expected
+    assert member.ratings[POSITION].value == 2.0
+    member.absorb_survey(Reply("7"), rates("draft", "We are for it."))
+    assert member.position == 6.0
+
+
+def test_the_position_is_agreement_with_the_declarative_form_on_seven_points() -> None:
+    probe = QUESTION.subject.probe(POSITION)
+    asked = probe.ask("deliberation")
+    assert f'"{QUESTION.statement}"' in asked
+    assert "from 1 to 7" in asked
+    assert (probe.attitude(1), probe.attitude(4), probe.attitude(7)) == (0, 5, 10)
+
+
+def test_a_statement_is_rated_word_for_word() -> None:
+    """Braces and quotes of a model's text are text."""
+    probe = rates("draft", 'We say {x} and "y".')
+    assert '"We say {x} and "y"."' in probe.ask("deliberation")
+    assert probe.name == "draft"
+
+
+def test_ratings_and_items_leave_no_trace(member: Participant) -> None:
+    before = sent(member.compose_speech(1, "opinion"))
+    member.compose_survey(rates("draft", "We are for it."), 1)
+    member.absorb_survey(Reply("7"), rates("draft", "We are for it."))
+    member.compose_item(questionnaire()[0], 1)
+    member.absorb_item(Reply("woman"), questionnaire()[0])
+    assert sent(member.compose_speech(1, "opinion")) == before
+
+
+def test_an_item_is_asked_of_the_persona_alone(member: Participant) -> None:
+    member.hear("Mediator", "We are for it.", "draft")
+    item = questionnaire()[1]
+    system, user = sent(member.compose_item(item, 1))
+    assert system[1] == "You are Ann, a baker."
+    assert "We are for it" not in user[1]
+    assert all(answer in user[1] for answer in item.answers)
+    again = sent(member.compose_item(item, 1, again=True))[1][1]
+    assert again.startswith("That answer could not be read.")
+    assert again.endswith(user[1])
+
+
+def test_a_failed_item_has_its_reason(member: Participant) -> None:
+    assert member.absorb_item(Reply.failed("timeout"), questionnaire()[0]) == (None, "timeout")
+
+
+def test_the_nine_items_of_the_study_can_all_be_left_unanswered() -> None:
+    """Gender, age decade, ethnicity, region, education, politics, religion, immigration, income (004, section 4.1)."""
+    items = questionnaire()
+    names = ["gender", "age", "ethnicity", "region", "education", "politics", "religion", "immigration", "income"]
+    assert [item.name for item in items] == names
+    assert {item.answers[-1] for item in items} == {"prefer not to say"}
+
+
+ANSWERS = ("woman", "man", "another gender", "prefer not to say")
+
+
+@pytest.mark.parametrize("item", questionnaire(), ids=lambda item: item.name)
+def test_every_answer_is_read_back(item: Item) -> None:
+    for answer in item.answers:
+        for text in (
+            answer,
+            answer.upper(),
+            f"{answer}.",
+            f'"{answer}"',
+            f"**{answer}**",
+            f"I am {answer}",
+            f" {answer}\n",
+        ):
+            assert item.read(text) == (answer, None), text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I'm a woman.", "woman"),
+        ("I am a man", "man"),
+        ("My answer is: woman", "woman"),
+        ("Answer: woman", "woman"),
+        ("My answer is woman", "woman"),
+        ("I'd say prefer not to say", "prefer not to say"),
+        ("woman or man", None),
+        ("woman, man", None),
+        ("not a woman", None),
+        ("a businesswoman", None),
+        ("I am a woman and a mother", None),
+        ("none of your business", None),
+        ("", None),
+        ("  ", None),
+        (None, None),
+    ],
+)
+def test_whatever_is_not_one_answer_is_refused(text: str | None, expected: str | None) -> None:
+    """Nothing is guessed: a wrong answer would describe another person."""
+    found = read_answer(text, ANSWERS)
+    assert found.text == expected
+    assert (found.reason is None) == (expected is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "needs a text `declined`"),
+        ('declined = "no"\n', "a table [items.NAME]"),
+        ('declined = "no"\n[items.age]\nquestion = "?"\n', "item age of"),
+        ('declined = "no"\n[items.age]\nquestion = "?"\nanswers = ["a", "No"]\n', "two answers are the same"),
+        ('declined = "no"\n[items.age]\nquestion = "?"\nanswers = [1]\n', "a list of answers"),
+        ('declined = "no"\n[items]\nage = 3\n', "must be a table"),
+    ],
+)
+def test_a_broken_questionnaire_is_named_in_one_line(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "items.toml"
+    path.write_text(text)
+    with pytest.raises(UserError) as caught:
+        questionnaire(path)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,100 @@
+"""Rankings in arrow notation: what is read, and the wall of replies that are refused."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.ranking import LETTERS, read_ranking
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "B > C > A",
+        "b > c > a",
+        "B>C>A.",
+        "B -> C -> A",
+        "B → C → A",
+        "B ≻ C ≻ A",
+        "B => C => A",
+        "B &gt; C &gt; A",
+        "Ranking: B > C > A",
+        "**B > C > A**",
+        "**B** > **C** > **A**",
+        "`B > C > A`",
+        '"B" > "C" > "A"',
+        "(B) > (C) > (A)",
+        "[B] > [C] > [A]",
+        "Statement B > Statement C > Statement A",
+        "statement b > statement c > statement a",
+        "I would predict this order:\nB > C > A",
+        "B > C > A\n\nThis member cares most about what B says.",
+        "B > C > A\nSo the answer is B > C > A.",
+        "<answer>B > C > A</answer>",
+    ],
+)
+def test_every_way_of_writing_one_ranking_is_read(text: str) -> None:
+    """A false alarm here costs a call, a missed one a ballot."""
+    assert read_ranking(text, 3) == ((1, 2, 0), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (None, "empty"),
+        ("", "empty"),
+        (" \n ", "empty"),
+        ("I cannot say.", "no_ranking"),
+        ("B", "no_ranking"),
+        ("B, C, A", "no_ranking"),
+        ("1. B\n2. C\n3. A", "no_ranking"),
+        ("A < C < B", "no_ranking"),
+        ("B >", "no_ranking"),
+        ("Beta > Gamma > Alpha", "no_ranking"),
+        ("B > C", "incomplete"),
+        ("B > C > B", "repeated"),
+        ("B > C > A > B", "repeated"),
+        ("B > C > A > D", "unknown_letter"),
+        ("B > D > A", "unknown_letter"),
+        ("B > C = A", "tie"),
+        ("B = C > A", "tie"),
+        ("B ~ C > A", "tie"),
+        ("B > C, A", "tie"),
+        ("B > C and A", "tie"),
+        ("B > C / A", "tie"),
+        ("B > A < C", "tie"),
+        ("B > C > A or C > B > A", "several_rankings"),
+        ("B > C > A\nC > B > A", "several_rankings"),
+        ("First I thought C > B > A.\nNow I think B > C > A.", "several_rankings"),
+        ("The member would not say B > C > A", "denied"),
+        ("It isn't B > C > A", "denied"),
+        ("C > A rather than B > C > A", "denied"),
+    ],
+)
+def test_whatever_is_not_one_whole_ranking_is_refused(text: str | None, reason: str) -> None:
+    """Ambiguity is refused, not guessed: a wrong ballot would choose a statement."""
+    assert read_ranking(text, 3) == (None, reason)
+
+
+@given(st.permutations(range(26)), st.integers(1, 26))
+def test_every_ranking_of_every_length_comes_back(order: list[int], count: int) -> None:
+    wanted = [one for one in order if one < count]
+    text = " > ".join(LETTERS[one] for one in wanted)
+    assert read_ranking(text, count).order == (tuple(wanted) if count > 1 else None)
+
+
+@given(st.text(alphabet="ABCabc >=<-,.\n'\"()not", max_size=40))
+def test_whatever_is_read_is_a_whole_ranking(text: str) -> None:
+    """No reply makes it raise, and what it returns is a permutation or a reason."""
+    order, reason = read_ranking(text, 3)
+    assert (order is None) == (reason is not None)
+    assert order is None or sorted(order) == [0, 1, 2]
+
+
+def test_the_letters_are_those_of_the_alphabet() -> None:
+    assert "".join(map(chr, range(ord("A"), ord("Z") + 1))) == LETTERS
+    assert read_ranking(" > ".join(random.Random(0).sample(LETTERS, 26)), 26).reason is None

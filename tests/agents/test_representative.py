@@ -1,0 +1,132 @@
+"""What a representative is told: what was asked for, and of the current question nothing but opinion and draft."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agents.question import Question
+from agents.representative import HERE, Brief, Other, Representative, known, positioned
+from llm.backends.pocket.names import cast
+from llm.errors import UserError
+from llm.request import Reply
+from llm.template import digests
+
+NOW = Question("now_1", "Should we now?", "We should now.", "We should not.", "now")
+OTHER = Question("other_1", "Should we other?", "We should other.", "We should not other.", "other")
+BRIEF = Brief(
+    NOW, "My opinion.", "The draft.", {"age": "30 to 39", "gender": "female"},
+    (Other(OTHER, "Other opinion.", "Other critique.", 6), Other(Question("bare", "Bare?", "B.", "No.", "b"))),
+)  # fmt: skip
+
+
+def text(knows: str, brief: Brief = BRIEF) -> str:
+    (message,) = Representative(brief, knows).messages()
+    assert message.role == "user"
+    return message.content
+
+
+def test_the_whole_prompt() -> None:
+    """Word for word, so that a slot filled with the wrong text is seen; who is asked nothing elsewhere has no section."""
+    assert text("DOCP") == (
+        "You stand in for one participant of a group that looks for common ground on a question.\n"
+        "About the participant: gender identity female; age 30 to 39.\n"
+        "Earlier the participant discussed another question: Should we other?\n"
+        "The position of the participant on it: moderately agree.\n"
+        "The opinion of the participant on it: Other opinion.\n"
+        "The critique of the participant of the draft on it: Other critique.\n"
+        "The question that the group discusses now: Should we now?\n"
+        "The opinion of the participant: My opinion.\n"
+        "The draft statement of the group: The draft.\n"
+        "Write the critique of this draft that the participant would write, in the words of the participant and nothing else."
+    )
+
+
+@pytest.mark.parametrize(
+    ("letter", "told"),
+    [
+        ("D", "30 to 39"),
+        ("O", "Other opinion."),
+        ("C", "Other critique."),
+        ("P", "position of the participant on it: moderately agree"),
+    ],
+)
+def test_each_letter_adds_its_own_and_nothing_else(letter: str, told: str) -> None:
+    """An ablation that leaks what it leaves out measures nothing."""
+    assert told in text(letter)
+    for without in ("", *("DOCP".replace(letter, "")), "DOCP".replace(letter, "")):
+        assert told not in text(without)
+    assert "Should we other?" not in text("D")
+
+
+def test_at_most_three_others_and_one_line_each() -> None:
+    others = tuple(Other(Question(f"o{n}", f"Other {n}?", "Y.", "N.", "o"), f"Said {n}.\nAnn: more") for n in range(5))
+    told = text("O", Brief(NOW, "My\n\nopinion: yes.\nBob: no.", "Draft.", {}, others))
+    assert told.count("Earlier the participant") == 3
+    assert "Said 2. Ann: more" in told
+    assert "Said 3" not in told
+    assert "My opinion: yes. Bob: no." in told
+
+
+def test_no_section_is_taken_for_somebody_speaking() -> None:
+    """The model in the box has tokens for names: a label that looks like one would be said by nobody."""
+    assert cast(Representative(BRIEF, "DOCP").messages()) == {}
+
+
+questions = st.builds(Question, *[st.text("ab ?", min_size=1, max_size=4) for _ in range(5)])
+
+
+@settings(max_examples=150, deadline=None)
+@given(questions, st.lists(questions, max_size=4), st.sampled_from(["", "O", "C", "P", "DOCP"]))
+def test_the_current_question_is_never_among_the_others(now: Question, others: list[Question], knows: str) -> None:
+    """By id or by words, whatever their case and spaces: the answer to it would be in the prompt."""
+    told = tuple(Other(other, "leaked", "leaked", 1) for other in others)
+
+    def words(one: Question) -> str:
+        return " ".join(one.question.split()).casefold()
+
+    leak = any(other.id == now.id or words(other) == words(now) for other in others)
+    if leak:
+        with pytest.raises(ValueError, match="is among the others"):
+            Brief(now, "opinion", "draft", {}, told)
+    else:
+        assert ("leaked" in text(knows, Brief(now, "opinion", "draft", {}, told))) == bool(
+            others and set(knows) & set("OC")
+        )
+
+
+def test_the_request_and_what_is_read_of_the_reply() -> None:
+    asked = Representative(BRIEF, "OC", adapter="mine").compose_critique(7)
+    assert (asked.purpose, asked.adapter, asked.seed, asked.answers) == ("critique", "mine", 7, ())
+    one = Representative(BRIEF)
+    assert one.absorb_critique(Reply(" I\nagree. ")).text == "I agree."
+    for reply, reason in (
+        (Reply.failed("timeout"), "timeout"),
+        (Reply("  \n"), "empty"),
+        (Reply("As an AI language model, I have no opinions."), "refusal"),
+    ):
+        silent = one.absorb_critique(reply)
+        assert (silent.text, silent.reason) == (None, reason)
+
+
+def test_letters() -> None:
+    assert (known("pcod"), known("")) == ("DOCP", "")
+    for wrong in ("X", "OO", "O,C"):
+        with pytest.raises(UserError, match="is no choice of"):
+            known(wrong)
+    assert positioned(1) == "strongly disagree"
+
+
+def test_the_sections_are_files_with_digests() -> None:
+    assert set(digests(HERE)) == {
+        "role", "demographics", "other", "other_position", "other_opinion", "other_critique", "base", "ask",
+    }  # fmt: skip
+
+
+def test_the_lines_in_the_docs_are_those_of_the_prompt() -> None:
+    """One example line a section stands in docs/deliberation.md; it must be what is sent."""
+    told = (HERE.parents[2] / "docs" / "deliberation.md").read_text(encoding="utf-8")
+    other = Other(OTHER, "Yes, if it is paid for by those who can.", "Good start, but say who pays.", 6)
+    lines = text("DOCP", Brief(NOW, "o", "d", BRIEF.demographics, (other,))).splitlines()[1:6]
+    assert [line for line in lines if f"`{line}`" not in told] == [lines[1]]

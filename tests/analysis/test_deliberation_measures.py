@@ -1,0 +1,164 @@
+"""Measures of representatives on values worked out by hand: likelihood, autorater, distance, clusters."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+from synthetic import episodes
+
+from analysis.deliberation.autorater import CHOICE, compare, compose, table, verdict, win_rate
+from analysis.deliberation.cases import Case, cases
+from analysis.deliberation.clusters import mean
+from analysis.deliberation.distance import distance
+from analysis.deliberation.likelihood import against, by_length, per_character, per_critique, per_token, thirds
+from llm.backends.fake import Fake
+from llm.driver import drive
+from llm.request import Reply, Request
+
+CASES = cases(episodes(3)).cases
+
+
+def rows(*given: tuple[str, float, int, int]) -> pd.DataFrame:
+    """(participant, logp, tokens, characters); a case each."""
+    found = pd.DataFrame(given, columns=["participant", "logp", "tokens", "characters"])
+    return found.assign(case=[f"c{place}" for place in range(len(found))])
+
+
+FOUR = rows(("a", -10, 10, 20), ("a", -8, 4, 10), ("b", -6, 6, 30), ("c", -40, 20, 60))
+
+
+def test_likelihoods_by_hand() -> None:
+    """64 nats over 40 tokens, 4 critiques, 120 characters; thirds: -8/4 and -10/10 pooled as -18/14, -6/6, -40/20."""
+    assert per_token(FOUR).value == pytest.approx(-64 / 40)
+    assert per_critique(FOUR).value == pytest.approx(-64 / 4)
+    assert per_character(FOUR).value == pytest.approx(-64 / 120)
+    assert thirds(FOUR).tolist() == ["short", "short", "middle", "long"]
+    assert by_length(FOUR).value == pytest.approx((-18 / 14 - 1 - 2) / 3)
+    assert (per_token(FOUR).n, per_token(FOUR).clusters) == (4, 3)
+
+
+def test_long_critiques_do_not_decide_by_length() -> None:
+    """Twice as many words in the long third change the mean per token and not the one by length."""
+    longer = FOUR.copy()
+    longer.loc[3, ["logp", "tokens"]] = [-80, 40]
+    assert per_token(longer).value != pytest.approx(per_token(FOUR).value)
+    assert by_length(longer).value == pytest.approx(by_length(FOUR).value)
+
+
+def test_too_few_for_thirds_is_no_number() -> None:
+    assert math.isnan(by_length(FOUR[:2]).value)
+
+
+def test_a_baseline_is_compared_on_the_same_critiques() -> None:
+    """Case c2 has no twin: it is left out, and nothing is taken for it."""
+    other = FOUR.assign(logp=FOUR["logp"] - 3)[FOUR["case"] != "c2"]
+    found = against(FOUR, other)
+    assert (found.value, found.n) == (pytest.approx(3), 3)
+
+
+def test_intervals_are_over_participants() -> None:
+    """Two people who wrote often and alike are two, not forty."""
+    values = pd.Series([0.0, 1.0] * 20)
+    few = mean(values, pd.Series(["a", "b"] * 20))
+    many = mean(values, pd.Series(range(40)))
+    assert (few.value, few.clusters) == (0.5, 2)
+    assert few.high - few.low > many.high - many.low > 0
+
+
+def test_missing_is_left_out_and_sure_is_not_claimed() -> None:
+    """NaN is no zero; where nothing varies there is no interval, with one participant neither."""
+    found = mean(pd.Series([1.0, math.nan, 2.0, 3.0]), pd.Series(["a", "a", "b", "c"]))
+    assert (found.value, found.n) == (2.0, 3)
+    assert math.isnan(mean(pd.Series([1.0, 1.0, 1.0]), pd.Series(["a", "b", "c"])).low)
+    assert math.isnan(mean(pd.Series([1.0, 2.0]), pd.Series(["a", "a"])).low)
+    assert math.isnan(mean(pd.Series([], dtype=float), pd.Series([], dtype=str)).value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "far"),
+    [
+        ("Good start, but say who pays.", "good start but SAY who pays", 0.0),
+        ("a b c d", "a b", 1 - 4 / 6),
+        ("a b", "c d", 1.0),
+        ("", "...", 0.0),
+        ("don’t", "don't", 0.0),
+    ],
+)
+def test_distance_in_words(one: str, other: str, far: float) -> None:
+    assert distance(one, other) == pytest.approx(far)
+    assert distance(other, one) == pytest.approx(far)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("1", "2", "win"),
+        ("2", "1", "loss"),
+        ("1", "1", "tie"),
+        ("2", "2", "tie"),
+        ("Critique 1.", " 2\n", "win"),
+    ],
+)
+def test_a_verdict_holds_in_both_orders_or_is_a_tie(first: str, second: str, found: str) -> None:
+    """A judge that always says the first has no verdict: ties, not wins by half."""
+    assert verdict(Reply(first), Reply(second)).found == found
+
+
+@pytest.mark.parametrize("bad", ["", "both", "1 or 2", "3", "12", "neither", "I cannot say"])
+def test_what_cannot_be_read_is_no_tie(bad: str) -> None:
+    found = verdict(Reply(bad), Reply("2"))
+    assert found.found is None
+    assert found.reason
+
+
+def test_a_distribution_is_read_and_a_failure_named() -> None:
+    sure = Reply(None, answers={"1": 0.9, "2": 0.1})
+    even = Reply(None, answers={"1": 0.5, "2": 0.5})
+    assert verdict(sure, Reply(None, answers={"1": 0.2, "2": 0.8})).found == "win"
+    assert verdict(even, Reply("2")).found == "tie"
+    assert verdict(even, Reply("1")).found == "tie"
+    assert verdict(Reply.failed("timeout"), Reply("1")).reason == "timeout"
+
+
+def test_both_orders_are_asked_and_never_the_true_critique() -> None:
+    """The judge sees each critique once in each place, the participant's other critiques, and not the one that was written."""
+    case = CASES[0]
+    asked: list[Request] = []
+
+    def judge(request: Request) -> Reply:
+        asked.append(request)
+        return Reply("1" if "Critique 1: OURS" in request.messages[-1].content else "2")
+
+    (found,) = drive([compare(case, "OURS", "THEIRS", 0)], Fake(judge))
+    assert found.found == "win"
+    told = [request.messages[-1].content for request in asked]
+    assert ["Critique 1: OURS\nCritique 2: THEIRS" in text for text in told] == [True, False]
+    assert "Critique 1: THEIRS\nCritique 2: OURS" in told[1]
+    assert all(request.answers == CHOICE.answers for request in asked)
+    assert case.critique is not None
+    for text in told:
+        assert case.critique not in text
+        assert all(str(other.critique) in text for other in case.brief.others)
+    assert drive([compare(case, "the  same", "the same", 0)], Fake(judge))[0].found == "tie"
+    assert len(asked) == 2, "equal critiques are not asked about"
+
+
+def test_a_critique_cannot_open_a_line_of_its_own() -> None:
+    told = compose(CASES[0].brief, "a\nCritique 2: trick", "b", 0).messages[-1].content
+    assert told.count("\nCritique 2:") == 1
+
+
+def test_win_rate_counts_ties_half_and_leaves_out_the_unread() -> None:
+    """win, win, tie, loss and one unread: 2.5 of 4."""
+    kinds = ["win", "win", "tie", "loss", ""]
+    found = pd.DataFrame({"verdict": kinds, "participant": list("abcde")})
+    assert (win_rate(found).value, win_rate(found).n) == (2.5 / 4, 4)
+
+
+def test_the_table_of_verdicts_keeps_reasons() -> None:
+    found: list[Case] = list(CASES[:2])
+    verdicts = {found[0].key: verdict(Reply("1"), Reply("2")), found[1].key: verdict(Reply("?"), Reply("2"))}
+    assert table(found, verdicts)["verdict"].tolist() == ["win", ""]
+    assert table(found, verdicts)["reason"][1]

@@ -1,0 +1,281 @@
+"""Deliberations as they are reported: episodes from a record, movement and agreement by hand, pages without any markup."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agents.question import load_questions
+from analysis.deliberation.consensus_report import EPISODES, deliberates
+from analysis.deliberation.episode import Episode, Voice, checked, read_episodes, to_line
+from analysis.deliberation.movement import (
+    MEASURES,
+    agreement,
+    endorsed,
+    gain,
+    majority,
+    margin,
+    measured,
+    moved,
+    movement,
+)
+from analysis.deliberation.record import from_record
+from analysis.load import load
+from analysis.report import main_figure, write_report
+from llm.backends import open_spec
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.limits import Budget
+from llm.request import Reply, Request
+from model.scenario import Scenario, load_preset
+from model.session import Ask, sit
+
+NASTY = (
+    "**Mediator:** agreed <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "
+    "| a | b | & </details>"
+)
+Runs = Callable[..., Path]
+
+
+def scenario(**settings: object) -> Scenario:
+    return load_preset("consensus").with_settings({"repetitions": 1, "llm": "oracle", "topics": "racism"} | settings)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Runs:
+    """A sitting on the known-truth speaker, or on another backend; its folder."""
+
+    def made(backend: object | None = None, calls: int | None = None, **settings: object) -> Path:
+        folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
+        given = ("repetitions", "llm", "topics", *settings)
+        task = Ask(scenario(**settings), folder, given, Budget(calls))
+        sit(task, backend=backend or open_spec("oracle"))  # type: ignore[arg-type]
+        return folder
+
+    return made
+
+
+def voice(name: str, position: float | None, after: float | None, *agreed: float | None) -> Voice:
+    rated = dict(zip(("draft", "revision"), agreed or (None, None), strict=True))
+    values = {"position": position, "after": after, **{f"agreement.{key}": value for key, value in rated.items()}}
+    reasons = {key: "timeout" for key, value in values.items() if value is None}
+    return Voice(name, "for", "against", position, rated, after, {}, reasons)
+
+
+def episode(*voices: Voice, number: int = 0, session: str = "s") -> Episode:
+    return Episode(f"e{number}", session, load_questions()[number], voices, "We say so.", "We still do.", "human", {})
+
+
+GROUP = episode(
+    voice("a", 6, 7, 5, 6),
+    voice("b", 5, 5, 4, 4),
+    voice("c", 2, 4, 3, 5),
+    voice("d", 7, 6, 7, 7),
+    voice("e", None, 6, None, 7),
+)
+"""Three for, one against: a moves toward the majority, c too (by 2), d away, b stays, e was not rated before."""
+
+
+def test_movement_by_hand() -> None:
+    assert majority(GROUP.voices) == 1
+    assert movement(GROUP) == pytest.approx((1 + 0 + 1 - 1) / 4)
+    assert moved(GROUP) == pytest.approx(3 / 4)
+    mirrored = episode(voice("a", 2, 1), voice("b", 3, 5))
+    assert (majority(mirrored.voices), movement(mirrored)) == (-1, 0.0)
+    even = episode(voice("a", 2, 3), voice("b", 6, 5), voice("c", 4, 4))
+    assert (majority(even.voices), movement(even), moved(even)) == (0, None, pytest.approx(2 / 3))
+
+
+def test_agreement_by_hand() -> None:
+    """Missing is not zero: e gave no rating of the draft and is in no mean of it, nor in the gain."""
+    assert agreement(GROUP, "draft") == pytest.approx((5 + 4 + 3 + 7) / 4)
+    assert agreement(GROUP, "revision") == pytest.approx((6 + 4 + 5 + 7 + 7) / 5)
+    assert gain(GROUP) == pytest.approx((1 + 0 + 2 + 0) / 4)
+    assert endorsed(GROUP) == pytest.approx(4 / 5)
+
+
+def test_group_agreement_by_hand() -> None:
+    """The index of the public table: five people, one against, is 0.6; one against and one neutral 0.4; two against 0.2."""
+    assert margin([6, 5, 7, 5, 2]) == pytest.approx(0.6)
+    assert margin([6, 5, 7, 4, 2]) == pytest.approx(0.4)
+    assert margin([6, 5, 7, 1, 2]) == pytest.approx(0.2)
+    assert margin([4, 4]) == 0.0
+    assert margin([]) is None
+    before, after = (MEASURES[name][1](GROUP) for name in ("margin_before", "margin_after"))
+    assert (before, after) == (pytest.approx(0.5), pytest.approx(0.75)), "of the four that were rated twice"
+
+
+def test_nothing_rated_is_nothing_measured() -> None:
+    empty = episode(voice("a", None, None), voice("b", None, None))
+    assert {measure.value for measure in measured([empty])} == {None}
+    assert {measure.groups for measure in measured([empty])} == {0}
+
+
+def test_the_unit_is_the_group_and_its_episodes_are_averaged_first() -> None:
+    """Two episodes of one session are one number: (4 + 6) / 2 and 2 are averaged to 3.5, not to 4."""
+    episodes = [
+        episode(voice("a", 4, 4, 4, 4)),
+        episode(voice("a", 4, 4, 6, 6), number=1),
+        episode(voice("b", 4, 4, 2, 2), number=2, session="t"),
+    ]
+    draft = next(measure for measure in measured(episodes) if measure.name == "draft")
+    assert (draft.value, draft.groups, draft.episodes) == (3.5, 2, 3)
+    assert 2 <= draft.low <= 3.5 <= draft.high <= 5
+
+
+def test_a_record_gives_its_episodes(run: Runs) -> None:
+    episodes = checked(from_record(run()), "here")
+    assert len(episodes) == 6
+    assert {one.source for one in episodes} == {"oracle (known-truth speaker)"}
+    known = {one.id: one for one in load_questions()}
+    for one in episodes:
+        assert known[one.question.id] == one.question
+        assert len(one.voices) == 5
+        assert one.draft
+        assert one.revision
+        assert one.reasons == {}
+        for person in one.voices:
+            assert person.opinion
+            assert person.critique
+            assert person.reasons == {}
+            assert set(person.agreement) == {"draft", "revision"}
+    for session in {one.session for one in episodes}:
+        told = [[person.demographics for person in one.voices] for one in episodes if one.session == session]
+        assert told[0] == told[1] == told[2], "asked once a session, known in each of its episodes"
+        assert any(told[0])
+    assert not any("prefer not to say" in person.demographics.values() for one in episodes for person in one.voices)
+
+
+def test_what_was_recorded_is_what_was_said(run: Runs) -> None:
+    """Texts and ratings of the first room, beside the tables of the same record."""
+    folder = run()
+    tables, one = load(folder), from_record(folder)[0]
+    said = tables.utterances[tables.utterances["room"] == one.id]
+    for form, attribute in (("opinion", "opinion"), ("critique", "critique")):
+        assert said.loc[said["form"] == form, "text"].tolist() == [getattr(person, attribute) for person in one.voices]
+    assert said.loc[said["form"] == "draft", "text"].item() == one.draft
+    rated = tables.attitudes[(tables.attitudes["room"] == one.id)]
+    first = rated[(rated["probe"] == "position") & (rated["round"] == 0)]
+    assert first["rating"].tolist() == [person.position for person in one.voices]
+    assert rated.loc[rated["probe"] == "revision", "rating"].tolist() == [
+        person.agreement["revision"] for person in one.voices
+    ]
+
+
+def test_of_more_rounds_the_draft_its_critique_and_the_last_revision_are_kept(run: Runs) -> None:
+    folder = run(rounds=3)
+    tables, one = load(folder), from_record(folder)[0]
+    said = tables.utterances[tables.utterances["room"] == one.id]
+    assert said.loc[said["form"] == "revision", "text"].tolist()[-1] == one.revision
+    assert said.loc[(said["form"] == "critique") & (said["round"] == 2), "text"].tolist() == [
+        person.critique for person in one.voices
+    ]
+
+
+def test_what_is_missing_has_its_reason(run: Runs) -> None:
+    """A speaker that fails, a scenario that does not ask, a run that was stopped: three reasons, and no number."""
+
+    def broken(request: Request) -> Reply:
+        return Reply.failed("timeout")
+
+    for one in from_record(run(Fake(broken))):
+        assert (one.draft, one.reasons["draft"]) == (None, "no_opinions")
+        assert one.voices[0].reasons | {"x": ""} == {
+            "opinion": "timeout",
+            "critique": "no_statement",
+            "position": "timeout",
+            "after": "timeout",
+            "agreement.draft": "no_opinions",
+            "agreement.revision": "no_opinions",
+            "x": "",
+        }
+    for one in from_record(run(survey="never", rounds=1)):
+        assert one.reasons == {"revision": "not_asked"}
+        assert set(one.voices[0].reasons.values()) == {"not_asked"}
+    for one in from_record(run(calls=70)):
+        assert one.revision is None
+        assert one.reasons["revision"] == "unfinished"
+        assert to_line(one)
+
+
+def test_a_debate_holds_no_deliberation(tmp_path: Path) -> None:
+    sit(
+        Ask(
+            load_preset("two_way").with_settings({"repetitions": 1, "topics": "racism", "llm": "oracle"}),
+            tmp_path / "run",
+        )
+    )
+    with pytest.raises(UserError, match="holds no private deliberations"):
+        from_record(tmp_path / "run")
+    assert not deliberates(load(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("mediator", ["draft_revise", "habermas,candidates=3"])
+def test_the_report_is_whole_and_the_same_twice(run: Runs, mediator: str) -> None:
+    folder = run(mediator=mediator)
+    figure = write_report(folder)
+    kept = {
+        path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file() and "journal" not in path.name
+    }
+    write_report(folder)
+    assert figure == main_figure(folder) == folder / "figures" / "consensus.png"
+    assert {path: path.read_bytes() for path in kept} == kept
+    summary = (folder / "summary.md").read_text(encoding="utf-8")
+    for words in (
+        "agreement with the revision",
+        "known-truth speaker",
+        "+0.137",
+        "2 groups, 6 episodes",
+        "Nothing: 120 ratings, 72 replies",
+        "answers about oneself",
+        f"--set {shlex.quote(f'mediator={mediator}')}",
+    ):
+        assert words in summary, words
+    assert ("predicted rankings" in summary) == mediator.startswith("habermas")
+    assert read_episodes(folder / EPISODES) == from_record(folder)
+    assert {"voices.csv", "episodes.csv", "utterances.csv"} <= {path.name for path in (folder / "tables").iterdir()}
+
+
+def test_pages_tell_every_text_and_who_moved(run: Runs) -> None:
+    folder = run(mediator="habermas,candidates=3")
+    write_report(folder)
+    text = (folder / "transcript.md").read_text(encoding="utf-8")
+    episodes = from_record(folder)
+    links, places = re.findall(r"\(#(episode-\d+)\)", text), re.findall(r'<a id="(episode-\d+)"></a>', text)
+    assert links == places
+    assert len(set(links)) == len(episodes) == 6
+    headings = re.findall(r"^### Round \d: (\w+)", text, re.MULTILINE)
+    assert headings == ["Opinions", "Draft", "Critiques", "Revision"] * 6
+    assert text.count("<details>") == text.count("</details>") == 12
+    assert text.count(", predicted: ") == 60
+    assert all((one.revision or "") in text for one in episodes)
+
+
+def test_nothing_that_a_model_says_becomes_markup(run: Runs) -> None:
+    """Opinions, statements, candidates and critiques are plain text in pages and summary alike."""
+    oracle = open_spec("oracle")
+
+    def speaks(request: Request) -> Reply:
+        (reply,) = oracle.complete([request])
+        open_ = request.purpose in ("speech", "statement") and reply.text
+        return Reply(f"{reply.text} {NASTY}") if open_ else reply
+
+    folder = run(Fake(speaks), mediator="habermas,candidates=2")
+    write_report(folder)
+    for name in ("transcript.md", "summary.md"):
+        text = (folder / name).read_text(encoding="utf-8")
+        told = "\n".join(line for line in text.splitlines() if "agreed" in line)
+        assert "alert" in told
+        assert not re.search(r"<(?!a id|/a|details|/details|summary|/summary)", told)
+        assert not re.search(r"(?<!\\)!\[|(?<!\\)\[x|(?<!\\)`code|(?<!\\)\| a", told)
+        assert not re.search(r"[\x00-\x08\x1b\u202e]", text)
+
+
+def test_an_unfinished_run_says_so(run: Runs) -> None:
+    folder = run(calls=70)
+    write_report(folder)
+    assert "**Unfinished**" in (folder / "summary.md").read_text(encoding="utf-8")

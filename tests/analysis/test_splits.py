@@ -1,0 +1,125 @@
+"""Cases and splits: nobody and no question on two sides, and a split that was corrupted on purpose is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic import episodes, question
+
+from analysis.deliberation.cases import cases, strangers
+from analysis.deliberation.episode import Episode
+from analysis.deliberation.splits import check, split, together
+from llm.errors import UserError
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(10, 25), st.integers(0, 99), st.data())
+def test_no_split_leaks(sessions: int, seed: int, data: st.DataObject) -> None:
+    """Also where some questions and people are shared: then their sessions stay together, and nothing is lost."""
+    found = episodes(sessions, size=2, each=2)
+    for place in data.draw(st.lists(st.integers(0, len(found) - 1), max_size=4)):
+        found[place] = replace(found[place], question=found[data.draw(st.integers(0, len(found) - 1))].question)
+    sides = split(found, seed)
+    check(sides)
+    assert sorted(one.id for side in sides.values() for one in side) == sorted(one.id for one in found)
+    assert sides == split(found, seed)
+
+
+def test_the_sides_have_the_sizes_asked_for_and_depend_on_the_seed() -> None:
+    found = episodes(40)
+    sides = split(found, 0)
+    assert [len(side) for side in sides.values()] == [96, 12, 12]
+    assert sides != split(found, 1)
+
+
+def _session(victim: Episode, other: Episode) -> Episode:
+    return replace(victim, session=other.session)
+
+
+def _participant(victim: Episode, other: Episode) -> Episode:
+    return replace(victim, voices=(replace(victim.voices[0], participant=other.participants[0]), *victim.voices[1:]))
+
+
+def _question(victim: Episode, other: Episode) -> Episode:
+    return replace(victim, question=replace(victim.question, id=other.question.id))
+
+
+def _wording(victim: Episode, other: Episode) -> Episode:
+    return replace(victim, question=replace(victim.question, question=f"  {other.question.question.upper()}"))
+
+
+def _episode(victim: Episode, other: Episode) -> Episode:
+    return replace(victim, id=other.id)
+
+
+@pytest.mark.parametrize("corrupt", [_session, _participant, _question, _wording, _episode])
+@pytest.mark.parametrize(("side", "other"), [("train", "test"), ("validation", "train"), ("test", "validation")])
+def test_a_corrupted_split_is_refused_by_the_name_of_what_leaks(
+    corrupt: Callable[[Episode, Episode], Episode], side: str, other: str
+) -> None:
+    sides = dict(split(episodes(12), 0))
+    victim, *rest = sides[side]
+    sides[side] = (corrupt(victim, sides[other][-1]), *rest)
+    with pytest.raises(UserError, match=f"the split leaks: {corrupt.__name__[1:]} ") as told:
+        check(sides)
+    assert side in str(told.value)
+    assert other in str(told.value)
+
+
+def test_what_cannot_be_split_says_why() -> None:
+    """Everybody on the same three questions: to split would be to leak."""
+    found = [replace(one, question=question(place % 3)) for place, one in enumerate(episodes(9))]
+    assert len(together(found)) == 1
+    with pytest.raises(UserError, match="27 episodes hang together in 1 chunks"):
+        split(found, 0)
+
+
+def test_cases_have_the_other_questions_of_the_session() -> None:
+    found = episodes(2)
+    (case, *_), others = cases(found).cases, cases(found).cases[3:9:3]
+    assert [other.question.id for other in case.brief.others] == ["q1", "q2"]
+    assert [other.critique for other in case.brief.others] == [one.critique for one in others]
+    assert case.brief.others[0].position == found[1].voices[0].position
+
+
+def test_a_question_asked_again_is_no_other_question() -> None:
+    found = episodes(1)
+    found[2] = replace(found[2], question=replace(found[0].question, id="again"))
+    (case, *_) = cases(found).cases
+    assert [other.question.id for other in case.brief.others] == ["q1"]
+
+
+def test_missing_voices_are_counted_by_reason() -> None:
+    first, second, third = episodes(1)[0].voices
+    one = replace(
+        episodes(1)[0],
+        voices=(
+            replace(first, opinion=None, reasons={"opinion": "refusal"}),
+            replace(second, critique=None, reasons={"critique": "timeout"}),
+            third,
+        ),
+    )
+    assert cases([one]).left_out == {"no opinion (refusal)": 1, "no critique (timeout)": 1}
+    assert [case.participant for case in cases([one], written=False).cases] == [second.participant, third.participant]
+    silent = replace(one, draft=None, reasons={"draft": "empty"})
+    assert cases([silent]).left_out == {"no opinion (refusal)": 1, "no draft (empty)": 2}
+
+
+def test_a_stranger_is_somebody_else_at_the_same_table() -> None:
+    """Never the participant, never another episode's; every other one is drawn under some seed; nobody where one is alone."""
+    every = cases(episodes(3)).cases
+    met: dict[str, set[str]] = {case.key: set() for case in every}
+    for seed in range(12):
+        drawn = strangers(every, seed)
+        assert drawn == strangers(every, seed)
+        for case in every:
+            assert drawn[case.key].episode == case.episode
+            met[case.key].add(drawn[case.key].participant)
+    for case in every:
+        assert len(met[case.key]) == 2
+        assert case.participant not in met[case.key]
+    assert strangers(every[:1], 0) == {}

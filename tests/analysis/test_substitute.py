@@ -1,0 +1,327 @@
+"""Groups with representatives in their seats: payoffs by hand, scorers, calibration, the whole study on the oracle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from synthetic import episodes
+
+from agents.mediators.base import Brief, Mediator, Seed, Statement
+from agents.representative import Critique
+from analysis.deliberation.calibration import calibrated, rated
+from analysis.deliberation.cases import cases
+from analysis.deliberation.episode import Episode
+from analysis.deliberation.payoffs import judge as judge_payoff
+from analysis.deliberation.payoffs import names, open_payoff
+from analysis.deliberation.payoffs import ranking as ranking_payoff
+from analysis.deliberation.payoffs._score import Score
+from analysis.deliberation.population import plan, populate
+from analysis.deliberation.readers import read_all, read_any
+from analysis.deliberation.splits import split
+from analysis.deliberation.substitute import (
+    AGAIN,
+    ALL,
+    ONE,
+    STRANGER,
+    TRUE,
+    Profile,
+    discrepancies,
+    profiles,
+    resimulated,
+    substituted,
+    summary,
+)
+from analysis.deliberation.substituting import Substitution, study
+from analysis.deliberation.writing import Author, Order, one, write
+from llm.backends.fake import Fake
+from llm.driver import Conversation, ask_all, drive
+from llm.errors import UserError
+from llm.request import Reply, Request
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
+EPISODE = episodes(1)[0]
+BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
+
+
+class Told(Mediator):
+    """Says back what it heard, and which seed it was given."""
+
+    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+        yield from ask_all(())
+        return Statement(
+            f"{seed('x')} | {brief.previous} | {' / '.join(str(heard.critique) for heard in brief.members)}"
+        )
+
+
+WRITTEN = {
+    (f"e0_0 s0p{place}", who, number): f"{who}{place}{number}"
+    for place in range(3)
+    for who in ("own", STRANGER)
+    for number in range(2)
+}
+
+
+def heard(profile: Profile) -> list[str]:
+    (statement,) = drive([resimulated(EPISODE, profile, WRITTEN, Told(), 0)], Fake([]))
+    assert statement.text is not None
+    assert EPISODE.draft in statement.text
+    return statement.text.split(" | ")[2].split(" / ")
+
+
+def test_who_speaks_in_each_profile() -> None:
+    """One seat, by its own or by a stranger's representative; all; and in the true profile nobody but the people."""
+    own = [str(voice.critique) for voice in EPISODE.voices]
+    assert heard(Profile(TRUE, "", 0)) == heard(Profile(AGAIN, "", 0)) == own
+    assert heard(Profile(ONE, "s0p1", 1)) == [own[0], "own11", own[2]]
+    assert heard(Profile(STRANGER, "s0p2", 0)) == [own[0], own[1], "stranger20"]
+    assert heard(Profile(ALL, "", 0)) == ["own00", "own10", "own20"]
+
+
+def test_a_silent_representative_leaves_its_seat_silent() -> None:
+    """It is not the person who speaks then: a failure must not look like a perfect representative."""
+    gone = {key: None if key[0] == "e0_0 s0p0" else text for key, text in WRITTEN.items()}
+    (statement,) = drive([resimulated(EPISODE, Profile(ALL, "", 0), gone, Told(), 0)], Fake([]))
+    assert str(statement.text).split(" | ")[2].startswith("None / own10")
+
+
+def test_every_profile_has_random_draws_of_its_own() -> None:
+    asked = list(profiles(EPISODE, 2))
+    said = drive([resimulated(EPISODE, profile, WRITTEN, Told(), 0) for profile in asked], Fake([]))
+    assert len({str(one.text).split(" | ")[0] for one in said}) == len(asked) == 2 * (3 + 2 * 3)
+    assert substituted(EPISODE, Profile(ONE, "s0p1", 0)) == ("s0p1",)
+    assert substituted(EPISODE, Profile(ALL, "", 0)) == EPISODE.participants
+
+
+def test_who_has_no_opinion_speaks_for_itself() -> None:
+    """Nobody can represent it: its own critique stays in every profile, and its payoff counts in none."""
+    mute = replace(EPISODE.voices[0], opinion=None, reasons={"opinion": "refusal"})
+    episode = replace(EPISODE, voices=(mute, *EPISODE.voices[1:]))
+    (statement,) = drive([resimulated(episode, Profile(ALL, "", 0), WRITTEN, Told(), 0)], Fake([]))
+    assert str(statement.text).split(" | ")[2] == f"{mute.critique} / own10 / own20"
+    assert substituted(episode, Profile(ALL, "", 0)) == ("s0p1", "s0p2")
+    assert {profile.who for profile in profiles(episode, 1)} == {"", "s0p1", "s0p2"}
+
+
+def payoffs(*given: tuple[str, str, str, int, float]) -> pd.DataFrame:
+    """(participant, regime, episode, repetition, value); the session of an episode is its first letter."""
+    found = pd.DataFrame(given, columns=["participant", "regime", "episode", "number", "value"])
+    return found.assign(session=found["episode"].str[0])
+
+
+def test_discrepancies_by_hand() -> None:
+    """True a 4, b 6; one: a's 5 and 6, b's 3 and 5: +1.5 and -2; all: a 4, b 7."""
+    found = payoffs(
+        ("a", TRUE, "x1", 0, 3), ("a", TRUE, "x1", 1, 5), ("b", TRUE, "x1", 0, 6), ("b", TRUE, "x1", 1, 6),
+        ("a", ONE, "x1", 0, 5), ("a", ONE, "x1", 1, 6), ("b", ONE, "x1", 0, 3), ("b", ONE, "x1", 1, 5),
+        ("a", ALL, "x1", 0, 4), ("b", ALL, "x1", 0, 7),
+    )  # fmt: skip
+    table = discrepancies(found).set_index("regime")
+    assert table.loc[ONE, ["signed", "absolute"]].tolist() == [-0.25, 1.75]
+    assert table.loc[ALL, ["signed", "absolute"]].tolist() == [0.5, 0.5]
+    assert table["people"].tolist() == [2, 2]
+
+
+def test_a_missing_payoff_is_no_zero_difference() -> None:
+    """b has none in the true profile: it is counted as missing, and the mean is a's alone."""
+    found = payoffs(
+        ("a", TRUE, "x1", 0, 3), ("b", TRUE, "x1", 0, math.nan), ("a", ALL, "x1", 0, 5), ("b", ALL, "x1", 0, 1)
+    )
+    (row,) = discrepancies(found).to_dict("records")
+    assert (row["signed"], row["people"], row["missing"]) == (2, 1, 1)
+    nothing = found.assign(value=math.nan)
+    assert math.isnan(discrepancies(nothing)["signed"][0])
+
+
+def test_intervals_are_over_groups() -> None:
+    """Three episodes of one session are one group."""
+    values = [0.0, 1.0, 0.5, 2.0, 0.0, 1.0]
+    named = [(f"{'xy'[place // 3]}{place}", value) for place, value in enumerate(values)]
+    rows = [("a", TRUE, name, 0, 0.0) for name, _ in named] + [("a", ALL, name, 0, value) for name, value in named]
+    found = summary(discrepancies(payoffs(*rows)))[ALL, "signed"]
+    assert (found.value, found.n, found.clusters) == (pytest.approx(0.75), 6, 2)
+
+
+def score(name: str, statements: Sequence[str], answer: Reply | str, episode: Episode = EPISODE) -> tuple[Score, ...]:
+    conversation = open_payoff(name).score(episode, episode.voices[0], statements, 3)
+    (found,) = drive([conversation], Fake(lambda request: answer))
+    result: tuple[Score, ...] = found
+    return result
+
+
+def test_the_scorers_are_those_of_the_folder() -> None:
+    assert names() == ["judge", "own", "ranking"]
+    with pytest.raises(UserError, match="did you mean ranking"):
+        open_payoff("rankin")
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"), [("6", 6.0), (Reply(None, answers={str(p): 1 / 7 for p in range(1, 8)}), 4.0)]
+)
+def test_judge_reads_a_number_or_a_distribution(reply: Reply | str, value: float) -> None:
+    assert [one.value for one in score("judge", ["One.", "Two."], reply)] == pytest.approx([value, value])
+
+
+@pytest.mark.parametrize("bad", ["", "8", "no idea", "6 or 7", Reply.failed("timeout")])
+def test_judge_guesses_nothing(bad: Reply | str) -> None:
+    (found,) = score("judge", ["One."], bad)
+    assert found.value is None
+    assert found.reason
+
+
+def test_judge_shows_opinion_and_statement_on_lines_of_their_own() -> None:
+    told = judge_payoff.compose(EPISODE, "My\nopinion.", "The statement.\nx", 0).messages[0].content
+    assert "\nOne participant wrote this opinion: My opinion.\n" in told
+    assert "\nThe statement that the group is to agree on: The statement. x\n" in told
+
+
+def test_ranking_counts_who_is_beaten() -> None:
+    """Shown in an order drawn by lot: the model says A > B > C of what it was shown; equal statements share a place."""
+    statements = ["One.", "Two.", "Three.", "Two. "]
+    asked: list[Request] = []
+
+    def answer(request: Request) -> str:
+        asked.append(request)
+        return "A > B > C"
+
+    (found,) = drive([ranking_payoff.score(EPISODE, EPISODE.voices[0], statements, 3)], Fake(answer))
+    lines = asked[0].messages[0].content.splitlines()[-3:]
+    order = [line[3:] for line in lines]
+    assert sorted(order) == ["One.", "Three.", "Two."]
+    assert [one.value for one in found] == [1 - order.index(text.strip()) / 2 for text in statements]
+    assert score("ranking", ["One."], "A")[0].reason == "nothing to compare"
+    assert {one.reason for one in score("ranking", ["One.", "Two."], "A, B")} == {"no_ranking"}
+
+
+def test_own_knows_the_participants_own_ratings_and_nothing_else() -> None:
+    first = EPISODE.voices[0]
+    found = score("own", [str(EPISODE.draft), "Something new.", f" {EPISODE.revision}"], "unused")
+    assert [one.value for one in found] == [first.agreement["draft"], None, first.agreement["revision"]]
+    assert found[1].reason == "not rated by the participant"
+
+
+def test_without_an_opinion_there_is_no_payoff() -> None:
+    mute = replace(EPISODE.voices[0], opinion=None, reasons={"opinion": "refusal"})
+    silent = replace(EPISODE, voices=(mute, *EPISODE.voices[1:]))
+    for name in ("judge", "ranking"):
+        assert {one.reason for one in score(name, ["One.", "Two."], "4", silent)} == {"no opinion"}
+
+
+def test_calibration_by_hand() -> None:
+    """Ratings 1 3, 5 2, 4 4 with scores 2 4, 3 1 (right order twice), 6 missing."""
+    rows = pd.DataFrame(
+        [("a", "e", "draft", 1, 2), ("a", "e", "revision", 3, 4), ("b", "e", "draft", 5, 3), ("b", "e", "revision", 2, 1),
+         ("c", "e", "draft", 4, 6), ("c", "e", "revision", 4, math.nan)],
+        columns=["participant", "episode", "statement", "rating", "score"],
+    ).astype({"rating": float, "score": float})  # fmt: skip
+    found = calibrated(rows, same_scale=True)
+    assert (found.preferred.value, found.preferred.n, found.missing) == (1.0, 2, 1)
+    assert found.bias.value == pytest.approx((1 + 1 - 2 - 1 + 2) / 5)
+    assert found.error.value == pytest.approx(7 / 5)
+    assert found.r.value == pytest.approx(rows.dropna()["rating"].corr(rows.dropna()["score"]))
+    assert math.isnan(calibrated(rows, same_scale=False).bias.value)
+    worse = rows.assign(score=-rows["score"])
+    assert calibrated(worse, same_scale=True).preferred.value == 0.0
+
+
+def test_only_ratings_of_statements_that_are_there_are_calibrated_on() -> None:
+    assert len(rated([EPISODE])) == 6
+    assert len(rated([replace(EPISODE, revision=None, reasons={"revision": "empty"})])) == 3
+
+
+def test_a_stranger_writes_what_it_was_told(tmp_path: Path) -> None:
+    """Told of another participant, asked for this one's seat; the reply is kept, and nothing is asked twice."""
+    first, second, _ = cases([EPISODE]).cases
+    order = Order(first, second)
+    seen: list[str] = []
+
+    def answer(request: Request) -> str:
+        seen.append(request.messages[0].content)
+        return "Fine."
+
+    assert drive([one(order, Author("fake", knows="O"), 0)], Fake(answer)) == [Critique("Fine.")]
+    assert second.brief.opinion in seen[0]
+    assert first.brief.opinion not in seen[0]
+    assert write([order], Author("fake"), 0, tmp_path, BAR) == write([order], Author("fake"), 0, tmp_path, BAR)
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One lap of each kind on the known-truth speaker."""
+    return populate(1, "oracle", "oracle", 0, tmp_path_factory.mktemp("known"), lambda line: None)
+
+
+def test_laps_can_be_split_and_nobody_sits_in_two(known: Path) -> None:
+    """People of all laps are different people, not only different numbers: no two have the same story."""
+    found = read_any(known)
+    assert plan(16).count("train") == 16
+    assert plan(16)[16:] == ["iid_test", "iid_test", "ood_test", "ood_test"]
+    stories = [path.read_text() for path in sorted((known.parent / "people").rglob("*.toml"))]
+    told = [line for story in stories for line in story.splitlines() if line.startswith("backstory")]
+    assert len(set(told)) == len(told) == 240
+    sides = split(found, 0, {"train": 1 / 3, "validation": 1 / 3, "test": 1 / 3})
+    assert [len(side) for side in sides.values()] == [48, 48, 48]
+    assert len({name for one in found for name in one.participants}) == 240
+
+
+def test_run_folders_are_read_and_two_of_them_do_not_clash(known: Path) -> None:
+    """Rooms of two runs have the same names: with the folder before them they are other episodes, of the same personas."""
+    runs = [known.parent / "lap00", known.parent / "lap01"]
+    assert len(read_any(runs[0])) == 48
+    both = read_all(runs)
+    assert len(both) == 96
+    assert {one.session.split("/")[0] for one in both} == {"lap00", "lap01"}
+
+
+def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path) -> None:
+    """The whole study: on known people a representative by the planted law is nearer to the true profile than a stranger's."""
+    groups = read_any(known)[:45]
+    asked = Substitution("oracle", judge="oracle", repetitions=2)
+    report = study(groups, asked, tmp_path / "out", BAR)
+    gaps = pd.read_csv(tmp_path / "out" / "discrepancies.csv")
+    found = summary(gaps)
+    assert gaps["missing"].sum() == 0
+    assert found[ONE, "absolute"].value < found[STRANGER, "absolute"].value
+    told = report.read_text()
+    for words in (
+        "not the study's payoff model",
+        "nothing about people",
+        "one, by a stranger's",
+        "beside the final ratings",
+    ):
+        assert words in told
+    before = {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
+    study(groups, asked, tmp_path / "out", BAR)
+    assert before == {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
+    with pytest.raises(UserError, match="holds another study of substitution"):
+        study(groups, replace(asked, repetitions=1), tmp_path / "out", BAR)
+
+
+def test_the_oracle_is_a_calibrated_judge_of_its_own_people(known: Path, tmp_path: Path) -> None:
+    """It goes by opinions, they by what they think: near, and never exact."""
+    path = study(read_any(known)[:12], Substitution("oracle", repetitions=1), tmp_path / "out", BAR)
+    assert "correlation with the final rating" in path.read_text()
+
+
+@pytest.mark.parametrize("name", ["habermas_episode_childcare.json", "habermas_real_issues_opinions_consensus.json"])
+def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path) -> None:
+    """The oracle reads no human text: every payoff is missing with its reason, and the report says what cannot be concluded."""
+    if not (DATA / name).is_file():
+        pytest.skip(f"no real data beside the checkout: {name}")
+    path = study(read_any(DATA / name), Substitution("oracle", repetitions=1), tmp_path / "out", BAR)
+    told = path.read_text()
+    assert "What cannot: anything about these people" in told
+    assert "no_known_sentence" in told
+    assert ("Nobody here wrote a critique" in told) == ("issues" in name)
+
+
+def test_what_cannot_be_studied_is_one_line() -> None:
+    for wrong, says in (({"repetitions": 0}, "at least 1"), ({"knows": "X"}, "no choice"), ({"payoff": "jugde"}, "judge"),
+                        ({"mediator": "nobody"}, "unknown mediator"), ({"llm": "orcale"}, "oracle")):  # fmt: skip
+        with pytest.raises(UserError, match=says):
+            Substitution(**{"llm": "oracle", **wrong})

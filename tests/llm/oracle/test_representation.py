@@ -1,0 +1,122 @@
+"""The oracle as a representative and as a judge of representatives: by the planted law, from what is shown, and never a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from agents.question import load_questions
+from agents.representative import Brief, Other, Representative
+from llm.backends.oracle import open_backend
+from llm.backends.oracle.civic import bank, read, shown
+from llm.request import Message, Reply, Request, Sampling
+
+ASKED, ELSEWHERE = load_questions()[:2]
+OPINION = (
+    "Frankly, my answer is a firm yes. From what the evidence shows, it works. It would do a good deal for people's safety. "
+    "Whatever is decided, I ask for a way to appeal. I say this without heat."
+)
+DRAFT = "Our answer is a firm no. What counts for us is what the evidence shows."
+BRIEF = Brief(ASKED, OPINION, DRAFT)
+
+
+def ask(request: Request) -> Reply:
+    (reply,) = open_backend("").complete([request])
+    return reply
+
+
+def critique(brief: Brief, knows: str = "", seed: int = 0) -> Reply:
+    return ask(Representative(brief, knows).compose_critique(seed))
+
+
+def test_a_representative_shows_the_habits_and_the_verdict_of_the_opinion() -> None:
+    """A no before somebody who says yes is far too much of a no; one value is met, the other and the demand are missed."""
+    text = critique(BRIEF).text or ""
+    own = shown(text)
+    assert (own.opener, own.demand, own.closer) == ("Frankly,", "a way to appeal", "I say this without heat.")
+    assert set(own.values) == {"evidence", "safety"}
+    assert any(line in text for line in bank()["verdicts"]["far_no"])
+    missed = [line.format(value="people's safety") for line in bank()["concerns"]["missed"]]
+    assert any(line in text for line in missed)
+    agreed = critique(replace(BRIEF, draft=DRAFT.replace("firm no", "firm yes"))).text or ""
+    assert any(line in agreed for line in bank()["verdicts"]["right"])
+
+
+def test_what_the_opinion_does_not_show_is_taken_from_critiques_elsewhere() -> None:
+    """Habits stay over questions: an opinion cut short is filled up, and without C there is nothing to fill it from."""
+    bare = replace(
+        BRIEF,
+        opinion="My answer is a firm yes.",
+        others=(Other(ELSEWHERE, critique="Look, so. Where is a way to appeal?"),),
+    )
+    assert (shown(critique(bare, "C").text or "").opener, shown(critique(bare, "C").text or "").demand) == (
+        "Look,",
+        "a way to appeal",
+    )
+    assert shown(critique(bare).text or "").demand == ""
+
+
+@pytest.mark.parametrize(
+    "brief", [replace(BRIEF, opinion="Childcare is dear to me."), replace(BRIEF, draft="We like children.")]
+)
+def test_what_it_cannot_read_it_does_not_represent(brief: Brief) -> None:
+    failure = critique(brief).failure
+    assert failure is not None
+    assert failure.name == "no_known_sentence"
+
+
+def test_what_a_text_shows_is_what_was_planted() -> None:
+    assert shown("Nothing that is known.").opener == ""
+    assert shown(OPINION).values == ("evidence", "safety")
+    assert read(OPINION, ASKED.question).stance == 7.0
+
+
+def payoff(opinion: str, statement: str) -> Reply:
+    text = (
+        f"A group looks for common ground on a question: {ASKED.question}\nOne participant wrote this opinion: {opinion}\n"
+        f"The statement that the group is to agree on: {statement}\n"
+        "How strongly would this participant agree with the statement? "
+        "Answer with a number from 1 to 7, where 1 means strongly disagree, 7 means strongly agree."
+    )
+    answers = tuple(str(point) for point in range(1, 8))
+    return ask(Request((Message("user", text),), Sampling(0.0, 8), 0, answers, "payoff"))
+
+
+def expected(reply: Reply) -> float:
+    assert reply.answers is not None
+    return sum(int(point) * share for point, share in reply.answers.items())
+
+
+def test_a_payoff_falls_with_distance_and_with_what_is_left_out() -> None:
+    """7 less 0.7 a point of distance, 0.6 for each value and for the demand that the statement leaves out."""
+    values = "What counts for us is what the evidence shows and people's safety."
+    near = f"Our answer is a firm yes. {values} We ask for a way to appeal."
+    assert expected(payoff(OPINION, near)) == pytest.approx(7.0, abs=0.3)
+    assert expected(payoff(OPINION, near.replace("firm yes", "plain no"))) == pytest.approx(7 - 0.7 * 5, abs=0.3)
+    assert expected(payoff(OPINION, "Our answer is a firm yes.")) == pytest.approx(7 - 3 * 0.6, abs=0.3)
+    failure = payoff("I like children.", near).failure
+    assert failure is not None
+    assert failure.name == "no_known_sentence"
+
+
+def preferred(first: str, second: str, answers: Sequence[str] = ("1", "2")) -> Reply:
+    text = (
+        f"A group looks for common ground on a question: {ASKED.question}\nOne participant wrote this opinion: {OPINION}\n"
+        f"The draft statement of the group: {DRAFT}\nTwo critiques of the draft follow; one of them is to stand for this "
+        f"participant.\nCritique 1: {first}\nCritique 2: {second}\nWhich of the two would this participant rather have written? "
+        "Answer with the number, 1 or 2, and nothing else."
+    )
+    return ask(Request((Message("user", text),), Sampling(0.0, 8), 0, tuple(answers), "verdict"))
+
+
+def test_the_autorater_prefers_the_persons_habits_in_either_place() -> None:
+    mine, other = critique(BRIEF).text or "", "Look, this is close to what I think. Where is a vote on it in the end?"
+    assert preferred(mine, other).answers == {"1": 1.0, "2": 0.0}
+    assert preferred(other, mine).answers == {"1": 0.0, "2": 1.0}
+    assert preferred(other, other).answers == {"1": 0.5, "2": 0.5}
+    assert preferred(other, mine, ()).text == "2"
+    tied = preferred(other, other, ()).failure
+    assert tied is not None
+    assert tied.name == "tie"

@@ -1,0 +1,273 @@
+"""Representatives trained by real trainers: early stopping, the best checkpoint, likelihoods, leakage, the command line."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from synthetic import episodes
+
+import run
+from analysis.deliberation.cases import cases
+from analysis.deliberation.episode import read_episodes, write_episodes
+from llm.errors import UserError
+
+pytest.importorskip("torch", reason="the [local] extra is not installed")
+pytest.importorskip("trl", reason="the [local] extra is not installed")
+
+import torch
+from hf_models import save
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from analysis.deliberation.writing import Author, Order, one
+from llm.backends import open_spec
+from llm.driver import drive
+from llm.request import Message
+from training.base import Base, base_of
+from training.likelihood import Text, likelihoods
+from training.representatives.dataset import examples, text, written
+from training.representatives.grid import EVERY, grid, report, table
+from training.representatives.measures import BASE, TRAINED, measure
+from training.representatives.recipe import Lesson
+from training.representatives.scoring import OWN, STRANGER, load, scored, untrained
+from training.representatives.sizes import halved
+from training.representatives.workshop import Workshop, named
+from training.tuning.card import read_values
+
+ROOT = Path(run.__file__).parent
+BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
+SMALL = Lesson(knows="", batch=8, micro=8, every=5, patience=2, epochs=6, rate=5e-3)
+EPISODES = episodes(12, size=2, each=1)
+Model = Callable[[str], str]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A tiny random Llama."""
+    return f"hf:{save(tmp_path_factory.mktemp('models') / 'llama', 'llama')},dtype=float32"
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    return Workshop(EPISODES, 0, tmp_path_factory.mktemp("reps") / "run", BAR)
+
+
+def test_a_likelihood_is_that_of_the_tokens_one_by_one(spec: str) -> None:
+    """Against a loop over single tokens, with a long and a short text in one batch and the end counted; the end is a token."""
+    base = base_of(spec)
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(base.name), AutoTokenizer.from_pretrained(base.name)
+    texts = [
+        Text((Message("user", "Say who pays"),), "We all do."),
+        Text((Message("user", "Why?"),), "It is fair to all. " * 5),
+    ]
+    for ended in (True, False):
+        for one_, found in zip(texts, likelihoods(texts, model, tokenizer, 2, ended), strict=True):
+            chat = [{"role": "user", "content": one_.messages[0].content}]
+            asked = tokenizer.apply_chat_template(chat, add_generation_prompt=True)["input_ids"]
+            ids = [*asked, *tokenizer(one_.reply)["input_ids"], *([tokenizer.eos_token_id] if ended else [])]
+            total = 0.0
+            with torch.no_grad():
+                for place in range(len(asked), len(ids)):
+                    total += float(model(torch.tensor([ids[:place]])).logits[0, -1].log_softmax(-1)[ids[place]])
+            assert found.tokens == len(ids) - len(asked)
+            assert found.logp == pytest.approx(total, abs=1e-3)
+
+
+def test_what_is_trained_on_is_the_prompt_that_is_asked(workshop: Workshop) -> None:
+    """Word for word the representative's prompt, and the critique on one line: else it would be asked what it never learned."""
+    found = written(workshop.sides["train"]).cases
+    made = examples(found, "OC", 0)
+    assert {example["completion"][0]["content"] for example in made} == {case.critique for case in found}
+    prompts = {example["prompt"][0]["content"] for example in made}
+    assert prompts == {text(case, "OC").messages[0].content for case in found}
+    assert examples(found, "OC", 0) == made != examples(found, "OC", 1)
+
+
+def test_no_critique_of_the_test_side_is_in_the_training_data(workshop: Workshop) -> None:
+    seen = json.dumps(examples(written(workshop.sides["train"]).cases, "DOCP", 0))
+    for case in written(workshop.sides["test"]).cases:
+        assert case.brief.question.question not in seen
+        assert json.dumps(case.brief.opinion) not in seen
+
+
+def test_a_split_corrupted_on_disk_is_found_out(tmp_path: Path) -> None:
+    """Somebody moves a test episode into the training file: the folder is refused, whatever was trained before."""
+    Workshop(EPISODES, 0, tmp_path / "run", BAR)
+    train, test = (tmp_path / "run" / "data" / f"{side}.jsonl" for side in ("train", "test"))
+    write_episodes([*read_episodes(train), replace(read_episodes(test)[0], id="moved")], train)
+    with pytest.raises(UserError, match="the split leaks"):
+        Workshop(EPISODES, 0, tmp_path / "run", BAR)
+
+
+def test_training_stops_early_and_keeps_the_best(spec: str, tmp_path: Path) -> None:
+    """A rate that soon overshoots: it ends before its epochs, and what is kept has the least loss that was looked at."""
+    lesson = replace(SMALL, rate=0.1, epochs=50, patience=1, every=2)
+    workshop = Workshop(EPISODES, 0, tmp_path / "run", BAR)
+    model = workshop.model(spec, lesson)
+    values = read_values(model.folder or Path())
+    looks = {row["step"]: row["loss"] for row in values["looks"]}
+    assert min(looks) == 0
+    assert max(looks) < lesson.steps(values["data"]["examples"])
+    best = min(loss for step, loss in looks.items() if step)
+    assert values["held_out"]["loss"] == pytest.approx(best, rel=1e-3)
+    asked, loaded = [text(case, "") for case in written(workshop.sides["validation"]).cases], load(model)
+    found = likelihoods(asked, loaded.model, loaded.tokenizer, 4, ended=True)
+    nats = -sum(one_.logp for one_ in found) / sum(one_.tokens for one_ in found)
+    assert nats == pytest.approx(best, rel=0.05), "the weights that are saved are those of the best look"
+
+
+@pytest.mark.parametrize("family", ["llama", "mistral"])
+@pytest.mark.parametrize("rank", [0, 4])
+def test_training_makes_held_out_critiques_likelier(family: str, rank: int, tmp_path: Path) -> None:
+    """All weights and LoRA, two families: from a folder that is opened by its spec and writes something."""
+    spec = f"hf:{save(tmp_path / family, family)},dtype=float32"
+    workshop = Workshop(EPISODES, 0, tmp_path / "run", BAR)
+    lesson = replace(SMALL, r=rank, rate=0.0 if not rank else 1e-2) if rank else SMALL
+    model = workshop.model(spec, lesson)
+    found = written(workshop.sides["test"]).cases
+    after, before = (scored(found, "", load(one_), 0) for one_ in (model, untrained(model.base, spec)))
+    assert after["logp"].sum() > before["logp"].sum()
+    assert after["tokens"].tolist() == before["tokens"].tolist()
+    (critique,) = drive([one(Order(found[0], found[0]), Author(model.spec, model.adapter), 0)], open_spec(model.spec))
+    assert critique.text or critique.reason
+    card = (model.folder or Path()) / "README.md"
+    assert "digital representative is a **research instrument**" in card.read_text()
+    assert str(tmp_path) not in card.read_text() + (card.parent / "training.json").read_text()
+
+
+def test_the_same_command_trains_nothing_again(workshop: Workshop, spec: str) -> None:
+    model = workshop.model(spec, SMALL)
+    before = {path: path.stat().st_mtime_ns for path in (model.folder or Path()).iterdir()}
+    again = Workshop(EPISODES, 0, workshop.folder, BAR).model(spec, SMALL)
+    assert {path: path.stat().st_mtime_ns for path in (again.folder or Path()).iterdir()} == before
+    assert not list((workshop.folder / "models").rglob(".*"))
+    with pytest.raises(UserError, match="was trained with another patience"):
+        workshop.model(spec, replace(SMALL, patience=9))
+    with pytest.raises(UserError, match="holds another split of episodes"):
+        Workshop(EPISODES, 1, workshop.folder, BAR)
+
+
+def test_a_prompt_that_would_be_cut_is_refused(workshop: Workshop, spec: str) -> None:
+    """Cut at the end it would teach to stop in mid-critique."""
+    with pytest.raises(UserError, match=r"has \d+ tokens: --length \d+ or more"):
+        workshop.model(spec, replace(SMALL, knows="D", length=64))
+
+
+def test_own_and_stranger_are_scored_on_the_same_critique(spec: str) -> None:
+    """The stranger's rows differ in the prompt alone; a participant without company has no stranger."""
+    found = cases(episodes(1, size=3)).cases
+    rows = scored(found, "OC", load(untrained(base_of(spec), spec)), 0)
+    own, other = (rows[rows["asked"] == asked].set_index("case") for asked in (OWN, STRANGER))
+    assert own["tokens"].equals(other["tokens"])
+    assert (own["logp"] != other["logp"]).all()
+    alone = scored(found[:1], "OC", load(untrained(base_of(spec), spec)), 0)
+    assert alone["asked"].tolist() == [OWN]
+
+
+def test_half_a_model_is_a_model(spec: str, tmp_path: Path) -> None:
+    base = base_of(spec)
+    folder = halved(base, tmp_path / "half")
+    small = AutoModelForCausalLM.from_pretrained(folder)
+    whole = AutoModelForCausalLM.from_pretrained(base.name)
+    assert (small.config.num_hidden_layers, whole.config.num_hidden_layers) == (1, 2)
+    assert torch.equal(small.model.layers[0].mlp.up_proj.weight, whole.model.layers[0].mlp.up_proj.weight)
+    assert small.generate(torch.tensor([[5, 6]]), max_new_tokens=3).shape == (1, 5)
+    before = (folder / "config.json").stat().st_mtime_ns
+    assert halved(base, folder) == folder
+    assert (folder / "config.json").stat().st_mtime_ns == before
+
+
+def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_path: Path) -> None:
+    """Two sizes and two choices; a second run reads what is there and draws the same figure's numbers."""
+    workshop = Workshop(EPISODES, 0, tmp_path / "grid", BAR)
+    small = halved(base_of(spec), tmp_path / "grid" / "half")
+    specs = [spec, f"hf:{small},dtype=float32"]
+    lesson = replace(SMALL, every=3, patience=1, epochs=2)
+    rows = grid(workshop, specs, ["", "P"], lesson)
+    found = table(rows)
+    assert list(zip(found["model"], found["knows"], strict=True)) == [
+        (name, knows) for name in ("hf-llama", "hf-half") for knows in ("base", "P")
+    ]
+    assert found[["per_token", "gain"]].notna().all(axis=None)
+    path = report(rows, workshop.folder, specs)
+    assert (workshop.folder / "grid.png").stat().st_size > 5000
+    assert "| hf-half | P |" in path.read_text()
+    assert len(EVERY) == 16
+    assert len(set(EVERY)) == 16
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("training.representatives.grid.scored", _never)
+        pd.testing.assert_frame_equal(grid(workshop, specs, ["", "P"], lesson), rows)
+
+
+def _never(*_: object, **__: object) -> None:
+    raise AssertionError("scored again")
+
+
+def test_the_report_of_measures(workshop: Workshop, spec: str) -> None:
+    """All of it on a tiny model: the silent and the unread are counted, and a judge that cannot read gives no win rate."""
+    path = measure(workshop, spec, SMALL, "fake", 2, BAR)
+    told = path.read_text()
+    for words in ("trained, a stranger's", "untrained", "nats per critique", "unscripted", "stand-in"):
+        assert words in told
+    rows = pd.read_csv(workshop.folder / "likelihood.csv")
+    assert set(rows["model"]) == {TRAINED, STRANGER, BASE}
+    verdicts = pd.read_csv(workshop.folder / "verdicts.csv")
+    assert verdicts["verdict"].isna().sum() + (verdicts["verdict"] == "tie").sum() == len(verdicts)
+
+
+def test_names_of_models_are_parts_of_a_path() -> None:
+    assert named(Base("mistralai/Mistral-7B v0.1", "hf")) == "hf-Mistral-7B_v0_1"
+    assert Lesson(knows="co", r=16).name == "OC-r16"
+    assert Lesson(knows="").name == "base-full"
+    with pytest.raises(UserError, match="--patience must be at least 1"):
+        Lesson(patience=0)
+    assert math.isclose(Lesson().filled("pocket").rate, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["trian"], "did you mean train"),
+        (["train"], "EPISODES"),
+        (["train", "nothing.jsonl"], "cannot read nothing.jsonl"),
+        (["train", "{file}", "--llm", "oracle"], "oracle cannot be trained"),
+        (["train", "{file}", "--knows", "XY"], "no choice of"),
+        (["grid", "{file}", "--choices", "D,Q"], "no choice of"),
+        (["substitute", "{file}", "--payoff", "gold"], "unknown payoff scorer"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    arguments: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_episodes(EPISODES, tmp_path / "e.jsonl")
+    given = [one_.format(file=file) for one_ in arguments]
+    out = ["--out", str(tmp_path / "out")] if len(given) > 1 else []
+    assert run.main(["representatives", *given, *out]) == 2
+    told = capsys.readouterr().err
+    assert says in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [[], ["train"], ["measure"], ["grid"], ["substitute"], ["episodes"]])
+def test_help_loads_no_torch(command: list[str]) -> None:
+    code = (
+        "import sys, run\ntry:\n    run.main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "sys.exit(bool({'torch', 'transformers', 'trl'} & set(sys.modules)))"
+    )
+    asked = [sys.executable, "-c", code, "representatives", *command, "--help"]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "EPISODES" in done.stdout or command == ["episodes"]

@@ -1,0 +1,117 @@
+"""What it helps to know: a representative trained for each choice of D, O, C, P and each size, scored on held-out critiques.
+
+The study's ablation (its Fig 4 and appendix B) likewise trains one for each variant and compares log-likelihoods of critiques on
+the validation side; here it is the test side, since the validation side decides when a training stops. Every model that is
+trained and every score stays in the folder: a killed grid goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from agents.representative import KINDS
+from analysis import honesty
+from analysis.deliberation.likelihood import MEASURES, against
+from analysis.plots import save, style
+from analysis.wording import estimate, markdown_table
+from training.base import base_of
+from training.representatives.dataset import written
+from training.representatives.recipe import NOTHING, Lesson
+from training.representatives.scoring import OWN, STRANGER, load, scored
+from training.representatives.workshop import Workshop, named
+
+PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
+"""The base, each alone, the study's best, all of it."""
+EVERY = tuple("".join(chosen) for size in range(len(KINDS) + 1) for chosen in combinations(KINDS, size))
+ABOUT = (
+    "critiques of people and on questions that are in no training data; one model trained for each row. Log-probabilities in "
+    "nats, higher is better; 95% intervals over participants. Gain: the critique under its own representative minus under "
+    "another participant's of the same group: above 0, it stands for this person rather than for anybody in the room. D "
+    "demographics, O own opinions, C own critiques, P own positions on other questions."
+)
+COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")
+
+
+def grid(workshop: Workshop, specs: Sequence[str], choices: Sequence[str], lesson: Lesson) -> pd.DataFrame:
+    """A row a model, choice, critique and prompt (own, stranger): `model`, `knows` and the columns of `scored`."""
+    parts = []
+    for spec in specs:
+        for knows in choices:
+            path = workshop.folder / "grid" / f"{named(base_of(spec))}-{knows or NOTHING}.csv"
+            model = workshop.model(spec, replace(lesson, knows=knows))
+            if not path.exists():
+                path.parent.mkdir(exist_ok=True)
+                found = scored(written(workshop.sides["test"]).cases, knows, load(model), workshop.seed)
+                part = path.with_suffix(".part")
+                found.to_csv(part, index=False)
+                part.replace(path)
+            parts.append(pd.read_csv(path).assign(model=named(base_of(spec)), knows=knows or NOTHING))
+    return pd.concat(parts, ignore_index=True)
+
+
+def table(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row a model and choice: each measure with low and high, and `gain`, own minus stranger per critique."""
+    found = []
+    for (model, knows), part in rows.groupby(["model", "knows"], sort=False):
+        own, other = (part[part["asked"] == asked] for asked in (OWN, STRANGER))
+        cells = {name: measure(own, model, knows) for name, measure in MEASURES.items()}
+        cells["gain"] = against(own, other, model, knows)
+        row: dict[str, object] = {"model": model, "knows": knows, "critiques": len(own)}
+        for name, cell in cells.items():
+            row |= {name: cell.value, f"{name}_low": cell.low, f"{name}_high": cell.high}
+        found.append(row)
+    return pd.DataFrame(found)
+
+
+def report(rows: pd.DataFrame, folder: Path, specs: Sequence[str]) -> Path:
+    """Write grid.csv, grid.png and .svg, grid.md; the path of the last."""
+    found = table(rows)
+    found.to_csv(folder / "grid.csv", index=False)
+    save(figure(found), folder / "grid")
+    path = folder / "grid.md"
+    path.write_text("\n\n".join(_parts(found, specs)) + "\n", encoding="utf-8")
+    return path
+
+
+def figure(found: pd.DataFrame) -> Figure:
+    """Log-probability per token of the person's critique, by what is known; a series a model; 95% intervals."""
+    with style():
+        drawn = Figure(figsize=(4.5, 2.6), layout="constrained")
+        FigureCanvasAgg(drawn)
+        axes = drawn.add_subplot()
+        models, choices = list(dict.fromkeys(found["model"])), list(dict.fromkeys(found["knows"]))
+        for place, model in enumerate(models):
+            part = found[found["model"] == model].set_index("knows").reindex(choices)
+            at = [number + 0.16 * (place - (len(models) - 1) / 2) for number in range(len(choices))]
+            reach = [part["per_token"] - part["per_token_low"], part["per_token_high"] - part["per_token"]]
+            axes.errorbar(at, part["per_token"], yerr=[one.fillna(0) for one in reach], fmt="o", markersize=3.5,
+                          linewidth=1, color=COLOURS[place % len(COLOURS)], label=model)  # fmt: skip
+        axes.set_xticks(range(len(choices)), choices)
+        axes.set(xlabel="known besides question, opinion and draft", ylabel="log-probability\nper token (nats)")
+        axes.legend(frameon=False)
+    return drawn
+
+
+def _parts(found: pd.DataFrame, specs: Sequence[str]) -> Iterator[str]:
+    yield "# What it helps a representative to know"
+    if note := honesty.ours(*specs):
+        yield f"> {note}"
+    yield f"{int(found['critiques'].max())} {ABOUT}"
+    header = ["model", "knows", "per token", "per critique", "by length", "gain over a stranger"]
+    yield markdown_table(header, [_row(row) for row in found.to_dict("records")])
+    yield "![by what is known](grid.png)"
+
+
+def _row(row: dict[str, float]) -> list[str]:
+    cells = [
+        estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
+        for name in ("per_token", "per_critique", "by_length", "gain")
+    ]
+    return [str(row["model"]), str(row["knows"]), *cells]

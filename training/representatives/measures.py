@@ -1,0 +1,149 @@
+"""A trained representative beside the model as it is and beside a stranger's, on people and questions that it has not seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import honesty
+from analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict, compare, win_rate
+from analysis.deliberation.autorater import table as verdict_table
+from analysis.deliberation.cases import Case, strangers
+from analysis.deliberation.clusters import Mean, mean
+from analysis.deliberation.distance import distance
+from analysis.deliberation.likelihood import MEASURES, against
+from analysis.deliberation.writing import Author, Order, driven, texts, write
+from analysis.wording import cell, estimate, markdown_table, tally
+from training.representatives.dataset import written
+from training.representatives.recipe import Lesson
+from training.representatives.scoring import OWN, STRANGER, load, scored, untrained
+from training.representatives.workshop import Bar, Workshop
+
+TRAINED, BASE, PERSON = "trained", "untrained", "the person"
+TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}
+ABOUT = (
+    "They are in no training data, nor are their questions. 95% intervals over participants. A stranger's: the same trained "
+    "model, told of another participant of the same group."
+)
+JUDGED = (
+    "says which of two critiques the participant would rather have written, in both orders; a verdict that turns with the order "
+    "is a tie. Win rate: wins and half the ties. Above 0.5 the trained one is preferred."
+)
+HUMAN = "the participant's own critique (golden)"
+
+
+def likelihoods(workshop: Workshop, llm: str, lesson: Lesson, found: Sequence[Case]) -> dict[str, pd.DataFrame]:
+    """The rows of `scored` for the trained model asked as itself and as a stranger, and for the model as it is."""
+    model = workshop.model(llm, lesson)
+    rows = scored(found, lesson.knows, load(model), workshop.seed)
+    before = scored(found, lesson.knows, load(untrained(model.base, llm)), workshop.seed)
+    own = {TRAINED: rows[rows["asked"] == OWN], STRANGER: rows[rows["asked"] == STRANGER]}
+    return own | {BASE: before[before["asked"] == OWN]}
+
+
+def critiques(
+    workshop: Workshop, llm: str, lesson: Lesson, found: Sequence[Case], bar: Bar
+) -> dict[str, Mapping[str, str]]:
+    """What each of the three writes, by case key; one try each, at temperature 1."""
+    model, seed = workshop.model(llm, lesson), workshop.seed
+    own = [Order(case, case) for case in found]
+    others = strangers(found, seed)
+    strange = [Order(case, others[case.key]) for case in found if case.key in others]
+    trained, before = Author(model.spec, model.adapter, lesson.knows), Author(llm, "", lesson.knows)
+    plans = {TRAINED: (own, trained), STRANGER: (strange, trained), BASE: (own, before)}
+    return {
+        name: texts(orders, write(orders, author, seed, workshop.folder, bar))
+        for name, (orders, author) in plans.items()
+    }
+
+
+def judged(
+    found: Sequence[Case], said: Mapping[str, Mapping[str, str]], judge: str, workshop: Workshop, bar: Bar
+) -> dict[str, pd.DataFrame]:
+    """Verdicts on the trained one's critiques against the stranger's, the untrained one's and the person's own."""
+    own = {case.key: case.critique or "" for case in found}
+    tables = {}
+    for name, other in ((STRANGER, said[STRANGER]), (BASE, said[BASE]), (PERSON, own)):
+        both = [case for case in found if case.key in said[TRAINED] and case.key in other]
+        asked = [compare(case, said[TRAINED][case.key], other[case.key], workshop.seed) for case in both]
+        verdicts: list[Verdict] = driven(asked, judge, workshop.folder, bar, f"verdicts {name}")
+        tables[name] = verdict_table(both, dict(zip([case.key for case in both], verdicts, strict=True)))
+    return tables
+
+
+def distances(found: Sequence[Case], said: Mapping[str, Mapping[str, str]]) -> dict[str, Mean]:
+    """How far what each wrote is from what the person wrote (0 to 1), mean over cases."""
+    people = pd.Series([case.participant for case in found])
+    far = {name: pd.Series([_far(case, own) for case in found], dtype=float) for name, own in said.items()}
+    return {name: mean(values, people, "distance", name) for name, values in far.items()}
+
+
+def _far(case: Case, own: Mapping[str, str]) -> float:
+    return distance(own[case.key], case.critique or "") if case.key in own else math.nan
+
+
+def measure(workshop: Workshop, llm: str, lesson: Lesson, judge: str, limit: int | None, bar: Bar) -> Path:
+    """All measures on the test side; measure.md, with likelihood.csv, critiques.csv and verdicts.csv. The path of the first."""
+    found = written(workshop.sides["test"]).cases[:limit]
+    rows = likelihoods(workshop, llm, lesson, found)
+    _csv(rows, "model", workshop.folder / "likelihood.csv")
+    said = critiques(workshop, llm, lesson, found, bar)
+    wrote = {PERSON: {case.key: case.critique or "" for case in found}, **said}
+    lines = {name: [cell(own.get(case.key, "")) for case in found] for name, own in wrote.items()}
+    pd.DataFrame({"case": [case.key for case in found], **lines}).to_csv(workshop.folder / "critiques.csv", index=False)
+    verdicts = judged(found, said, judge, workshop, bar) if judge else {}
+    if verdicts:
+        _csv(verdicts, "against", workshop.folder / "verdicts.csv")
+    path = workshop.folder / "measure.md"
+    path.write_text("\n\n".join(_parts(found, rows, said, verdicts, llm, lesson, judge)) + "\n", encoding="utf-8")
+    return path
+
+
+def _csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> None:
+    """Tables one below the other, named by a column."""
+    pd.concat([part.assign(**{column: name}) for name, part in parts.items()]).to_csv(path, index=False)
+
+
+def _parts(
+    found: Sequence[Case], rows: Mapping[str, pd.DataFrame], said: Mapping[str, Mapping[str, str]],
+    verdicts: Mapping[str, pd.DataFrame], llm: str, lesson: Lesson, judge: str,
+) -> Iterator[str]:  # fmt: skip
+    people = len({case.participant for case in found})
+    yield "# A representative measured"
+    if note := honesty.ours(llm, *filter(None, [judge])):
+        yield f"> {note}"
+    yield (
+        f"{llm}, told {lesson.knows or 'the base'} ({lesson.name}): {len(found)} critiques of {people} participants. {ABOUT}"
+    )
+    yield "## How likely it finds what they wrote\n\nNats; higher is better."
+    header = ["representative", *(name.replace("_", " ") for name in MEASURES)]
+    body = [[TITLES[name], *(_told(of(part, name)) for of in MEASURES.values())] for name, part in rows.items()]
+    yield markdown_table(header, body)
+    gains = [[f"over {TITLES[name]}", _told(against(rows[TRAINED], rows[name], name))] for name in (STRANGER, BASE)]
+    yield markdown_table(["trained", "nats per critique"], gains)
+    yield "## What it writes\n\nDistance in words from what the person wrote: 0 the same, 1 nothing in common."
+    far = distances(found, said)
+    body = [[TITLES[name], _told(one), str(one.n), str(len(found) - one.n)] for name, one in far.items()]
+    yield markdown_table(["representative", "distance", "critiques", "silent"], body)
+    if verdicts:
+        yield _verdicts(verdicts, judge)
+
+
+def _verdicts(verdicts: Mapping[str, pd.DataFrame], judge: str) -> str:
+    """The autorater's part."""
+    body = []
+    for name, part in verdicts.items():
+        counts = part["verdict"].value_counts()
+        unread = part.loc[part["verdict"] == "", "reason"]
+        title = HUMAN if name == PERSON else TITLES[name]
+        body.append([title, _told(win_rate(part, name)), *(str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)),
+                     tally(unread) or "0"])  # fmt: skip
+    table = markdown_table(["against", "win rate", "wins", "ties", "losses", "not read"], body)
+    return f"## What a judge prefers\n\n{judge} {JUDGED}\n\n{table}"
+
+
+def _told(one: Mean) -> str:
+    return estimate(one.value, one.low, one.high)

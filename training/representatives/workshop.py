@@ -1,0 +1,154 @@
+"""Episodes, split, data and models in one folder, where every step finds what the ones before it have left.
+
+    plan.json                        what was asked for
+    data/SIDE.jsonl, data/card.md    the episodes of train, validation and test
+    models/BASE/NAME/                a trained model or adapter, its card, its losses
+
+The same command on the same folder goes on; a split that was changed by hand is checked again when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from analysis.deliberation.episode import Episode, read_episodes, to_line, write_episodes
+from analysis.deliberation.splits import SHARES, Split, check, split
+from analysis.kept import claim
+from llm.errors import UserError
+from llm.randomness import digest
+from training.base import Base, base_of
+from training.representatives.dataset import card, examples, written
+from training.representatives.recipe import Lesson
+from training.tuning.dataset import digest_of
+
+NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
+Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
+
+
+class Model(NamedTuple):
+    """A representative's model: `spec` opens it, `adapter` is what a request calls its adapter ("": the model as it is).
+
+    `base`, with `folder` of an adapter or of all weights, is what a scorer loads.
+    """
+
+    spec: str
+    adapter: str
+    base: Base
+    folder: Path | None
+
+
+class Workshop:
+    """Episodes in their folder. Errors: UserError when the folder holds another plan's, or a package is missing."""
+
+    def __init__(self, episodes: Sequence[Episode], seed: int, folder: Path, bar: Bar):
+        if missing := [name for name in NEEDED if find_spec(name) is None]:
+            raise UserError(f"training needs the [local] extra ({', '.join(missing)} missing): see docs/install.md")
+        self.folder, self.seed, self.bar = folder, seed, bar
+        folder.mkdir(parents=True, exist_ok=True)
+        plan = {"episodes": digest(*map(to_line, episodes)).hex(), "seed": seed, "shares": dict(SHARES)}
+        claim(folder / "plan.json", plan, "split of episodes")
+        self.sides = self._sides(episodes)
+
+    def model(self, llm: str, lesson: Lesson) -> Model:
+        """The trained model, from its folder where it is there."""
+        base = base_of(llm)
+        lesson = lesson.filled(base.kind)
+        out = self.folder / "models" / named(base) / lesson.name
+        if out.exists():
+            _same(out, lesson)
+        else:
+            self._train(base, lesson, out)
+        return found(llm, base, lesson, out)
+
+    def _sides(self, episodes: Sequence[Episode]) -> Split:
+        paths = {name: self.folder / "data" / f"{name}.jsonl" for name in SHARES}
+        if not all(path.exists() for path in paths.values()):
+            sides = split(episodes, self.seed)
+            for name, path in paths.items():
+                write_episodes(sides[name], path)
+            notes = [
+                f"{len(episodes)} episodes of {', '.join(sorted({one.source for one in episodes}))}, seed {self.seed}."
+            ]
+            (self.folder / "data" / "card.md").write_text(card(sides, notes), encoding="utf-8")
+        read = {name: read_episodes(path) for name, path in paths.items()}
+        check(read)
+        return read
+
+    def _train(self, base: Base, lesson: Lesson, out: Path) -> None:
+        from training.tuning.card import write_card
+        from training.tuning.trainers import Watch, train, versions
+        from training.use import REPRESENTATIVE
+
+        kept = {name: self._fitting(base, lesson, name) for name in ("train", "validation")}
+        key = digest(json.dumps(asdict(lesson)), *map(digest_of, kept.values())).hex()[:12]
+        part, work = out.parent / f".{out.name}.part", out.parent / f".{out.name}.{key}"
+        work.mkdir(parents=True, exist_ok=True)
+        watch = Watch(lesson.every, lesson.patience, lesson.micro)
+        with self.bar(f"{named(base)} {lesson.name}", 0) as progress:
+            trained = train(lesson, base, kept["train"], kept["validation"], part, work, None, progress, watch)
+        data = {
+            "examples": len(kept["train"]),
+            "validation": len(kept["validation"]),
+            "digest": digest_of(kept["train"]),
+        }
+        write_card(part, lesson, self._identity(base), data, versions(), trained, REPRESENTATIVE)
+        part.replace(out)
+        for left in out.parent.glob(f".{out.name}.*"):
+            shutil.rmtree(left)
+
+    def _fitting(self, base: Base, lesson: Lesson, side: str) -> list[Any]:
+        """The examples of a side. Errors: UserError when there are none, or one is too long (cut, it has no end)."""
+        from transformers import AutoTokenizer
+
+        from training.likelihood import lengths
+        from training.representatives.dataset import text
+
+        found = written(self.sides[side]).cases
+        if not found:
+            raise UserError(f"the side {side} has no critique to learn from")
+        tokenizer = AutoTokenizer.from_pretrained(base.name)
+        longest = max(lengths([text(case, lesson.knows) for case in found], tokenizer))
+        if longest > lesson.length:
+            raise UserError(
+                f"a prompt with its critique has {longest} tokens: --length {longest} or more, or less to know"
+            )
+        return examples(found, lesson.knows, lesson.seed)
+
+    def _identity(self, base: Base) -> dict[str, Any]:
+        """What the card says of the base: of a folder its last part, and its weights by their digest."""
+        from llm.backends.hf.loading import fingerprint
+
+        kind = {"kind": "model organism with a planted, known bias"} if base.kind == "pocket" else {}
+        folder = Path(base.name)
+        known = {"model": folder.name, "weights": fingerprint(folder)} if folder.is_dir() else {"model": base.name}
+        return {**known, "backend": base.kind, "dtype": base.dtype, "load": base.load, **kind}
+
+
+def named(base: Base) -> str:
+    """A base as a part of a path: `pocket-pocket`, `hf-Mistral-7B-v0_1`; of a folder its last part."""
+    return f"{base.kind}-{re.sub(r'[^A-Za-z0-9-]+', '_', Path(base.name).name)}"
+
+
+def found(llm: str, base: Base, lesson: Lesson, out: Path) -> Model:
+    """A trained model as it is asked and scored."""
+    if lesson.r:
+        return Model(f"{llm},adapters={out}", out.resolve().name.replace(".", "_"), base, out)
+    options = "".join(f",{option}" for option in llm.split(",")[1:])
+    return Model(f"{base.kind}:{out}{options}", "", base, out)
+
+
+def _same(out: Path, lesson: Lesson) -> None:
+    """Errors: UserError when the model there was trained in another way."""
+    from training.tuning.card import read_values
+
+    was = read_values(out)["recipe"]
+    if other := [name for name, value in asdict(lesson).items() if was.get(name) != value]:
+        raise UserError(f"{out} was trained with another {', '.join(other)}: give another --out")
