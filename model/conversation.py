@@ -53,11 +53,12 @@ class RoomState:
 
     def tell(self, turn: Turn, name: str, text: str, form: str) -> None:
         """Give what was said to those who hear it."""
+        members = self.members
         for hearer in turn.hearers:
-            if hearer == MEDIATOR and self.chair:
+            if hearer in members:
+                members[hearer].hear(name, text, form)
+            elif self.chair and hearer == MEDIATOR:
                 self.chair.hear(turn.speaker, text, form)
-            else:
-                self.members[hearer].hear(name, text, form)
 
 
 def hold_round(
@@ -71,36 +72,40 @@ def hold_round(
     for wave in waves(turns):
         if wave[0].speaker == MEDIATOR:
             yield from _mediate(room, wave[0], round_, desk, events)
-        else:
-            yield from _speak(room, wave, round_, desk, statement, events)
+            continue
+        asked: list[Request | None] = []
+        for turn in wave:
+            room.iteration += 1
+            speaker = room.members[turn.speaker]
+            if speaker.memory.overflows:
+                yield from _summarise(room, speaker, turn.speaker, round_, desk, events)
+            able = speaker.unable(turn.form or statement) is None
+            seed = room.seed(desk, turn.speaker, "speech")
+            asked.append(speaker.compose_speech(seed, turn.form or statement) if able else None)
+        requests = tuple([request for request in asked if request])
+        replies = iter((yield requests) if requests else ())
+        for iteration, (turn, request) in enumerate(zip(wave, asked, strict=True), room.iteration - len(wave) + 1):
+            reply = next(replies) if request else None
+            _spoken(room, turn, turn.form or statement, round_, iteration, reply, events)
+            if request and reply:
+                note(events, room, round_, turn.speaker, request, reply, desk)
     return events
 
 
-def _speak(
-    room: RoomState, wave: list[Turn], round_: int, desk: Desk, statement: str, events: list[Event]
-) -> Conversation[None]:
-    first, requests = room.iteration + 1, list[Request | None]()
-    for turn in wave:
-        room.iteration += 1
-        speaker, form = room.members[turn.speaker], turn.form or statement
-        if speaker.memory.overflows:
-            yield from _summarise(room, speaker, turn.speaker, round_, desk, events)
-        can = speaker.unable(form) is None
-        requests.append(speaker.compose_speech(room.seed(desk, turn.speaker, "speech"), form) if can else None)
-    replies = iter((yield from ask_all([request for request in requests if request])))
-    for iteration, (turn, request) in enumerate(zip(wave, requests, strict=True), first):
-        speaker, form = room.members[turn.speaker], turn.form or statement
-        if request is None:
-            why = speaker.unable(form)
-            events.append(Utterance(room.id, round_, iteration, turn.speaker, None, why, None, form))
-            continue
-        reply = next(replies)
-        speech = speaker.absorb_speech(reply)
-        if speech.text is not None:
-            room.tell(turn, speaker.name, speech.text, form)
-        raw = reply.text if reply.text != speech.text else None
-        events.append(Utterance(room.id, round_, iteration, turn.speaker, speech.text, speech.reason, raw, form))
-        note(events, room, round_, turn.speaker, request, reply, desk)
+def _spoken(
+    room: RoomState, turn: Turn, form: str, round_: int, iteration: int, reply: Reply | None, events: list[Event]
+) -> None:
+    """What became of a turn: heard and recorded, or recorded alone. No reply: it could not be asked."""
+    speaker = room.members[turn.speaker]
+    if reply is None:
+        why = speaker.unable(form)
+        events.append(Utterance(room.id, round_, iteration, turn.speaker, None, why, None, form))
+        return
+    speech = speaker.absorb_speech(reply)
+    if speech.text is not None:
+        room.tell(turn, speaker.name, speech.text, form)
+    raw = reply.text if reply.text != speech.text else None
+    events.append(Utterance(room.id, round_, iteration, turn.speaker, speech.text, speech.reason, raw, form))
 
 
 def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Desk) -> Conversation[list[Event]]:

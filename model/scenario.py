@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
 from agents.datafiles import read_toml, section
 from agents.debater import Manner
@@ -23,6 +22,7 @@ from environments.base import Environment, Group
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 from llm.request import Sampling
+from model.settings import coerced
 
 _LEAST = {
     "repetitions": 1,
@@ -241,7 +241,7 @@ def _parted(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, An
         if key not in own | theirs:
             raise unknown("field", key, own | theirs)
     given = {key: value for key, value in settings.items() if key in own}
-    return _coerced(Scenario, given), _coerced(kind, {key: settings[key] for key in settings if key in theirs})
+    return coerced(Scenario, given), coerced(kind, {key: settings[key] for key in settings if key in theirs})
 
 
 def _environment_class(name: str) -> Any:
@@ -271,7 +271,7 @@ def load_preset(name: str, folder: Path = PRESETS) -> Scenario:
     for key in options:
         if key not in theirs:
             raise unknown(f"option of {head['environment']} in {path.name}", key, theirs)
-    options = _coerced(_environment_class(head["environment"]), options)
+    options = coerced(_environment_class(head["environment"]), options)
     own, more = _parted(values, head["environment"])
     return Scenario(name=path.stem, **head, options=options | more, **own)
 
@@ -285,38 +285,3 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
             raise UserError(f"--set {pair}: write it as key=value")
         settings[key.strip().replace("-", "_")] = value.strip()
     return settings
-
-
-def _coerced(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {key: _coerce(key, value, hints[key]) for key, value in values.items()}
-
-
-def _coerce(key: str, value: Any, hint: Any) -> Any:
-    """A value of a command line or of TOML as the type of its field. Errors: UserError that names field, value and type."""
-    if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise unknown(f"value of {key}", str(value), get_args(hint))
-        return value
-    if get_origin(hint) is tuple:
-        parts = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-            raise UserError(f"{key} must be a list of names, not {value!r}")
-        return tuple(parts)
-    if isinstance(value, str) and hint is not str:
-        value = _literal(value)
-    fits = isinstance(value, hint) or (hint is float and isinstance(value, int))
-    if not fits or (isinstance(value, bool) and hint is not bool):
-        raise UserError(f"{key} must be {_article(hint)}, not {value!r}")
-    return hint(value)
-
-
-def _literal(text: str) -> int | float | bool | str:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]  # type: ignore[no-any-return]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _article(hint: type) -> str:
-    return {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}[hint]

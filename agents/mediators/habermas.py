@@ -27,7 +27,6 @@ from agents.mediators.base import (
     ATTEMPTS,
     Brief,
     Candidate,
-    Heard,
     Mediator,
     Ranking,
     Seed,
@@ -39,7 +38,7 @@ from agents.mediators.draft_revise import TOKENS_PER_WORD
 from agents.ranking import LETTERS, read_ranking
 from agents.topic import PROMPTS
 from llm.driver import Conversation, ask_all
-from llm.request import Request
+from llm.request import Reply, Request
 from llm.template import prompt
 
 RANKING_TOKENS = 150
@@ -94,36 +93,37 @@ def _ranked(
     brief: Brief, seed: Seed, candidates: Sequence[Candidate], usable: Sequence[int]
 ) -> Conversation[tuple[Ranking, ...]]:
     """The predicted ranking of every member who wrote anything, all asked at once; unreadable ones up to ATTEMPTS times."""
+    wrote = [place for place, heard in enumerate(brief.members) if heard.opinion or heard.critique]
+    shown = {place: random.Random(seed("ballot", place)).sample(usable, len(usable)) for place in wrote}
     found: dict[int, Ranking] = {}
-    waiting = [place for place, heard in enumerate(brief.members) if heard.opinion or heard.critique]
-    shown = {place: random.Random(seed("ballot", place)).sample(usable, len(usable)) for place in waiting}
+    waiting = wrote
     for attempt in range(ATTEMPTS):
-        replies = yield from ask_all(
-            [
-                brief.request(
-                    _question(brief, brief.members[place], [candidates[number].text or "" for number in shown[place]]),
-                    RANKING_TOKENS,
-                    seed("ranking", place, attempt),
-                    "ranking",
-                    temperature=0.0,
-                )
-                for place in waiting
-            ]
-        )
+        asked = [_ballot(brief, seed, candidates, place, shown[place], attempt) for place in waiting]
+        replies = yield from ask_all(asked)
         for place, reply in zip(waiting, replies, strict=True):
-            earlier = (*found[place].earlier, found[place].raw) if place in found else ()
-            read = read_ranking(reply.text, len(usable))
-            reason = reply.failure.name if reply.failure else read.reason
-            order = None if read.order is None else tuple(shown[place][one] for one in read.order)
-            found[place] = Ranking(place, order, reason, reply.text, attempt + 1, earlier)
+            found[place] = _read(place, shown[place], reply, found.get(place))
         waiting = [place for place in waiting if found[place].order is None]
-    return tuple(found[place] for place in sorted(found))
+    return tuple(found[place] for place in wrote)
 
 
-def _question(brief: Brief, heard: Heard, statements: Sequence[str]) -> str:
+def _ballot(
+    brief: Brief, seed: Seed, candidates: Sequence[Candidate], place: int, shown: Sequence[int], attempt: int
+) -> Request:
+    """The request for one member's ranking of the candidates in the order shown."""
+    heard = brief.members[place]
     known = [f"Opinion: {heard.opinion}"] if heard.opinion else []
     if brief.previous is not None and heard.critique:
         known += [f"The last statement: {brief.previous}", f"Critique of it: {heard.critique}"]
-    listed = "\n".join(f"{letter}: {text}" for letter, text in zip(LETTERS, statements, strict=False))
-    slots = {"number": len(statements), "question": brief.question.question}
-    return prompt(PROMPTS, "ranking").fill(**slots, known="\n".join(known), statements=listed)
+    lines = [f"{letter}: {candidates[number].text}" for letter, number in zip(LETTERS, shown, strict=False)]
+    slots = {"number": len(shown), "question": brief.question.question}
+    text = prompt(PROMPTS, "ranking").fill(**slots, known="\n".join(known), statements="\n".join(lines))
+    return brief.request(text, RANKING_TOKENS, seed("ranking", place, attempt), "ranking", temperature=0.0)
+
+
+def _read(place: int, shown: Sequence[int], reply: Reply, before: Ranking | None) -> Ranking:
+    """A reply as a ranking by the candidates' numbers; `before` is what came of the attempt before."""
+    earlier = (*before.earlier, before.raw) if before else ()
+    read = read_ranking(reply.text, len(shown))
+    reason = reply.failure.name if reply.failure else read.reason
+    order = None if read.order is None else tuple(shown[one] for one in read.order)
+    return Ranking(place, order, reason, reply.text, len(earlier) + 1, earlier)

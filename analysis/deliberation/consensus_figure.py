@@ -42,8 +42,8 @@ def _pairs(
     values = [[MEASURES[name][1](episode) for name in names] for episode in episodes]
     both = np.array([row for row in values if None not in row], dtype=float)
     shift = np.linspace(-0.08, 0.08, len(both)) if len(both) > 1 else np.zeros(len(both))
-    for place, row in zip(shift, both, strict=True):
-        axis.plot(np.arange(2) + place, row, color=FIRST, linewidth=0.4, alpha=max(0.15, 0.7 - len(both) / 100))
+    for aside, row in zip(shift, both, strict=True):
+        axis.plot(np.arange(2) + aside, row, color=FIRST, linewidth=0.4, alpha=max(0.15, 0.7 - len(both) / 100))
     for place, name in enumerate(names):
         measure = known[name]
         if measure.value is not None:

@@ -72,7 +72,7 @@ def _lines(
     if note := honesty.note(tables.header):
         yield f"> {note}\n"
     yield f"![Agreement, movement, group agreement]({figure})\n"
-    yield from _measures(episodes, results)
+    yield from _measures(tables, episodes, results)
     yield from _example(tables, episodes)
     yield from _considered(found, run)
     yield from missing(tables)
@@ -81,13 +81,16 @@ def _lines(
     yield f"\nEvery episode is a line of `{EPISODES}` (docs/deliberation.md), and is to be read in `transcript.md`."
 
 
-def _measures(episodes: Sequence[Episode], results: Sequence[Measure]) -> Iterator[str]:
+def _measures(tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> Iterator[str]:
     yield "## Agreement and movement\n"
     sessions = len({episode.session for episode in episodes})
+    sits = tables.agents[tables.agents["party"] != MEDIATOR].groupby("persona")[["group", "repetition"]]
+    most = int(sits.apply(lambda seats: len(seats.drop_duplicates())).max())
+    shared = f" A persona sits in up to {most} groups: intervals are somewhat too narrow." if most > 1 else ""
     yield (
         "The unit is the group: the same people in a session of several questions, whose episodes are averaged first; "
         f"{counted(sessions, 'group')}, {counted(len(episodes), 'episode')}. Brackets hold 95% bootstrap intervals over groups."
-        f"{FEW if sessions < FEWEST else ''}\n"
+        f"{FEW if sessions < FEWEST else ''}{shared}\n"
     )
     rows = [
         [measure.label, estimate(measure.value, measure.low, measure.high), f"{measure.groups}", f"{measure.episodes}"]

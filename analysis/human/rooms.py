@@ -9,6 +9,7 @@ from analysis.human.table import COLUMNS, Source, others_mean, toward_majority
 from analysis.load import Tables
 from analysis.wording import group_title
 from llm.errors import UserError
+from model.scenario import MEDIATOR
 
 RUN = "this run"
 POINTS = 10
@@ -21,11 +22,12 @@ def of_run(tables: Tables) -> Source:
     The partner of an agent is the mean of the others in its room, a Default among them; the other side is where that mean
     lies. What could not be read is NaN. Errors: UserError when there are fewer than two surveys.
     """
-    here = tables.attitudes[tables.attitudes["group"].isin(tables.groups)]
+    probe = tables.header.scenario["probe"]  # a deliberation rates statements as well
+    here = tables.attitudes[tables.attitudes["group"].isin(tables.groups) & (tables.attitudes["probe"] == probe)]
     wide = here.pivot(index=["room", "agent"], columns="round", values="attitude").sort_index(axis=1)
     if wide.shape[1] < 2:
         raise UserError("the run has fewer than two surveys: there is no change to measure (--set survey=rounds)")
-    seats = tables.agents[tables.agents["group"].isin(tables.groups)]
+    seats = tables.agents[tables.agents["group"].isin(tables.groups) & (tables.agents["party"] != MEDIATOR)]
     beliefs = wide.reindex(pd.MultiIndex.from_frame(seats[["room", "agent"]])).to_numpy(dtype=float) / POINTS
     people = pd.DataFrame(
         {"condition": _conditions(tables, seats), "group": seats["room"].to_numpy(), "person": seats["seat"].to_numpy(),
@@ -48,7 +50,9 @@ def of_run(tables: Tables) -> Source:
 
 
 def _conditions(tables: Tables, seats: pd.DataFrame) -> list[str]:
-    topics = [tables.title(str(topic)) for topic in seats["topic"]]
+    """One a topic, and group where there are several; questions that were drawn are one condition together."""
+    drawn = tables.header.scenario.get("questions")
+    topics = ["Private deliberation" if drawn else tables.title(str(topic)) for topic in seats["topic"]]
     if len(tables.groups) == 1:
         return topics
     return [f"{topic}: {group_title(str(group))}" for topic, group in zip(topics, seats["group"], strict=True)]
