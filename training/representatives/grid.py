@@ -94,6 +94,7 @@ def figure(found: pd.DataFrame) -> Figure:
             axes.errorbar(at, part["per_token"], yerr=[one.fillna(0) for one in reach], fmt="o", markersize=3.5,
                           linewidth=1, color=COLOURS[place % len(COLOURS)], label=model)  # fmt: skip
         axes.set_xticks(range(len(choices)), choices)
+        axes.set_xlim(-0.5, len(choices) - 0.5)
         axes.set(xlabel="known besides question, opinion and draft", ylabel="log-probability\nper token (nats)")
         axes.legend(frameon=False)
     return drawn

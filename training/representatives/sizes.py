@@ -15,7 +15,9 @@ def halved(base: Base, folder: Path) -> Path:
     if (folder / "config.json").is_file():
         return folder
     from torch import nn
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, utils
+
+    utils.logging.disable_progress_bar()
 
     model = AutoModelForCausalLM.from_pretrained(base.name, dtype=base.dtype)
     layers = list(model.model.layers)[::2]
