@@ -6,6 +6,7 @@ What it has in common with the participant of a private deliberation (agents/par
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -67,7 +68,7 @@ class Rating(NamedTuple):
     how: str
 
 
-class Member(mesa.Agent):
+class Member(mesa.Agent, ABC):
     """Knows its persona, its topic, what it remembers and its last ratings; not the tick, the room or anybody's persona.
 
     `opening` is the first paragraph that it reads, `others` whose lines it might be tempted to write. A kind of member says
@@ -95,8 +96,9 @@ class Member(mesa.Agent):
         self._instruction = ""
         self._labels = speaks_for(others) if others else None
 
+    @abstractmethod
     def _ask(self, form: str) -> str:
-        raise NotImplementedError
+        """The words with which an utterance of this form is asked for."""
 
     def unable(self, form: str) -> str | None:
         """Why nothing can be asked of it in this form now, if so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,12 +92,12 @@ class Statement(NamedTuple):
     tied: int = 0
 
 
-class Mediator:
+class Mediator(ABC):
     """The base of every mediator, options in a frozen dataclass. Stateless: same brief, seeds and replies, same statement."""
 
+    @abstractmethod
     def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
         """A conversation that returns the statement: a draft when the brief has no previous one, else a revision."""
-        raise NotImplementedError
 
     def calls(self, members: int) -> int:
         """Requests for one statement, when everything can be read at the first ask."""
