@@ -49,7 +49,7 @@ def _room(rng: random.Random, stage: Stage, population: mesa.Model) -> list[Docu
     people = [person(rng.choice(PARTIES), taken, rng, stage) for _ in range(size)]
     members = {
         number: Debater(population, one, one.name, topic, [other.name for other in people if other is not one], manner)
-        for number, one in enumerate(people)
+        for number, one in enumerate(people, 1)
     }
     openings = {number: member.memory.opening for number, member in members.items()}
     stage.roles, late = _roles(rng, stage, members, openings)
