@@ -13,8 +13,9 @@ pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
 from agents.debater import Debater, Manner  # noqa: E402
 from agents.persona import load_personas  # noqa: E402
-from agents.topic import load_topic  # noqa: E402
+from agents.topic import load_topic, slugs  # noqa: E402
 from llm.backends import open_spec  # noqa: E402
+from llm.backends.oracle.mind import planted  # noqa: E402
 from llm.backends.pocket import WEIGHTS, organisms  # noqa: E402
 from llm.errors import UserError  # noqa: E402
 from llm.request import Backend, Message, Request, Sampling  # noqa: E402
@@ -50,7 +51,7 @@ def rating(pocket: Backend, one: Debater, probe: str = "attitude_labelled") -> f
 
 def test_the_weights_are_small_and_need_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """All organisms together are under 16 MB, and nothing is looked up anywhere while one is loaded."""
-    assert organisms() == ["control", "pocket"]
+    assert organisms() == ["control", "pocket", "seven"]
     assert sum(path.stat().st_size for path in WEIGHTS.rglob("*") if path.is_file()) < 16_000_000
 
     def no_network(*_: object, **__: object) -> None:
@@ -92,6 +93,14 @@ def test_parties_start_where_the_speaker_it_learned_from_starts(pocket: Backend)
             for party in ("republican", "democrat")
         }
         assert sign * (mean["democrat"] - mean["republican"]) > 2
+
+
+def test_the_organism_of_seven_topics_starts_where_the_speaker_starts_on_each() -> None:
+    """Before any debate the Default is at the planted bias, also on the two topics on which it is low."""
+    seven = open_spec("pocket:seven")
+    assert seven.identity["topics"] == slugs()
+    for slug in slugs():
+        assert rating(seven, debater("default", topic=slug)) == pytest.approx(planted()[slug].bias, abs=0.3), slug
 
 
 def test_what_is_said_moves_the_rating(pocket: Backend) -> None:
