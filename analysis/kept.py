@@ -6,18 +6,28 @@ import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from llm.backends import open_spec
+from llm.driver import Bar, Conversation, drive
 from llm.errors import UserError
 from llm.journal import Journal
 from llm.limits import Limits
 from llm.request import Backend
 from llm.retry import Retry
 
+Result = TypeVar("Result")
+
 
 def kept(backend: Backend, path: Path) -> AbstractContextManager[Journal]:
     """The backend with a journal at `path`, counted, and asked again when it fails in passing."""
     return closing(Journal(path, Limits(Retry(backend))))
+
+
+def driven(conversations: list[Conversation[Result]], spec: str, folder: Path, bar: Bar, title: str) -> list[Result]:
+    """All of them before a model, at once. Every reply is kept in `journal.sqlite` of the folder."""
+    with bar(title, len(conversations)) as progress, kept(open_spec(spec), folder / "journal.sqlite") as journal:
+        return drive(conversations, journal, progress)
 
 
 def claim(path: Path, wanted: Mapping[str, Any], what: str) -> None:

@@ -15,6 +15,7 @@ one. Results do not depend on the order of completion: every request carries its
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
 from llm.flight import Flight
@@ -23,6 +24,8 @@ from llm.request import Backend, Network, Reply, Request, checked
 Result = TypeVar("Result")
 Conversation = Generator[tuple[Request, ...], tuple[Reply, ...], Result]
 Progress = Callable[[int], object]
+Bar = Callable[[str, int], AbstractContextManager[Progress]]
+"""Opens a progress bar with a title and a total (0: not known), and hands out what moves it on."""
 MAX_BATCH = 512
 """Requests per `complete`; a batch is also the unit of the journal's commit, so a killed run loses at most this many."""
 

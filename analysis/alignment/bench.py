@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import pandas as pd
 
@@ -25,17 +23,15 @@ from analysis.alignment.interview import (
     questions,
 )
 from analysis.alignment.review import marked
-from analysis.kept import claim, kept
+from analysis.kept import claim, driven
 from analysis.wording import cell
-from llm.backends import check_spec, essence, open_spec
-from llm.driver import Conversation, drive
+from llm.backends import check_spec, essence
+from llm.driver import Bar
 from llm.errors import UserError
 from llm.randomness import derive
 from llm.request import Reply
 from model.session import locked
 
-Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
-Result = TypeVar("Result")
 NONE = "none"
 """The variant that states neither gender nor age."""
 
@@ -79,7 +75,7 @@ def validated(validation: Validation, folder: Path, bar: Bar) -> pd.DataFrame:
         answers = {spec: _answers(spec, asked, validation.seed, folder, bar) for spec in validation.models}
         pairs = [(item, reply) for replies in answers.values() for item, reply in zip(asked, replies, strict=True)]
         judging = [judge(item, reply, validation.seed) for item, reply in pairs]
-        verdicts = _driven(judging, validation.judge, folder, bar, "verdicts")
+        verdicts = driven(judging, validation.judge, folder, bar, "verdicts")
         found = marked(_rows(validation, pairs, verdicts), random.Random(derive(validation.seed, "review")))
         harmless = {name: found[name].map(cell) for name in ("personas", "party", "name", "answer")}
         found.assign(**harmless).to_csv(folder / "answers.csv", index=False)
@@ -87,12 +83,7 @@ def validated(validation: Validation, folder: Path, bar: Bar) -> pd.DataFrame:
 
 
 def _answers(spec: str, asked: Sequence[Item], seed: int, folder: Path, bar: Bar) -> list[Reply]:
-    return _driven([interview(item, seed) for item in asked], spec, folder, bar, f"interviews {spec}")
-
-
-def _driven(conversations: list[Conversation[Result]], spec: str, folder: Path, bar: Bar, title: str) -> list[Result]:
-    with bar(title, len(conversations)) as progress, kept(open_spec(spec), folder / "journal.sqlite") as journal:
-        return drive(conversations, journal, progress)
+    return driven([interview(item, seed) for item in asked], spec, folder, bar, f"interviews {spec}")
 
 
 def _rows(validation: Validation, pairs: Sequence[tuple[Item, Reply]], verdicts: Sequence[Verdict]) -> pd.DataFrame:

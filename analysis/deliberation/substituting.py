@@ -35,10 +35,11 @@ from analysis.deliberation.substitute import (
     substituted,
     summary,
 )
-from analysis.deliberation.writing import Author, Bar, Order, driven, write
-from analysis.kept import claim
+from analysis.deliberation.writing import Author, Order, write
+from analysis.kept import claim, driven
 from analysis.wording import cell, counted, estimate, markdown_table, number, tally
 from llm.backends import check_spec, essence, split_spec
+from llm.driver import Bar
 from llm.errors import UserError
 from llm.randomness import derive, digest
 from model.session import locked

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from agents.representative import TOKENS, Critique, Representative
 from analysis.deliberation.cases import Case
-from analysis.kept import kept
-from llm.backends import open_spec
-from llm.driver import Conversation, ask, drive
+from analysis.kept import driven
+from llm.driver import Bar, Conversation, ask
 from llm.randomness import derive
 from llm.request import Sampling
-
-Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
-Result = TypeVar("Result")
 
 
 class Author(NamedTuple):
@@ -52,12 +47,6 @@ def one(order: Order, author: Author, seed: int) -> Conversation[Critique]:
     speaker = Representative(order.told.brief, author.knows, sampling, author.adapter)
     own = derive(seed, "representative", author.knows, order.key)
     return speaker.absorb_critique((yield from ask(speaker.compose_critique(own))))
-
-
-def driven(conversations: list[Conversation[Result]], spec: str, folder: Path, bar: Bar, title: str) -> list[Result]:
-    """All of them before a model, journaled."""
-    with bar(title, len(conversations)) as progress, kept(open_spec(spec), folder / "journal.sqlite") as journal:
-        return drive(conversations, journal, progress)
 
 
 def texts(orders: Sequence[Order], found: Sequence[Critique]) -> Mapping[str, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,10 @@ from analysis.judge.verdicts import Judging, Statement, Verdict, judge, prompts
 from analysis.kept import claim, kept
 from analysis.load import Tables
 from llm.backends import essence, open_spec
-from llm.driver import drive
+from llm.driver import Bar, drive
 from llm.request import Backend
 from model.session import locked
 
-Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
 WHO = ["topic", "group", "repetition", "room", "seat", "party", "agent", "round", "iteration"]
 
 

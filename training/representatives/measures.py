@@ -15,12 +15,14 @@ from analysis.deliberation.cases import Case, strangers
 from analysis.deliberation.clusters import Mean, mean
 from analysis.deliberation.distance import distance
 from analysis.deliberation.likelihood import MEASURES, against
-from analysis.deliberation.writing import Author, Order, driven, texts, write
+from analysis.deliberation.writing import Author, Order, texts, write
+from analysis.kept import driven
 from analysis.wording import cell, estimate, markdown_table, tally
+from llm.driver import Bar
 from training.representatives.dataset import written
 from training.representatives.recipe import Lesson
 from training.representatives.scoring import OWN, STRANGER, load, scored, untrained
-from training.representatives.workshop import Bar, Workshop
+from training.representatives.workshop import Workshop
 
 TRAINED, BASE, PERSON = "trained", "untrained", "the person"
 TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}

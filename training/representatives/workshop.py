@@ -12,8 +12,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 from analysis.deliberation.episode import Episode, read_episodes, to_line, write_episodes
 from analysis.deliberation.splits import SHARES, Split, check, split
 from analysis.kept import claim
+from llm.driver import Bar
 from llm.errors import UserError
 from llm.randomness import digest
 from training.base import Base, base_of
@@ -30,7 +30,6 @@ from training.representatives.recipe import Lesson
 from training.tuning.dataset import digest_of
 
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
-Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
 
 
 class Model(NamedTuple):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 from agents.persona import Persona
 from llm.backends import essence, open_spec, split_spec
+from llm.driver import Bar
 from llm.errors import UserError
 from llm.journal import Journal
 from llm.limits import Limits
@@ -33,8 +34,6 @@ from training.tuning.recipe import DPO, SFT, Recipe
 
 PARTIES = ("republican", "democrat")
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
-Bar = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
-"""Opens a progress bar with a title and a total, and hands out what moves it on."""
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.judge.bench import Bar, judged
+from analysis.judge.bench import judged
 from analysis.judge.verdicts import Judging
 from analysis.load import Tables
 from analysis.studies.structured.experiments import Experiment
 from analysis.wording import slug
+from llm.driver import Bar
 from llm.randomness import derive
 from model.events import Header
 from model.scenario import Scenario
