@@ -122,7 +122,7 @@ def test_training_stops_early_and_keeps_the_best(spec: str, tmp_path: Path) -> N
     assert min(looks) == 0
     assert max(looks) < lesson.steps(values["data"]["examples"])
     best = min(loss for step, loss in looks.items() if step)
-    assert values["held_out"]["loss"] == pytest.approx(best, rel=1e-3)
+    assert values["held_out"][0] == pytest.approx(best, rel=1e-3)
     asked, loaded = [text(case, "") for case in written(workshop.sides["validation"]).cases], load(model)
     found = likelihoods(asked, loaded.model, loaded.tokenizer, 4, ended=True)
     nats = -sum(one_.logp for one_ in found) / sum(one_.tokens for one_ in found)

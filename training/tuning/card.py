@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -73,7 +74,7 @@ def _card(
         **{f"data: {name.replace('_', ' ')}": f"{value}" for name, value in data.items()},
         "steps": f"{len(rows)}",
         "loss, first and last step": f"{number(rows[0]['loss'], 3)}, {number(rows[-1]['loss'], 3)}" if rows else "none",
-        **{f"held out: {name}": number(value, 3) for name, value in trained.held_out.items()},
+        "held out: loss": number(fmean(trained.held_out), 3) if trained.held_out else "nothing held out",
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }
     organism = f"\n\n{ORGANISM}" if "organism" in str(identity.get("kind", "")) else ""

@@ -38,12 +38,12 @@ KEPT = ("step", "loss", "mean_token_accuracy", "rewards/accuracies", "rewards/ma
 
 
 class Trained(NamedTuple):
-    """`losses` has a row for each step (KEPT); `held_out` the losses on what was held out, if anything was; `looks` the steps
-    at which a `Watch` looked, with the loss there.
+    """`losses` has a row for each step (KEPT); `held_out` the loss of each question that was held out, if any was (of all
+    together where a `Watch` looked on); `looks` the steps at which it looked, with the loss there.
     """
 
     losses: list[dict[str, float]]
-    held_out: dict[str, float]
+    held_out: tuple[float, ...]
     looks: tuple[dict[str, float], ...] = ()
 
 
@@ -81,7 +81,7 @@ def train(
     history = trainer.state.log_history
     rows = [{name: row[name] for name in KEPT if name in row} for row in history if "loss" in row]
     looks = {row["step"]: row["eval_loss"] for row in history if "eval_loss" in row} if watch else {}
-    held_out = {name.removeprefix("eval_"): value for name, value in scores.items() if "loss" in name}
+    held_out = tuple([value for name, value in scores.items() if name.endswith("loss")])
     return Trained(rows, held_out, tuple({"step": step, "loss": loss} for step, loss in looks.items()))
 
 
@@ -112,11 +112,21 @@ def _trainer(
         model=model,
         args=config(**(_settings(recipe, work, recipe.steps(len(examples)), str(loaded.model.device)) | more)),
         train_dataset=datasets.Dataset.from_list(list(examples)),
-        eval_dataset=datasets.Dataset.from_list(list(held)) if held else None,
+        eval_dataset=_held(held, watch) if held else None,
         processing_class=loaded.tokenizer,
         peft_config=lora,
         callbacks=[EarlyStoppingCallback(watch.patience)] if watch else None,
     )
+
+
+def _held(held: Sequence[Any], watch: Watch | None) -> Any:
+    """What is held out: a data set a question, so that questions are what a loss varies over; one in all to watch."""
+    if watch:
+        return datasets.Dataset.from_list(list(held))
+    asked: dict[str, list[Any]] = {}
+    for one in held:
+        asked.setdefault(one["prompt"][0]["content"], []).append(one)
+    return {f"{place}": datasets.Dataset.from_list(found) for place, found in enumerate(asked.values())}
 
 
 def _settings(recipe: Recipe, work: Path, steps: int, device: str) -> dict[str, Any]:
