@@ -149,6 +149,11 @@ class Member(mesa.Agent, ABC):
         self.ratings[probe.name] = rating
         return rating
 
+    def compose_interview(self, question: str, seed: int) -> Request:
+        """Ask anything, on a copy of what is remembered, as in a survey; nothing of it is remembered."""
+        messages = (self._system, *self.memory.messages(question))
+        return Request(messages, self.manner.sampling, seed, (), "interview", "", self.adapter, self.voice)
+
     def compose_summary(self, seed: int) -> Request:
         """Ask for a summary of what is about to be forgotten (while `memory.overflows`)."""
         old = self.memory.overflow()

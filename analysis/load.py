@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from pathlib import Path
@@ -68,8 +68,13 @@ NOTED = ("unread", "repeated", "cut", "cached_tokens", "thinking_tokens")
 
 def load(run: Path) -> Tables:
     """Load a run folder or a record file. Errors: UserError when there is none."""
+    return tables(events.read(record_of(run)), str(run))
+
+
+def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
+    """The tables of a record's events. Errors: UserError when there is no header among them."""
     kinds: dict[type, list[Any]] = {kind: [] for kind in events.KINDS.values()}
-    for event in events.read(record_of(run)):
+    for event in record:
         kinds[type(event)].append(event)
     if not kinds[events.Header]:
         raise UserError(f"{run} has a record without a header: nothing was recorded yet")

@@ -16,6 +16,13 @@ class Recorder(Protocol):
         """Keep the events, in order."""
 
 
+class Counting(Recorder, Protocol):
+    """One that knows how many events it has kept."""
+
+    @property
+    def count(self) -> int: ...
+
+
 class Nowhere:
     """Keeps nothing: for sweeps that read the DataCollector and for benchmarks."""
 
@@ -58,3 +65,19 @@ class ToFile:
             yield
         except OSError as error:
             raise UserError(f"cannot write {self.path}: {error.strerror}; what the journal holds is kept") from error
+
+
+class Both:
+    """Keeps events in a file, then tells somebody who looks on."""
+
+    def __init__(self, file: ToFile, watcher: Recorder):
+        self.file, self.watcher = file, watcher
+
+    @property
+    def count(self) -> int:
+        return self.file.count
+
+    def write(self, events: Iterable[Event]) -> None:
+        kept = list(events)
+        self.file.write(kept)
+        self.watcher.write(kept)

@@ -26,7 +26,7 @@ from llm.several import open_all
 from model.debate import DebateModel
 from model.events import Ended, from_line
 from model.experiment import LOCK, check_folder, claim_folder, header
-from model.recorder import ToFile
+from model.recorder import Both, Counting, Recorder, ToFile
 from model.scenario import Scenario
 
 JOURNAL, RECORD, PARTIAL = "journal.sqlite", "record.jsonl", "record.partial.jsonl"
@@ -62,6 +62,7 @@ class Outcome:
 
 
 Step = Callable[[DebateModel], object]
+Steps = tuple[Step | None, Step | None]
 
 
 def sit(
@@ -70,10 +71,13 @@ def sit(
     on_step: Step | None = None,
     backend: Backend | None = None,
     on_open: Callable[[Backend], object] | None = None,
+    on_end: Step | None = None,
+    watcher: Recorder | None = None,
 ) -> Outcome:
     """Run or resume a scenario in its folder. Errors: UserError for a folder of another run, a full disk, a second sitting.
 
-    A spent budget is no error here: the outcome says `stopped`, and the record holds what there is.
+    A spent budget is no error here: the outcome says `stopped`, and the record holds what there is. `on_step` is called before
+    each round, `on_end` after the last; `watcher` is told every event, once it is recorded.
     """
     check_folder(task.folder, task.scenario)
     record, partial = task.folder / RECORD, task.folder / PARTIAL
@@ -88,7 +92,7 @@ def sit(
         claim_folder(task.folder, task.scenario, backend)
         if record.exists():  # failures are asked again, or it was damaged: until it is whole again it is a partial one
             os.replace(record, partial)
-        return _run(task, progress, on_step, backend)
+        return _run(task, progress, (on_step, on_end), backend, watcher)
 
 
 def whole(record: Path) -> bool:
@@ -102,7 +106,7 @@ def whole(record: Path) -> bool:
     return isinstance(last, Ended)
 
 
-def _run(task: Ask, progress: Progress | None, on_step: Step | None, backend: Backend) -> Outcome:
+def _run(task: Ask, progress: Progress | None, steps: Steps, backend: Backend, watcher: Recorder | None) -> Outcome:
     started = time.monotonic()
     limits = Limits(Retry(backend), task.budget)
     with (
@@ -111,16 +115,15 @@ def _run(task: Ask, progress: Progress | None, on_step: Step | None, backend: Ba
         closing(ToFile(task.folder / PARTIAL)) as recorder,
     ):
         limits.charge(*journal.spent())
-        stopped = _debate(task, journal, recorder, progress, on_step)
+        stopped = _debate(task, journal, Both(recorder, watcher) if watcher else recorder, progress, steps)
     record = task.folder / (PARTIAL if stopped else RECORD)
     if not stopped:
         os.replace(task.folder / PARTIAL, record)
     return Outcome(record, journal.asked, journal.replayed, time.monotonic() - started, stopped, cost=limits.cost)
 
 
-def _debate(
-    task: Ask, backend: Backend, recorder: ToFile, progress: Progress | None, on_step: Step | None
-) -> str | None:
+def _debate(task: Ask, backend: Backend, recorder: Counting, progress: Progress | None, steps: Steps) -> str | None:
+    on_step, on_end = steps
     recorder.write([header(task.scenario, task.given, backend)])
     model = DebateModel(task.scenario, backend=backend, recorder=recorder, progress=progress)
     while not model.over:
@@ -132,6 +135,8 @@ def _debate(
     if model.error:
         raise model.error
     recorder.write([Ended(model.round, recorder.count)])
+    if on_end:
+        on_end(model)
     return None
 
 

@@ -1,0 +1,177 @@
+"""A run that somebody watches: held in a thread of its own, so that a page is never blocked; paused, stepped, stopped, asked.
+
+The run is an ordinary sitting in a folder of its own (model/session.py), so that what was watched can be loaded, resumed and
+reported like any other. Between two rounds the thread sees to what was asked of it meanwhile. An interview is
+such a request: it is asked of the same model, and leaves no trace in the run.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from llm.driver import ask, drive
+from llm.errors import UserError
+from llm.randomness import derive
+from llm.request import Backend
+from model.debate import DebateModel
+from model.events import Event
+from model.plan import count, others
+from model.scenario import Scenario
+from model.session import Ask, sit
+
+Phase = Literal["ready", "running", "paused", "stopped", "done", "failed"]
+
+
+class Stopped(Exception):
+    """The watcher wants no more of it."""
+
+
+@dataclass(frozen=True)
+class Interview:
+    """A question to an agent (by its number) and its reply, or None and the reason."""
+
+    agent: int
+    question: str
+    reply: str | None = None
+    reason: str | None = None
+
+
+class Live:
+    """One run and its thread. `changed` is called (in that thread) whenever there is something new to see.
+
+    `events` is the record so far, `calls` of about `total` are answered, `error` says in one line what stopped it.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        folder: Path,
+        changed: Callable[[], object] = lambda: None,
+        backend: Backend | None = None,
+    ):
+        _, self.rooms, replies, ratings = count(scenario)
+        self.scenario, self.folder, self.total = scenario, folder, replies + ratings + others(scenario)
+        self.phase: Phase = "ready"
+        self.round, self.calls, self.error = 0, 0, ""
+        self.events: list[Event] = []
+        self.interviews: list[Interview] = []
+        self._changed, self._backend = changed, backend
+        self._lock = threading.Condition()
+        self._rounds, self._paused, self._ended = 0.0, False, False
+        self._asked: list[Interview] = []
+        self._thread = threading.Thread(target=self._hold, name=f"live {folder.name}", daemon=True)
+
+    def play(self, rounds: float = math.inf) -> None:
+        """Go on to the end, or for some rounds more."""
+        self._tell(rounds=rounds, paused=False)
+        if self.phase == "ready":
+            self._show("running")
+            self._thread.start()
+
+    def pause(self) -> None:
+        """Ask nothing more for now; what is on its way is still answered."""
+        self._tell(rounds=0, paused=True)
+
+    def stop(self) -> None:
+        """End it for good. What was answered stays in the folder, where the run can be gone on with."""
+        self._tell(ended=True)
+
+    def interview(self, agent: int, question: str) -> None:
+        """Ask an agent once its round is over; the reply comes into `interviews`. Errors: UserError when nobody is there."""
+        if not self._thread.is_alive():
+            raise UserError("the run is not on its way: there is nobody to ask")
+        self._tell(asked=[*self._asked, Interview(agent, question)])
+
+    def join(self, seconds: float | None = None) -> None:
+        """Wait for the thread to end."""
+        if self._thread.ident:
+            self._thread.join(seconds)
+
+    def write(self, events: Iterable[Event]) -> None:
+        """As a recorder: keep what happened, and tell."""
+        self.events = [*self.events, *events]
+        self._changed()
+
+    def _hold(self) -> None:
+        task = Ask(self.scenario, self.folder)
+        try:
+            outcome = sit(task, self._answered, self._between, self._backend, on_end=self._over, watcher=self)
+            self.error = outcome.stopped or ""
+            self._show("stopped" if outcome.stopped else "done")
+        except Stopped:
+            self._show("stopped")
+        except UserError as error:
+            self.error = str(error)
+            self._show("failed")
+        except BaseException as error:
+            self.error = f"{type(error).__name__}: {error}"
+            self._show("failed")
+            raise
+
+    def _tell(self, **wishes: Any) -> None:
+        """What the watcher wants, from another thread."""
+        with self._lock:
+            for name, value in wishes.items():
+                setattr(self, f"_{name}", value)
+            self._lock.notify_all()
+
+    def _show(self, phase: Phase) -> None:
+        if phase != self.phase:
+            self.phase = phase
+            self._changed()
+
+    def _answered(self, calls: int) -> None:
+        self.calls += calls
+        self._changed()
+        self._wait(lambda: not self._paused, "paused")
+        self._show("running")
+
+    def _between(self, model: DebateModel) -> None:
+        """Before every round: wait until it is wanted."""
+        self._see_to(model, lambda: self._rounds >= 1, "paused")
+        self._rounds -= 1
+        self._show("running")
+
+    def _over(self, model: DebateModel) -> None:
+        """After the last round the agents stay to be asked, until the watcher goes."""
+        with suppress(Stopped):
+            self._see_to(model, lambda: False, "done")
+
+    def _see_to(self, model: DebateModel, ready: Callable[[], bool], meanwhile: Phase) -> None:
+        """Until it is ready, interview who is asked for."""
+        self.round = model.round
+        while True:
+            self._wait(lambda: bool(self._asked) or ready(), meanwhile)
+            with self._lock:
+                asked, self._asked = self._asked, []
+            if not asked:
+                return
+            for one in asked:
+                self.interviews = [*self.interviews, _interviewed(model, one)]
+                self._changed()
+
+    def _wait(self, ready: Callable[[], bool], meanwhile: Phase) -> None:
+        """Errors: Stopped when the watcher wants no more."""
+        with self._lock:
+            if not ready() and not self._ended:
+                self._show(meanwhile)
+                self._lock.wait_for(lambda: ready() or self._ended)
+            if self._ended:
+                raise Stopped
+
+
+def _interviewed(model: DebateModel, one: Interview) -> Interview:
+    """Ask the agent on a copy of what it remembers: neither question nor answer is remembered, and no event is recorded."""
+    room = next((room for room in model.rooms if one.agent in room.members), None)
+    if room is None:
+        return replace(one, reason="no_such_agent")
+    seed = derive(model.setup.seed, room.id, room.seats[one.agent], "interview", one.question)
+    request = room.members[one.agent].compose_interview(one.question, seed)
+    reply = drive([ask(request)], model.backend)[0]
+    return replace(one, reply=reply.text, reason=reply.failure.name if reply.failure else None)

@@ -1,0 +1,131 @@
+"""A run that is watched: the record is that of an unwatched one, whatever is paused, stepped or asked meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.request import Request
+from model.events import Ended
+from model.live import Live
+from model.scenario import Scenario, load_preset
+from model.session import RECORD, Ask, sit
+
+PATIENCE = 20.0
+
+
+class Watched:
+    """A live run and its watcher, who can wait for something to be so."""
+
+    def __init__(self, scenario: Scenario, folder: Path, answer: Callable[[Request], str] | None = None):
+        self.changed = threading.Condition()
+        self.live = Live(scenario, folder, self._tell, Fake(answer) if answer else None)
+
+    def _tell(self) -> None:
+        with self.changed:
+            self.changed.notify_all()
+
+    def until(self, so: Callable[[], bool]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(so, PATIENCE), (self.live.phase, self.live.error)
+
+    def at(self, phase: str, round_: int) -> None:
+        self.until(lambda: (self.live.phase, self.live.round) == (phase, round_))
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    settings = {"topics": "racism", "repetitions": 2, "rounds": 3, "llm": "oracle"}
+    return load_preset("three_way").with_settings(settings)
+
+
+@pytest.fixture
+def watched(scenario: Scenario, tmp_path: Path) -> Iterator[Watched]:
+    one = Watched(scenario, tmp_path / "watched")
+    yield one
+    one.live.stop()
+    one.live.join(PATIENCE)
+
+
+def record(scenario: Scenario, folder: Path) -> bytes:
+    """That of a run that nobody watches."""
+    return sit(Ask(scenario, folder)).record.read_bytes()
+
+
+def test_stepped_and_interviewed_it_leaves_the_record_of_an_undisturbed_run(
+    watched: Watched, scenario: Scenario, tmp_path: Path
+) -> None:
+    """An interview that reached memory, seeds or record would change what is measured by looking at it."""
+    live = watched.live
+    live.play(1)
+    watched.at("paused", 1)
+    live.interview(1, "What do you think of the others?")
+    watched.until(lambda: len(live.interviews) == 1)
+    live.play(1)
+    watched.at("paused", 2)
+    live.interview(999, "Who are you?")
+    watched.until(lambda: len(live.interviews) == 2)
+    live.play()
+    watched.at("done", 3)
+    live.interview(2, "Did anything change your mind?")
+    watched.until(lambda: len(live.interviews) == 3)
+    live.stop()
+    live.join(PATIENCE)
+    assert isinstance(live.events[-1], Ended)
+    assert live.calls == live.total
+    assert [one.reason for one in live.interviews] == ["unknown_ask", "no_such_agent", "unknown_ask"]
+    assert (watched.live.folder / RECORD).read_bytes() == record(scenario, tmp_path / "alone")
+
+
+def test_paused_in_the_middle_of_a_round_nothing_more_is_asked(scenario: Scenario, tmp_path: Path) -> None:
+    """A model that costs money or minutes a reply must obey at once, not at the end of the round."""
+    asked: list[Request] = []
+    holder: list[Live] = []
+
+    def answer(request: Request) -> str:
+        asked.append(request)
+        if len(asked) == 8:
+            holder[0].pause()
+        return request.answers[0] if request.answers else "I see."
+
+    watched = Watched(scenario, tmp_path / "run", answer)
+    holder.append(watched.live)
+    watched.live.play()
+    watched.until(lambda: watched.live.phase == "paused")
+    before = len(asked)
+    assert before < watched.live.total
+    assert watched.live.round == 0
+    watched.live.play()
+    watched.at("done", 3)
+    assert len(asked) > before
+    watched.live.stop()
+    watched.live.join(PATIENCE)
+
+
+def test_a_stopped_run_can_be_gone_on_with(watched: Watched, scenario: Scenario, tmp_path: Path) -> None:
+    watched.live.play(1)
+    watched.at("paused", 1)
+    watched.live.stop()
+    watched.live.join(PATIENCE)
+    assert watched.live.phase == "stopped"
+    outcome = sit(Ask(scenario, watched.live.folder))
+    assert outcome.replayed == watched.live.calls
+    assert outcome.record.read_bytes() == record(scenario, tmp_path / "alone")
+
+
+def test_what_goes_wrong_is_told_in_one_line(scenario: Scenario, tmp_path: Path) -> None:
+    """A page that shows nothing looks as if the run were still on its way."""
+    folder = tmp_path / "other"
+    sit(Ask(scenario.with_settings({"seed": 9}), folder))
+    watched = Watched(scenario, folder)
+    watched.live.play()
+    watched.until(lambda: watched.live.phase == "failed")
+    assert "another scenario, seed or setting" in watched.live.error
+    watched.live.join(PATIENCE)
+    with pytest.raises(UserError, match="nobody to ask"):
+        watched.live.interview(1, "Hello?")
