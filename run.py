@@ -360,6 +360,7 @@ ELSEWHERE = {
     "analyse": "analysis.commands",
     "human": "analysis.commands",
     "judge": "analysis.commands",
+    "report": "analysis.commands",
     "structured": "analysis.commands_structured",
     "validate": "analysis.commands",
     "representatives": "training.commands_representatives",

@@ -1,4 +1,4 @@
-"""The commands `run.py analyse`, `human`, `judge` and `validate`, and what drives a study."""
+"""The commands `run.py analyse`, `human`, `judge`, `report` and `validate`, and what drives a study."""
 
 from __future__ import annotations
 
@@ -92,6 +92,21 @@ def judge(arguments: Sequence[str]) -> int:
         f"verdicts {out / 'verdicts.csv'}\nscores   {out / 'scores.csv'}  (python run.py analyse {out / 'scores.csv'})"
     )
     print(f"report   {write(found, tables, out, options.llm, judging)}")
+    return 0
+
+
+def report(arguments: Sequence[str]) -> int:
+    """`run.py report RUN...`: one HTML file."""
+    parser = Parser(
+        prog="run.py report",
+        description="Write one HTML file on runs and studies that needs nothing beside it: figures, tables, caveats, examples.",
+    )
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="folders of runs and studies")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="(report.html in the first folder)")
+    options = parser.parse_args(arguments)
+    from analysis.web.report import write
+
+    print(f"report   {write(options.runs, options.out or options.runs[0] / 'report.html')}")
     return 0
 
 

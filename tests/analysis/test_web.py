@@ -1,0 +1,173 @@
+"""One HTML file on a run: whole, without network or script, whatever a model said."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import run
+from analysis.web.document import Chapter, document
+from analysis.web.report import examples, write
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.request import Request
+from model.scenario import load_preset
+from model.session import Ask, sit
+
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    '<img src=x onerror="alert(1)">',
+    "[click](https://evil.example/x) and ![see](https://evil.example/y.png)",
+    "</p></section><iframe src='https://evil.example'></iframe>",
+    '<a id="room-1">https://evil.example/z</a>',
+    "# A heading\n\n> not a quotation | nor a cell",
+    "&lt;script&gt; stays text",
+)
+TAGS = {
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "header",
+        "nav",
+        "main",
+        "section",
+        "details",
+        "summary",
+        "div",
+    ),
+    *(
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "p",
+        "ol",
+        "ul",
+        "li",
+        "a",
+        "em",
+        "strong",
+        "code",
+        "blockquote",
+        "pre",
+        "hr",
+    ),
+    *("table", "thead", "tbody", "tr", "th", "td", "img", "br"),
+}
+
+
+class Read(HTMLParser):
+    """Every tag with its attributes, and all text."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, Any]]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def named(self, tag: str) -> list[dict[str, Any]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def harmless(html: str) -> Read:
+    """Nothing that a browser would run or fetch."""
+    page = Read(html)
+    assert {tag for tag, _ in page.tags} <= TAGS
+    for tag, attributes in page.tags:
+        assert not any(name.startswith("on") for name in attributes), (tag, attributes)
+        assert attributes.get("src", "data:image/").startswith("data:image/")
+        assert attributes.get("href", "#").startswith("#")
+    assert "default-src 'none'" in page.named("meta")[2]["content"]
+    return page
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Path:
+    """A run whose every reply is an attack."""
+    attacks = itertools.cycle(PAYLOADS)
+
+    def answer(request: Request) -> str:
+        return request.answers[0] if request.answers else next(attacks)
+
+    settings = {"topics": "racism", "repetitions": 4, "rounds": 3}
+    scenario = load_preset("three_way").with_settings(settings)
+    sit(Ask(scenario, tmp_path / "run", tuple(settings)), backend=Fake(answer))
+    return tmp_path / "run"
+
+
+def test_what_a_model_says_is_text(held: Path) -> None:
+    """A reply that became markup could forge a result, or call home from the reader's machine."""
+    page = harmless(write([held], held / "report.html").read_text(encoding="utf-8"))
+    assert "<script>alert(1)</script>" in page.text
+    assert "onerror=" in page.text
+    assert "A heading" not in [line.strip("# ") for line in page.text.splitlines() if line.startswith("#")]
+
+
+def test_the_second_lock_holds_alone(tmp_path: Path) -> None:
+    """Should a page forget to make a text harmless, the document still does nothing with it."""
+    html = document("T", [Chapter("one", "One", "\n\n".join(PAYLOADS), tmp_path)])
+    page = harmless(html)
+    assert "alert(1)" in page.text
+
+
+def test_it_holds_figures_tables_and_the_command(held: Path) -> None:
+    page = Read(write([held], held / "report.html").read_text(encoding="utf-8"))
+    (figure,) = page.named("img")
+    kind, _, data = figure["src"].partition(";base64,")
+    assert kind == "data:image/svg+xml"
+    assert base64.b64decode(data) == (held / "figures" / "attitudes.svg").read_bytes()
+    assert figure["alt"]
+    assert len(page.named("table")) >= 2
+    assert "python run.py --scenario three_way" in page.text
+    assert "Examples from the transcript, 1 of 4 rooms" in page.text
+
+
+def test_links_lead_to_places_that_are_there(held: Path, tmp_path: Path) -> None:
+    """Two runs in one file: each has its own rooms 1, 2, ..."""
+    page = Read(write([held, held], tmp_path / "both.html").read_text(encoding="utf-8"))
+    places = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(places) == len(set(places))
+    targets = {attributes["href"][1:] for attributes in page.named("a") if "href" in attributes}
+    assert targets
+    assert targets <= set(places)
+
+
+def test_a_figure_from_elsewhere_is_not_taken_along(tmp_path: Path) -> None:
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    (tmp_path / "run").mkdir()
+    page = Read(document("T", [Chapter("one", "One", "![a](../secret.png) ![b](none.png)", tmp_path / "run")]))
+    assert page.named("img") == []
+    assert "(figure: a)" in page.text
+    assert "(figure: b)" in page.text
+
+
+def test_examples_are_the_first_room_of_each_part() -> None:
+    rooms = "".join(f'<a id="room-{number}"></a>\n\nroom {number}\n' for number in (1, 2))
+    told, shown = examples(f"# T\n\n## Contents\n\n- x\n\n## A\n\n{rooms}\n## A: asked outside the debates\n\n{rooms}")
+    assert told == "Examples from the transcript, 1 of 2 rooms"
+    assert re.findall(r"room \d", shown) == ["room 1"]
+
+
+def test_what_is_no_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["report", str(tmp_path / "none")]) == 2
+    assert "is no folder of a run or a study" in capsys.readouterr().err
+    with pytest.raises(UserError, match="holds no report"):
+        write([tmp_path], tmp_path / "report.html")
