@@ -94,11 +94,15 @@ class Member(mesa.Agent, ABC):
         self.ratings: dict[str, Rating] = {}
         self._system = Message("system", persona.backstory)
         self._instruction = ""
-        self._labels = speaks_for(others) if others else None
+        self._others = speaks_for(others) if others else None
 
     @abstractmethod
     def _ask(self, form: str) -> str:
         """The words with which an utterance of this form is asked for."""
+
+    def _labels(self, text: str) -> re.Pattern[str] | None:
+        """What tells that a reply begins to speak for others, if they are known."""
+        return self._others
 
     def unable(self, form: str) -> str | None:
         """Why nothing can be asked of it in this form now, if so."""
@@ -118,7 +122,7 @@ class Member(mesa.Agent, ABC):
         """Clean the reply and remember it. A failed or empty one, a refusal, or one in another's name leaves no trace."""
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
-        text = clean_speech(reply.text, self.name, self._labels)
+        text = clean_speech(reply.text, self.name, self._labels(reply.text))
         if not text:
             return Speech(None, "spoke_for_others" if clean_speech(reply.text, self.name, None) else "empty")
         if refuses(text):
