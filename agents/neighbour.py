@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
-from agents.debater import Debater, Manner, speaks_for
+from agents.debater import Debater, Manner
 from agents.persona import Persona
 from agents.topic import PROMPTS, Topic
 from llm.template import prompt
 
 NAMED, LATELY = 5, 32
-"""Up to how many others are told by their names, and of how many heard last an agent might be tempted to write the lines."""
+"""Up to how many others are told by name; of how many heard last an agent might be tempted to write the lines."""
 
 
 class Neighbour(Debater):
@@ -50,8 +49,8 @@ class Neighbour(Debater):
         if len(self._lately) > LATELY:
             del self._lately[next(iter(self._lately))]
 
-    def _labels(self, text: str) -> re.Pattern[str] | None:
-        return speaks_for(list(self._lately)) if ":" in text and self._lately else None
+    def _tempting(self) -> tuple[str, ...]:
+        return tuple(self._lately)
 
 
 def _told(people: int, heard: int, changing: bool) -> str:
