@@ -81,9 +81,8 @@ class Network:
 
     def groups(self) -> tuple[Group, ...]:
         seats = tuple(self.parties[seat % len(self.parties)] for seat in range(self.size))
-        return (
-            Group("+".join(f"{number} {party}" for party, number in Counter(seats).items()), seats, networked=True),
-        )
+        counted = [f"{number} {party}" if number > 1 else party for party, number in Counter(seats).items()]
+        return (Group("+".join(counted), seats, networked=True),)
 
     def links(self, seats: tuple[str, ...], rng: Random) -> Pairs:
         graph, places = opened(graphs, self.graph), list(range(len(seats)))

@@ -23,6 +23,8 @@ from model.seating import first_links
 
 TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English; the estimate is called one."""
+FEW = 5
+"""Repetitions that an estimate of how many speak is made of."""
 
 
 class Plan(NamedTuple):
@@ -51,11 +53,12 @@ class Plan(NamedTuple):
 def count(scenario: Scenario) -> tuple[int, int, int, int]:
     """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask.
 
-    Where chance decides how many speak (`varies`), replies are those of one repetition, times their number.
+    Where chance decides how many speak (`varies`), replies are scaled up from a few repetitions.
     """
     groups, topics = scenario.build_environment().groups(), scenario.rooms_each
     sizes = [len(group.seats) for group in groups]
-    turns = [_turns(scenario, group) for group in groups]
+    held = min(scenario.repetitions, FEW) if varies(scenario) else 1
+    turns = [sum(_turns(scenario, group, number) for number in range(held)) / held for group in groups]
     surveys = sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
     surveys += scenario.rounds * (scenario.mediated and scenario.surveys_after(scenario.rounds))  # of the statements
     rooms = topics * (len(sizes) + len(scenario.reference)) * scenario.repetitions
@@ -64,7 +67,7 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     return (
         seated + outside,
         rooms,
-        topics * sum(turns) * scenario.repetitions,
+        round(topics * sum(turns) * scenario.repetitions),
         seated * surveys + outside * (surveys > 0),
     )
 
@@ -85,11 +88,11 @@ def varies(scenario: Scenario) -> bool:
     return bool(getattr(scenario.build_environment(), "varies", False))
 
 
-def _turns(scenario: Scenario, group: Group) -> int:
+def _turns(scenario: Scenario, group: Group, repetition: int) -> int:
     ids, society = tuple(range(len(group.seats))), None
     if group.networked:
-        draw = partial(stream, scenario.seed, "plan")
-        society = Society(first_links(scenario, group, 0), lambda agent: None, draw)
+        draw = partial(stream, scenario.seed, "plan", repetition)
+        society = Society(first_links(scenario, group, repetition), lambda agent: None, draw)
     room = Room(ids, ids, lambda: ids, society)
     environment = scenario.build_environment()
     return sum(1 for round_ in range(1, scenario.rounds + 1) for _ in environment.turns(room, round_))

@@ -81,7 +81,7 @@ def test_in_turn_only_those_who_are_linked_wait_for_each_other() -> None:
     assert [[turn.speaker for turn in wave] for wave in waves(network.turns(apart, 1))] == [[4, 2], [3, 1]]
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(societies, st.sampled_from(["neighbours", "bounded_confidence", "sequential"]), st.integers(1, 3))
 def test_waves_change_nothing_that_is_heard(found: Society, rule: str, round_: int) -> None:
     """Asked in lots, everybody has heard before it speaks whom it would have heard had they spoken one by one."""
@@ -101,7 +101,7 @@ def heard_first(found: Society, lots: Iterable[list[Turn]]) -> dict[int, list[in
     return first
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(societies, timings, st.integers(1, 3))
 def test_pairs_are_a_maximal_matching_of_mutual_links(found: Society, timing: str, round_: int) -> None:
     """Nobody is in two pairs, partners hear each other and nobody else, and no two who could have talked are left over."""
@@ -123,7 +123,7 @@ def test_pairs_in_turn_answer_each_other() -> None:
     assert len(list(waves(Network(rule="pairs").turns(room(found), 1)))) == 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(societies, st.integers(1, 3))
 def test_social_learning_is_heard_by_those_still_to_come(found: Society, round_: int) -> None:
     """Of the people linked to a speaker, exactly those later in the order hear it."""
@@ -151,7 +151,7 @@ def test_bounded_confidence_by_hand() -> None:
     assert {turn.speaker: turn.hearers for turn in turns} == {1: (2,), 2: (1, 3), 3: (2,), 4: ()}
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(societies, st.integers(2, 4))
 def test_rewiring_keeps_how_many_everybody_hears_and_brings_them_nearer(found: Society, round_: int) -> None:
     """One link for one, its hearer the same, the new one nearer than the old one, which was beyond the limit."""
