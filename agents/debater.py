@@ -94,11 +94,15 @@ class Member(mesa.Agent, ABC):
         self.ratings: dict[str, Rating] = {}
         self._system = Message("system", persona.backstory)
         self._instruction = ""
-        self._labels = speaks_for(others) if others else None
+        self._others = tuple(others)
 
     @abstractmethod
     def _ask(self, form: str) -> str:
         """The words with which an utterance of this form is asked for."""
+
+    def _tempting(self) -> tuple[str, ...]:
+        """Whose lines it might be tempted to write."""
+        return self._others
 
     def unable(self, form: str) -> str | None:
         """Why nothing can be asked of it in this form now, if so."""
@@ -118,7 +122,8 @@ class Member(mesa.Agent, ABC):
         """Clean the reply and remember it. A failed or empty one, a refusal, or one in another's name leaves no trace."""
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
-        text = clean_speech(reply.text, self.name, self._labels)
+        others = self._tempting() if ":" in reply.text else ()
+        text = clean_speech(reply.text, self.name, _speaks_for(others) if others else None)
         if not text:
             return Speech(None, "spoke_for_others" if clean_speech(reply.text, self.name, None) else "empty")
         if refuses(text):
@@ -215,6 +220,12 @@ def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
 def speaks_for(names: Sequence[str]) -> re.Pattern[str]:
     """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `BOB (nods):`."""
     return re.compile(rf"(?:^|[\n\r\v\f\x85\u2028\u2029]){_label(names)}", re.I)
+
+
+@lru_cache(maxsize=1024)
+def _speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
+    """`speaks_for`, made when there is a colon to look at: a pattern takes as long to make as ten turns to hold."""
+    return speaks_for(names)
 
 
 @lru_cache(maxsize=1024)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -94,6 +95,28 @@ def everybody(party: str, folder: Path) -> tuple[Persona, ...]:
     if wrong := [one for one in people if one.gender not in ("", *PEOPLE) or (one.gender and one.age)]:
         raise UserError(f"{wrong[0].name} of {party}.toml: gender is male or female, and stands without an age")
     return people
+
+
+def namesake(person: Persona, number: int) -> Persona:
+    """The same persona under a name of its own, for its second, third, ... (`number` 1, 2, ...) bearer in one population.
+
+    A name of agents/names.toml is added to its own, and a further one when they are used up: Wyatt, Wyatt Darlene, Wyatt Travis.
+    In its backstory it has the new name too. 0 gives the persona as it is.
+    """
+    if not number:
+        return person
+    more = [name for name in _first_names() if name != person.name]
+    added: list[str] = []
+    while number:
+        number, place = divmod(number - 1, len(more))
+        added.append(more[place])
+    name = " ".join([person.name, *added])
+    return replace(person, name=name, backstory=re.sub(rf"\b{re.escape(person.name)}\b", name, person.backstory))
+
+
+@cache
+def _first_names() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in read_toml(HERE / "names.toml").values() for name in names))
 
 
 def genders(people: Sequence[Persona]) -> str:

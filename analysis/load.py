@@ -36,6 +36,9 @@ class Tables:
     calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
                 sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
                 unread (lines), repeated (calls), cut (replies), cached_tokens, thinking_tokens
+    links:      one row a link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
+                change (added, removed), source, target (agents: the source hears the target; an undirected link has two rows)
+    heard:      one row a turn that an agent of a network heard or was shown: room, round, agent, iteration (the utterance's)
     """
 
     header: events.Header
@@ -44,6 +47,8 @@ class Tables:
     summaries: pd.DataFrame
     attitudes: pd.DataFrame
     calls: pd.DataFrame
+    links: pd.DataFrame
+    heard: pd.DataFrame
     finished: bool
 
     @property
@@ -96,8 +101,29 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         _named(_frame(kinds[events.Summarised], events.Summarised), agents),
         _named(attitudes, agents),
         calls,
+        _links(kinds[events.Linked], kinds[events.Unlinked]),
+        _heard(kinds[events.Heard]),
         bool(kinds[events.Ended]),
     )
+
+
+def _links(linked: Sequence[events.Linked], unlinked: Sequence[events.Unlinked]) -> pd.DataFrame:
+    """Round by round, and what vanishes before what appears."""
+    changes = [("removed", one) for one in unlinked] + [("added", one) for one in linked]
+    changes.sort(key=lambda change: change[1].round)
+    rows = [(one.room, one.round, change, *map(int, pair)) for change, one in changes for pair in one.pairs]
+    return _columns(rows, room="object", round="int64", change="object", source="int64", target="int64")
+
+
+def _heard(heard: Sequence[events.Heard]) -> pd.DataFrame:
+    rows = [(one.room, one.round, one.agent, iteration) for one in heard for iteration in one.iterations]
+    return _columns(rows, room="object", round="int64", agent="int64", iteration="int64")
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:
+    columns = zip(*rows, strict=True) if rows else [()] * len(types)
+    named = zip(types.items(), columns, strict=True)
+    return pd.DataFrame({name: pd.Series(list(values), dtype=kind) for (name, kind), values in named})
 
 
 def record_of(run: Path) -> Path:

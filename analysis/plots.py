@@ -2,8 +2,9 @@
 
 Party is told by colour, marker and line style alike, so that the figure reads without colour. Bars are standard errors over
 rooms. The dashed line is the Default's level before the debates where no Default takes part (Figs 4 and 8); the legend
-says of how many agents a panel. Sizes are those
-of print: 3.5 inches for one panel a row (a column of a page), 7 for more (its width).
+says of how many agents a panel. A population has a line for each party and two thin ones around it, between which half of its
+people are (analysis/crowd.py). Sizes are those of print: 3.5 inches for one panel a row (a column of a page), 7 for more (its
+width).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analysis.crowd import HALF, by_party
 from analysis.load import Tables
 from analysis.metrics._cells import DEFAULT, Level, default_level
 from analysis.wording import group_title, slug, span
@@ -84,11 +86,12 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
     """Rows are groups, columns topics; one group alone has up to three topics a row, and four two by two."""
     panels = [(group, topic) for group in groups for topic in tables.topics]
     rows, columns = _grid(len(groups), len(tables.topics))
-    shown = [points[(points["group"] == group) & (points["topic"] == topic)] for group, topic in panels]
+    shown = [_points(tables, points, group, topic) for group, topic in panels]
     levels = [_level(tables, topic, group, lines) for (group, topic), lines in zip(panels, shown, strict=True)]
     dashed = f"Default, before (n={span(level.n for level in levels if level)})"
-    seats = points.loc[points["group"].isin(list(groups)), "seat"].unique()
-    labels = [*(str(seat).title() for seat in seats), *([dashed] if any(levels) else [])]
+    seats = pd.unique(pd.concat([lines["seat"] for lines in shown]))
+    half = [HALF] if any("low" in lines for lines in shown) else []
+    labels = [*(str(seat).title() for seat in seats), *half, *([dashed] if any(levels) else [])]
     with style():
         figure, axes = _canvas(rows, columns, NAMED if len(groups) > 1 else LEFT, caption, labels)
         for axis, lines, level in zip(axes, shown, levels, strict=False):
@@ -100,6 +103,12 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
             axis.set_visible(False)
         _legend(figure, axes)
     return figure
+
+
+def _points(tables: Tables, points: pd.DataFrame, group: str, topic: str) -> pd.DataFrame:
+    """The points of a panel, by seat; of a population, by party."""
+    crowd = by_party(tables, topic, group)
+    return points[(points["group"] == group) & (points["topic"] == topic)] if crowd is None else crowd
 
 
 @contextmanager
@@ -183,6 +192,9 @@ def _panel(axis: Axes, points: pd.DataFrame) -> None:
             line["iteration"], line["mean"], yerr=line["se"].fillna(0), label=str(seat).title(),
             **_look(style, str(seat)), capsize=2, elinewidth=0.8, capthick=0.8, linewidth=1.0,
         )  # fmt: skip
+        thin: Any = {"color": style["color"], "linestyle": style["linestyle"], "linewidth": 0.4, "label": HALF}
+        for end in ("low", "high") if "low" in line else ():
+            axis.plot(line["iteration"], line[end], **thin)
     if not points["n"].sum():
         axis.text(0.5, 0.5, "no ratings", transform=axis.transAxes, ha="center", va="center")
     axis.set_ylim(-0.3, 10.3)

@@ -11,11 +11,12 @@ from analysis.load import Tables
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
-    """Write the five tables of a run into a folder; the paths written."""
+    """Write the tables of a run into a folder, links and what was heard where there is a network; the paths written."""
     folder.mkdir(parents=True, exist_ok=True)
+    network = ("links", "heard") if len(tables.links) else ()
     return [
         path
-        for name in ("agents", "utterances", "summaries", "attitudes", "calls")
+        for name in ("agents", "utterances", "summaries", "attitudes", "calls", *network)
         for path in write_table(getattr(tables, name), folder / name)
     ]
 

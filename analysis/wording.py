@@ -17,8 +17,14 @@ AFTER = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
 def group_title(group: str) -> str:
-    """`republican+republican+default` -> `Two Republicans and a Default`; `democrat:male` is a male Democrat."""
-    counts = Counter(group.split("+"))
+    """`republican+republican+default` -> `Two Republicans and a Default`; `democrat:male` is a male Democrat.
+
+    A population is counted in its name: `30 republican+30 democrat` -> `30 Republicans and 30 Democrats`.
+    """
+    counts = Counter[str]()
+    for part in group.split("+"):
+        number, space, seat = part.partition(" ")
+        counts[seat if space else part] += int(number) if space else 1
     named = [(_kind(seat), number) for seat, number in counts.items()]
     parts = [
         f"{_article(kind)} {kind}" if number == 1 else f"{NUMBERS.get(number, str(number))} {kind}s"

@@ -54,13 +54,26 @@ def scenario(survey: str, memory: str) -> Scenario:
     return load_preset("three_way").with_settings(settings | {"seats": "republican,republican,democrat,democrat"})
 
 
+def population(survey: str, memory: str) -> Scenario:
+    """As many people in one room: a network in which everybody hears six."""
+    settings = {
+        "topics": "racism",
+        "reference": "",
+        "repetitions": 1,
+        "size": AGENTS,
+        "rounds": ROUNDS,
+        "survey": survey,
+    }
+    return load_preset("network").with_settings(settings | {"memory": memory})
+
+
 def mesa_alone() -> float:
     model = Empty()
     return _rate(lambda: [model.step() for _ in range(ROUNDS)], AGENTS * ROUNDS)
 
 
-def engine(survey: str, memory: str) -> float:
-    model = DebateModel(scenario(survey, memory), backend=_fake())
+def engine(survey: str, memory: str, make: Callable[[str, str], Scenario] = scenario) -> float:
+    model = DebateModel(make(survey, memory), backend=_fake())
     return _rate(model.run, AGENTS * ROUNDS)
 
 
@@ -90,8 +103,10 @@ def _rate(work: Callable[[], object], steps: int) -> float:
 CASES: dict[str, Callable[[], float]] = {
     "mesa, empty step": mesa_alone,
     "engine, last 4 lines": lambda: engine("never", "last:4"),
+    "engine, a network, last 4 lines": lambda: engine("never", "last:4", population),
     "engine, whole memory": lambda: engine("never", "whole"),
     "engine, whole memory, a survey each round": lambda: engine("rounds", "whole"),
+    "engine, a network, last 4 lines, surveys": lambda: engine("rounds", "last:4", population),
     "journal and record, last 4 lines": lambda: kept("never", "last:4"),
     "journal and record, whole memory": lambda: kept("never", "whole"),
     "journal and record, whole memory, surveys": lambda: kept("rounds", "whole"),

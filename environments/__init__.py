@@ -14,8 +14,9 @@ from environments.base import Environment
 
 
 def names() -> list[str]:
-    """Every environment, sorted."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    """Every environment, sorted: the modules of the folder but for `base` and those with an underscore."""
+    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
+    return sorted(name for name in found if name != "base" and not name.startswith("_"))
 
 
 def environment_class(name: str) -> Any:

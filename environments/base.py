@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from random import Random
 from typing import Literal, NamedTuple, Protocol, get_args
+
+from environments._society import Feed, Pairs, Society
 
 Order = Literal["random_first", "random", "reshuffled", "fixed"]
 
@@ -16,12 +19,13 @@ MEDIATOR = 0
 class Group(NamedTuple):
     """People seated together, by party or PARTY:VARIANT; `name` labels the condition in tables and figures.
 
-    `mediated`: whether a mediator is with them, who has no seat of its own.
+    `mediated`: whether a mediator is with them, who has no seat of its own. `networked`: whether links say who hears whom.
     """
 
     name: str
     seats: tuple[str, ...]
     mediated: bool = False
+    networked: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -42,12 +46,13 @@ class Room(NamedTuple):
     """One seated group as the environment sees it.
 
     `seated` are the agents' ids in seat order, `shuffled` the same ids in an order drawn once for this room, and
-    `reshuffle()` draws a new order (a stream of its own for each room and round).
+    `reshuffle()` draws a new order (a stream of its own for each room and round). `society` is what a network knows of it.
     """
 
     seated: tuple[int, ...]
     shuffled: tuple[int, ...]
     reshuffle: Callable[[], tuple[int, ...]]
+    society: Society | None = None
 
 
 class Turn(NamedTuple):
@@ -71,6 +76,35 @@ class Environment(Protocol):
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
         """The turns of round 1, 2, ... in one room. Who hears whom is decided here and nowhere else."""
+
+
+class Networked(Environment, Protocol):
+    """An environment whose groups are populations: links, which may change, say who hears whom."""
+
+    @property
+    def by_attitude(self) -> bool:
+        """Whether attitudes decide anything: then they have to be asked for after every round."""
+
+    @property
+    def changing(self) -> bool:
+        """Whether those whom somebody hears may be others in another round."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether chance decides how many speak in a round."""
+
+    @property
+    def lasting(self) -> int:
+        """For how many rounds what was said can be shown; 0 where there is no wall."""
+
+    def links(self, seats: tuple[str, ...], rng: Random) -> Pairs:
+        """The links at the start, as pairs of seat numbers from 0: the first hears the second."""
+
+    def rewired(self, room: Room, round_: int) -> tuple[Pairs, Pairs]:
+        """The links (by id) that vanish before a round, and those that appear."""
+
+    def feeds(self, room: Room, round_: int) -> Iterator[Feed]:
+        """What is shown to whom once a round's turns were held, out of what is on the wall."""
 
 
 def waves(turns: Iterable[Turn]) -> Iterator[list[Turn]]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from agents.debater import Member
+from agents.debater import Member, Speech
 from agents.mediator import Chair
 from agents.topic import Probe
+from environments._society import Society
 from environments.base import MEDIATOR, Turn, waves
 from llm.driver import Conversation, ask, ask_all
 from llm.randomness import derive
@@ -34,6 +35,7 @@ class RoomState:
     """One room on its way: its agents by id, in seat order, the count of turns so far, and what each agent sent last.
 
     `chair` is its mediator, if it has one, and `statements` what that one said so far: draft, revision, revision 3, ...
+    Of a network `society` has the links, `heard` which turns of the round each agent heard, and `said` what can still be shown.
     """
 
     id: str
@@ -46,17 +48,22 @@ class RoomState:
     sent: dict[int, str] = field(default_factory=dict)
     chair: Chair | None = None
     statements: dict[str, str] = field(default_factory=dict)
+    society: Society | None = None
+    heard: dict[int, list[int]] = field(default_factory=dict)
+    said: dict[int, tuple[str, str, str]] = field(default_factory=dict)
 
     def seed(self, desk: Desk, agent: int, purpose: str, attempt: int = 0) -> int:
         """The seed of one request. It names the seat, not the agent's number: the same in any selection of rooms."""
         return derive(desk.seed, self.id, self.seats[agent], self.iteration, purpose, attempt)
 
-    def tell(self, turn: Turn, name: str, text: str, form: str) -> None:
+    def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
         """Give what was said to those who hear it."""
-        members = self.members
+        members, networked = self.members, self.society is not None
         for hearer in turn.hearers:
             if hearer in members:
                 members[hearer].hear(name, text, form)
+                if networked:
+                    self.heard.setdefault(hearer, []).append(iteration)
             elif self.chair and hearer == MEDIATOR:
                 self.chair.hear(turn.speaker, text, form)
 
@@ -83,28 +90,37 @@ def hold_round(
             seed = room.seed(desk, turn.speaker, "speech")
             asked.append(speaker.compose_speech(seed, turn.form or statement) if able else None)
         requests = tuple([request for request in asked if request])
-        replies = iter((yield requests) if requests else ())
-        for iteration, (turn, request) in enumerate(zip(wave, asked, strict=True), room.iteration - len(wave) + 1):
-            reply = next(replies) if request else None
-            _spoken(room, turn, turn.form or statement, round_, iteration, reply, events)
+        landed = iter((yield requests) if requests else ())
+        replies = [next(landed) if request else None for request in asked]
+        said = [_said(room, turn, turn.form or statement, reply) for turn, reply in zip(wave, replies, strict=True)]
+        first = room.iteration - len(wave) + 1
+        for iteration, (turn, request, reply, speech) in enumerate(zip(wave, asked, replies, said, strict=True), first):
+            _spoken(room, turn, turn.form or statement, round_, iteration, reply, speech, events)
             if request and reply:
                 note(events, room, round_, turn.speaker, request, reply, desk)
     return events
 
 
-def _spoken(
-    room: RoomState, turn: Turn, form: str, round_: int, iteration: int, reply: Reply | None, events: list[Event]
-) -> None:
-    """What became of a turn: heard and recorded, or recorded alone. No reply: it could not be asked."""
+def _said(room: RoomState, turn: Turn, form: str, reply: Reply | None) -> Speech:
+    """What somebody said, which it remembers before it hears those who spoke with it. No reply: it could not be asked."""
     speaker = room.members[turn.speaker]
-    if reply is None:
-        why = speaker.unable(form)
-        events.append(Utterance(room.id, round_, iteration, turn.speaker, None, why, None, form))
-        return
-    speech = speaker.absorb_speech(reply)
+    return speaker.absorb_speech(reply) if reply else Speech(None, speaker.unable(form))
+
+
+def _spoken(
+    room: RoomState,
+    turn: Turn,
+    form: str,
+    round_: int,
+    iteration: int,
+    reply: Reply | None,
+    speech: Speech,
+    events: list[Event],
+) -> None:
+    """What became of a turn: heard and recorded, or recorded alone."""
     if speech.text is not None:
-        room.tell(turn, speaker.name, speech.text, form)
-    raw = reply.text if reply.text != speech.text else None
+        room.tell(turn, room.members[turn.speaker].name, speech.text, form, iteration)
+    raw = reply.text if reply and reply.text != speech.text else None
     events.append(Utterance(room.id, round_, iteration, turn.speaker, speech.text, speech.reason, raw, form))
 
 
@@ -169,7 +185,7 @@ def _mediate(room: RoomState, turn: Turn, round_: int, desk: Desk, events: list[
     said = yield from noted(talk, lambda request, reply: note(calls, room, round_, MEDIATOR, request, reply, desk))
     if said.text is not None:
         room.statements[turn.form if round_ < 3 else f"{turn.form} {round_}"] = said.text
-        room.tell(turn, room.chair.name, said.text, turn.form)
+        room.tell(turn, room.chair.name, said.text, turn.form, room.iteration)
     ids = list(room.members)
     for number, one in enumerate(said.candidates):
         events.append(Proposed(*here, number, one.text, one.reason, one.raw, one.asked))

@@ -17,12 +17,12 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import mesa
 
 from agents.topic import Probe
-from environments.base import MEDIATOR, Room, Turn
+from environments.base import MEDIATOR, Networked, Room
 from llm.driver import Conversation, Progress, drive
 from llm.errors import UserError, unknown
 from llm.randomness import stream
@@ -35,7 +35,8 @@ from model.recorder import Nowhere, Recorder
 from model.scenario import MEDIATOR as PARTY
 from model.scenario import Scenario, load_preset, parse_settings
 from model.seating import REFERENCE, Table, tables
-from model.seats import Placed, PrivateSeat, Seat, chair
+from model.seats import Placed, chair, seat
+from model.society import grid, hold_networked, linked, settle
 
 QUICK = 2
 """Repetitions of a preset given by name when none are asked for, so that `DebateModel()` is a matter of a second."""
@@ -78,6 +79,8 @@ class DebateModel(mesa.Model):
         self.error: Exception | None = None
         self.desk = Desk(self.setup.seed, None if isinstance(self.recorder, Nowhere) else self._key)
         self._identity = identity_text(self.backend)
+        self._felt: dict[int, float | None] = {}
+        self._grid: tuple[int, Any] = (-1, None)
         self.rooms = self._seat()
         self.datacollector = mesa.DataCollector(
             model_reporters=self._reporters(), agent_reporters={"attitude": _attitude, "party": _party, "room": _room}
@@ -93,6 +96,13 @@ class DebateModel(mesa.Model):
             self.running = False
         else:
             self._guarded(self._round)
+
+    @property
+    def grid(self) -> Any:
+        """The networked rooms as a space of Mesa's with the links as they are now, for drawing; None where there are none."""
+        if self._grid[0] != self.round:
+            self._grid = self.round, grid(self, self.rooms, {agent.unique_id: agent for agent in self.agents})
+        return self._grid[1]
 
     @property
     def over(self) -> bool:
@@ -119,18 +129,22 @@ class DebateModel(mesa.Model):
 
     def _round(self) -> None:
         self.round += 1
+        self._felt = {agent.unique_id: agent.attitude for agent in self.agents}
         for agent in self.agents:  # nobody keeps an older rating: an attitude that was not asked for is None
             agent.ratings.clear()
         debating = [room for room in self.rooms if room.group != REFERENCE]
-        asked = self.setup.statement(self.round)
-        self._hold([hold_round(room, self._turns(room), self.round, self.desk, asked) for room in debating])
+        self._hold([self._held(room) for room in debating])
         self._survey(debating)
         if self.round == self.setup.rounds:
             self._close(debating)
 
-    def _turns(self, room: RoomState) -> Iterator[Turn]:
-        view = Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id))
-        return self.environment.turns(view, self.round)
+    def _held(self, room: RoomState) -> Conversation[list[Event]]:
+        view = Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id), room.society)
+        asked = self.setup.statement(self.round)
+        if room.society:
+            network = cast(Networked, self.environment)
+            return hold_networked(room, network, view, self.round, self.desk, asked)
+        return hold_round(room, self.environment.turns(view, self.round), self.round, self.desk, asked)
 
     def _survey(self, rooms: Sequence[RoomState]) -> None:
         """Ask, if a survey is due."""
@@ -156,7 +170,7 @@ class DebateModel(mesa.Model):
         self.tables = {table.room: table for table in tables(self.setup)}
         for table in self.tables.values():
             for number in range(len(table.places)):
-                (PrivateSeat if table.mediated else Seat)(self, table, number)
+                seat(self, table, number)
         self.seated = dict(self.agents.groupby("room").groups)
         for room, members in self.seated.items():
             members.random = stream(self.setup.seed, "order", room)
@@ -168,6 +182,7 @@ class DebateModel(mesa.Model):
         seats = {number: member.seat for number, member in by_id.items()}
         room = RoomState(table.room, table.topic, table.group, table.repetition, dict(by_id), seats)
         room.chair = chair(self, table, list(by_id))
+        room.society = settle(table, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
         return room
 
     def _reshuffled(self, room: str) -> tuple[int, ...]:
@@ -187,6 +202,7 @@ class DebateModel(mesa.Model):
             yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
         if room.chair:
             yield Seated(MEDIATOR, *place, PARTY, PARTY, "", room.chair.name)
+        yield from linked(room)
 
     def _reporters(self) -> dict[str, Any]:
         """Mean and spread by party, and by party and topic when there are several (their axes may run opposite ways)."""

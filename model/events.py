@@ -71,6 +71,43 @@ class Posed:
 
 
 @dataclass(frozen=True, slots=True)
+class Linked:
+    """Links of a networked room that appear before a round's turns (round 0: the graph at the start), as (source, target).
+
+    The source hears the target; an undirected link is there both ways. Rooms around a table, where all hear all, have none.
+    """
+
+    kind: ClassVar[str] = "linked"
+    room: str
+    round: int
+    pairs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """Links of a networked room that vanish before a round's turns; see Linked."""
+
+    kind: ClassVar[str] = "unlinked"
+    room: str
+    round: int
+    pairs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Which turns, by their iteration, an agent of a networked room heard or was shown in a round, in the order in which it did.
+
+    Only those with a text; an agent that heard nothing in a round has none of these.
+    """
+
+    kind: ClassVar[str] = "heard"
+    room: str
+    round: int
+    agent: int
+    iterations: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Utterance:
     """One turn. `iteration` counts the turns of the room from 1; `text` None has a `reason`.
 
@@ -236,7 +273,10 @@ Event = (
     Header
     | Seated
     | Posed
+    | Linked
+    | Unlinked
     | Utterance
+    | Heard
     | Proposed
     | Ranked
     | Chosen
@@ -262,7 +302,7 @@ def from_line(line: str) -> Event:
     """The event of a line. Errors: ValueError for a torn line, an unknown kind or field, another schema."""
     values = json.loads(line)
     if isinstance(values, dict):
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        values = {name: _frozen(value) if isinstance(value, list) else value for name, value in values.items()}
     if not isinstance(values, dict) or values.get("kind") not in KINDS:
         raise ValueError("no event")
     if values.get("schema", SCHEMA) != SCHEMA:
@@ -272,6 +312,11 @@ def from_line(line: str) -> Event:
     except TypeError as error:
         raise ValueError(str(error)) from error
     return event
+
+
+def _frozen(values: list[Any]) -> tuple[Any, ...]:
+    """A list as a tuple, and so those in a list of lists."""
+    return tuple(map(tuple, values)) if values and isinstance(values[0], list) else tuple(values)
 
 
 def read(path: Path) -> Iterator[Event]:

@@ -85,13 +85,14 @@ def _contents(scenario: Scenario) -> dict[str, Any]:
 
 
 def _data_digest(scenario: Scenario) -> str:
-    """Digest of the data files that this scenario uses: its topics or questions, its parties' personas, the scales."""
+    """Digest of the data files that this scenario uses: its topics or questions, its parties' personas, the scales, a graph."""
     if scenario.questions:
         topics = [set_path(scenario.questions), QUESTIONNAIRE, *open_mediator(scenario.mediator).files()]
     else:
         topics = [TOPICS / f"{topic}.toml" for topic in scenario.topics]
     personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties()]
-    files = [AGENTS / "scales.toml", *sorted(topics), *personas]
+    graphs = [Path(path) for path in getattr(scenario.build_environment(), "files", ())]
+    files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs]
     return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()
 
 

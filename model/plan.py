@@ -6,19 +6,25 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from agents.mediators import open_mediator
 from agents.questionnaire import questionnaire
-from environments.base import Room
+from environments._society import Society
+from environments.base import Group, Room
 from llm.backends.fake import Fake
 from llm.prices import Prices, bill
+from llm.randomness import stream
 from llm.request import Request, Usage, total
 from model.debate import DebateModel
 from model.scenario import Scenario
+from model.seating import first_links
 
 TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English; the estimate is called one."""
+FEW = 5
+"""Repetitions that an estimate of how many speak is made of."""
 
 
 class Plan(NamedTuple):
@@ -45,10 +51,14 @@ class Plan(NamedTuple):
 
 
 def count(scenario: Scenario) -> tuple[int, int, int, int]:
-    """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask."""
-    environment, topics = scenario.build_environment(), scenario.rooms_each
-    sizes = [len(group.seats) for group in environment.groups()]
-    turns = [_turns(scenario, size) for size in sizes]
+    """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask.
+
+    Where chance decides how many speak (`varies`), replies are scaled up from a few repetitions.
+    """
+    groups, topics = scenario.build_environment().groups(), scenario.rooms_each
+    sizes = [len(group.seats) for group in groups]
+    held = min(scenario.repetitions, FEW) if varies(scenario) else 1
+    turns = [sum(_turns(scenario, group, number) for number in range(held)) / held for group in groups]
     surveys = sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
     surveys += scenario.rounds * (scenario.mediated and scenario.surveys_after(scenario.rounds))  # of the statements
     rooms = topics * (len(sizes) + len(scenario.reference)) * scenario.repetitions
@@ -57,7 +67,7 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     return (
         seated + outside,
         rooms,
-        topics * sum(turns) * scenario.repetitions,
+        round(topics * sum(turns) * scenario.repetitions),
         seated * surveys + outside * (surveys > 0),
     )
 
@@ -73,9 +83,17 @@ def others(scenario: Scenario) -> int:
     return (made + sum(sizes) * len(questionnaire()) * asked) * scenario.repetitions
 
 
-def _turns(scenario: Scenario, size: int) -> int:
-    ids = tuple(range(size))
-    room = Room(ids, ids, lambda: ids)
+def varies(scenario: Scenario) -> bool:
+    """Whether chance decides how many speak in a round."""
+    return bool(getattr(scenario.build_environment(), "varies", False))
+
+
+def _turns(scenario: Scenario, group: Group, repetition: int) -> int:
+    ids, society = tuple(range(len(group.seats))), None
+    if group.networked:
+        draw = partial(stream, scenario.seed, "plan", repetition)
+        society = Society(first_links(scenario, group, repetition), lambda agent: None, draw)
+    room = Room(ids, ids, lambda: ids, society)
     environment = scenario.build_environment()
     return sum(1 for round_ in range(1, scenario.rounds + 1) for _ in environment.turns(room, round_))
 
@@ -115,8 +133,9 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"repetitions {scenario.repetitions}, rounds {scenario.rounds}"
     )
     more = f", and {made.others:,} of the mediators and the questionnaire" if made.others > 0 else ""
+    about = "about " if varies(scenario) else ""
     yield (
-        f"  {made.calls:,} calls to {scenario.llm}: {made.replies:,} replies and {made.ratings:,} ratings{more} "
+        f"  {about}{made.calls:,} calls to {scenario.llm}: {about}{made.replies:,} replies and {made.ratings:,} ratings{more} "
         "(more if a rating has to be asked again)"
     )
     usage = made.usage

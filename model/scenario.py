@@ -61,8 +61,8 @@ class Scenario:
     repetitions: int = 40  # rooms per topic and group, each with its own personas
     rounds: int = 5  # every agent speaks once a round
     personas: str = "voters"  # a set of personas: a folder of agents/personas/, or your own at a path
-    cast: Literal["circle", "fresh", "fixed"] = (
-        "circle"  # other people in each repetition; nobody again before all; the first
+    cast: Literal["circle", "fresh", "fixed", "drawn"] = (
+        "circle"  # other people in each repetition; nobody again before all; the first; any, some of them more than once
     )
     disclose: Literal["nothing", "gender"] = "nothing"  # what each is told of the others, beside their names
     reference: tuple[str, ...] = ()  # parties asked once before the debates without taking part (dashed line)
@@ -105,6 +105,8 @@ class Scenario:
         for subject in self.subjects():
             subject.probe(self.probe)
         self._check_deliberation()
+        if self.survey != "rounds" and getattr(self.build_environment(), "by_attitude", False):
+            raise UserError(f"environment {self.environment} as it is set goes by attitudes: set survey=rounds")
         for seat in self.seats():
             load_personas(seat, persona_set(self.personas))
         make_memory(self.memory, "", "")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from agents.persona import DEFAULT, Persona, load_personas, party_of, persona_set
-from environments.base import Group
+from agents.persona import DEFAULT, Persona, load_personas, namesake, party_of, persona_set
+from environments._society import Links
+from environments.base import Group, Networked
 from llm.errors import UserError
 from llm.randomness import stream
 from model.scenario import Scenario
@@ -29,7 +30,8 @@ class Place(NamedTuple):
 class Table(NamedTuple):
     """One room before the agents exist. `present` are those that each of them is told of, itself among them.
 
-    `episode` numbers the rooms in which the same people sit on drawn questions (from 0).
+    `episode` numbers the rooms in which the same people sit on drawn questions (from 0). `links` say who of a network hears whom
+    at the start, by the number of the place.
     """
 
     room: str
@@ -40,6 +42,7 @@ class Table(NamedTuple):
     present: tuple[Persona, ...]
     episode: int = 0
     mediated: bool = False
+    links: Links | None = None
 
     @property
     def session(self) -> str:
@@ -59,6 +62,9 @@ def tables(scenario: Scenario) -> Iterator[Table]:
     seeded derangement). With more repetitions the circle goes round again in other company. With a fixed cast the first, second,
     ... persona of a party has its first, second, ... seat in every repetition (the UCL study's Sam, Alex and Taylor).
 
+    A drawn cast may hold a persona more than once: the seats of a party are dealt all of its personas in a random order, then
+    all of them in another, and so on; whoever bears a name that somebody has already gets a second one (agents.persona.namesake).
+
     Those asked outside (`reference`) are told of the people of the first group, as if they sat among them, once a repetition:
     the level before a debate that Figs 4 and 8 of Taubenfeld et al. take over from the debates with a Default.
     """
@@ -70,13 +76,24 @@ def tables(scenario: Scenario) -> Iterator[Table]:
         for party in scenario.reference:
             for repetition in range(scenario.repetitions):
                 room = f"{topic}/{REFERENCE} {party}/{repetition:03}"
-                present = [place.persona for place in seat(groups[0], repetition)]
+                present = [] if groups[0].networked else [place.persona for place in seat(groups[0], repetition)]
                 places = seat(Group("", (party,)), repetition)
                 alone = tuple(persona for persona in present if persona.name != places[0].persona.name)
                 yield Table(room, topic, REFERENCE, repetition, places, alone)
         for group in groups:
             for repetition in range(scenario.repetitions):
-                yield _table(topic, group, repetition, seat(group, repetition))
+                table = _table(topic, group, repetition, seat(group, repetition))
+                yield table._replace(links=first_links(scenario, group, repetition)) if group.networked else table
+
+
+def first_links(scenario: Scenario, group: Group, repetition: int) -> Links:
+    """The links of a network at its start. Errors: UserError where the graph cannot be made."""
+    environment = cast(Networked, scenario.build_environment())
+    try:
+        pairs = environment.links(group.seats, stream(scenario.seed, "graph", group.name, repetition))
+    except ValueError as error:
+        raise UserError(f"environment {scenario.environment}: {error}") from error
+    return Links(range(len(group.seats)), pairs)
 
 
 def _episodes(scenario: Scenario, seat: Seating) -> Iterator[Table]:
@@ -100,6 +117,8 @@ def _caster(scenario: Scenario) -> Seating:
     circles, groups = _circles(scenario), scenario.build_environment().groups()
     if scenario.cast == "fixed":
         return lambda group, repetition: _cast(group.seats, repetition, circles)
+    if scenario.cast == "drawn":
+        return lambda group, repetition: _drawn(scenario.seed, group, repetition, circles)
     if scenario.cast == "circle":
         return lambda group, repetition: _places(group.seats, repetition, circles)
     before, taken = dict[str, Counter[str]](), Counter[str]()
@@ -133,7 +152,10 @@ def _places(seats: tuple[str, ...], repetition: int, circles: dict[str, list[Per
         places.append(Place(label, circle[(repetition + shift) % len(circle)]))
     if len({place.persona.name for place in places}) < len(places):
         known = ", ".join(f"{len(circles[party])} {party}" for party in sizes)
-        raise UserError(f"too few personas ({known}) for {len(seats)} different people in repetition {repetition + 1}")
+        raise UserError(
+            f"too few personas ({known}) for {len(seats)} different people in repetition {repetition + 1}; "
+            "cast=drawn seats a persona more than once"
+        )
     return tuple(places)
 
 
@@ -160,6 +182,22 @@ def _fresh(
         taken[party] += 1
     if len({place.persona.name for place in places}) < len(places):
         raise UserError(f"two people of one name would meet in repetition {repetition + 1}; give another seed or cast")
+    return tuple(places)
+
+
+def _drawn(seed: int, group: Group, repetition: int, circles: dict[str, list[Persona]]) -> tuple[Place, ...]:
+    """Lap by lap all personas of a party in an order of its own; nobody bears a name that is taken."""
+    taken, bearers, places = Counter[str](), Counter[str](), []
+    laps: dict[tuple[str, int], list[Persona]] = {}
+    for party, label in zip(group.seats, group.labels, strict=True):
+        lap, turn = divmod(taken[party], len(circles[party]))
+        if (party, lap) not in laps:
+            rng = stream(seed, "personas", party, "drawn", repetition, lap)
+            laps[party, lap] = rng.sample(circles[party], len(circles[party]))
+        person = laps[party, lap][turn]
+        places.append(Place(label, namesake(person, bearers[person.name])))
+        taken[party] += 1
+        bearers[person.name] += 1
     return tuple(places)
 
 

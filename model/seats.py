@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 import mesa
@@ -12,8 +12,10 @@ import mesa
 from agents.debater import Debater, Member
 from agents.mediator import Chair
 from agents.mediators import open_mediator
+from agents.neighbour import Neighbour
 from agents.participant import Participant
 from agents.persona import genders
+from environments.base import Networked
 from model.scenario import MEDIATOR
 from model.seating import Place, Table
 
@@ -60,6 +62,20 @@ class Seat(Placed, Debater):
         self.take(table, number)
 
 
+class NetworkSeat(Placed, Neighbour):
+    """A seat in a network, which knows those whom it hears."""
+
+    def __init__(self, model: DebateModel, table: Table, number: int):
+        place, setup, links = table.places[number], model.setup, table.links
+        assert links is not None
+        heard = [table.places[other].persona for other in links.hears[number]]
+        told = genders(heard) if setup.disclose == "gender" else ""
+        topic, speaks = setup.subject(table.topic), _speaks(model, place)
+        who = [one.name for one in heard], len(table.places), cast(Networked, model.environment).changing
+        super().__init__(model, place.persona, place.persona.name, topic, *who, model.manner, *speaks, told)
+        self.take(table, number)
+
+
 class PrivateSeat(Placed, Participant):
     """A seat in a group that deliberates in private."""
 
@@ -68,6 +84,12 @@ class PrivateSeat(Placed, Participant):
         people, speaks = len(table.places), _speaks(model, place)
         super().__init__(model, place.persona, place.persona.name, topic, people, model.manner, *speaks)
         self.take(table, number)
+
+
+def seat(model: DebateModel, table: Table, number: int) -> Placed:
+    """The agent of a place."""
+    kind = PrivateSeat if table.mediated else NetworkSeat if table.links else Seat
+    return kind(model, table, number)
 
 
 def chair(model: DebateModel, table: Table, members: list[int]) -> Chair | None:

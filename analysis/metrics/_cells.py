@@ -99,7 +99,7 @@ def default_level(tables: Tables, topic: str, group: str) -> Level | None:
 
 
 def _partisans(group: str) -> set[str]:
-    return set(group.split("+")) - {DEFAULT}
+    return {part.rpartition(" ")[2] for part in group.split("+")} - {DEFAULT}
 
 
 def toward(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:

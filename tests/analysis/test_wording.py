@@ -33,6 +33,7 @@ from analysis.wording import (
         ("republican+republican+default", "Two Republicans and a Default"),
         ("independent+default", "An Independent and a Default"),
         ("+".join(["democrat"] * 7), "7 Democrats"),
+        ("30 republican+30 democrat+default", "30 Republicans, 30 Democrats and a Default"),
     ],
 )
 def test_groups_have_readable_names(group: str, title: str) -> None:

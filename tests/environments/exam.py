@@ -1,7 +1,8 @@
 """The exam of an environment: what `environments.base.Environment` promises. Each check takes the name of a module.
 
 A new module in environments/ sits it by being there: its dataclass is made with its defaults and, for every option that is a
-closed choice (a Literal), with each value of that choice.
+closed choice (a Literal, or a module of a folder), with each value of that choice. Where laws are those of a table, at which all
+hear all, networks have stricter or looser ones of their own: each law says so.
 """
 
 from __future__ import annotations
@@ -9,47 +10,88 @@ from __future__ import annotations
 import importlib
 import inspect
 import pickle
+import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import FrozenInstanceError, fields, is_dataclass
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from itertools import zip_longest
+from types import ModuleType
+from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import pytest
 
+from environments import _specs as specs
 from environments import environment_class
-from environments.base import MEDIATOR, Environment, Group, Room, Turn, waves
+from environments._society import Links, Post, Society
+from environments.base import MEDIATOR, Environment, Group, Networked, Room, Turn, waves
 
 SIZES, ROUNDS = range(1, 7), range(1, 6)
+POPULATION, LATER = 31, (1, 3)
 
 
 def variants(name: str) -> Iterator[Environment]:
     """The environment with its defaults, and once for each value of each closed choice."""
     kind = environment_class(name)
     yield kind()
-    for option, hint in get_type_hints(kind).items():
+    for option, hint in get_type_hints(kind, include_extras=True).items():
         if get_origin(hint) is Literal:
             yield from (kind(**{option: value}) for value in get_args(hint))
+        if get_origin(hint) is Annotated:
+            yield from (kind(**{option: value}) for value in choices(get_args(hint)[1]))
 
 
-def room(size: int) -> Room:
-    """A room of `size` people with numbers that are no positions; every reshuffle is the same other order."""
+def choices(folder: ModuleType) -> Iterator[str]:
+    """The modules of a folder that need no option."""
+    for name in specs.names(folder):
+        with suppress(ValueError):
+            specs.opened(folder, name)
+            yield name
+
+
+def networked(environment: Environment) -> bool:
+    return any(group.networked for group in environment.groups())
+
+
+def room(size: int, environment: Environment | None = None) -> Room:
+    """A room of `size` people with numbers that are no positions; every reshuffle is the same other order.
+
+    In a network they have the links of its graph, one has no known attitude, and each has a post on the wall.
+    """
     seated = tuple(range(11, 11 + 3 * size, 3))
     turned = seated[size // 2 :] + seated[: size // 2]
-    return Room(seated, turned[::-1], lambda: turned)
+    society = None
+    if environment and networked(environment):
+        parties = environment.groups()[0].seats[:size]
+        pairs = cast(Networked, environment).links(parties, random.Random(1))
+        links = Links(seated, [(seated[source], seated[target]) for source, target in pairs])
+        society = Society(
+            links, lambda one: None if one == seated[-1] else one % 11, lambda *of: random.Random(repr(of))
+        )
+        society.wall.keep([Post(number, one, 1) for number, one in enumerate(seated, 1)], 0)
+    return Room(seated, turned[::-1], lambda: turned, society)
 
 
 def rounds(name: str) -> Iterator[tuple[Environment, Room, int, list[Turn]]]:
     """Every variant in rooms of every size, round by round."""
     for environment in variants(name):
-        for size in SIZES:
-            for round_ in ROUNDS:
-                place = room(size)
+        many = networked(environment)
+        for size in (POPULATION,) if many else SIZES:
+            for round_ in LATER if many else ROUNDS:
+                place = room(size, environment)
                 yield environment, place, round_, list(environment.turns(place, round_))
 
 
 def every_member_speaks_exactly_once_a_round(name: str) -> None:
+    """In a network nobody speaks twice, and everybody speaks where chance does not decide how many do."""
     for environment, place, round_, turns in rounds(name):
         spoken = sorted(turn.speaker for turn in turns if turn.speaker != MEDIATOR)
-        assert spoken == sorted(place.seated), (environment, round_)
+        if networked(environment):
+            assert len(set(spoken)) == len(spoken), (environment, round_)
+            assert set(spoken) <= set(place.seated), (environment, round_)
+            few = environment.varies or not environment.activation.startswith("every")  # type: ignore[attr-defined]
+            assert few or spoken == sorted(place.seated), (environment, round_)
+        else:
+            assert spoken == sorted(place.seated), (environment, round_)
 
 
 def a_mediator_speaks_once_and_last_where_there_is_one(name: str) -> None:
@@ -60,11 +102,17 @@ def a_mediator_speaks_once_and_last_where_there_is_one(name: str) -> None:
 
 
 def hearers_are_exactly_the_others_or_the_mediator_alone(name: str) -> None:
-    """Whoever sits with a mediator is heard by it alone, and it by everybody; at other tables everybody hears everybody."""
+    """Whoever sits with a mediator is heard by it alone, and it by everybody; at other tables everybody hears everybody.
+
+    In a network nobody hears a speaker but by a link to it.
+    """
     for environment, place, _, turns in rounds(name):
         mediated = any(group.mediated for group in environment.groups())
         for turn in turns:
-            if mediated and turn.speaker != MEDIATOR:
+            if place.society:
+                assert set(turn.hearers) <= set(place.society.links.heard_by[turn.speaker]), (environment, turn)
+                assert len(turn.hearers) == len(set(turn.hearers))
+            elif mediated and turn.speaker != MEDIATOR:
                 assert turn.hearers == (MEDIATOR,), (environment, turn)
             else:
                 heard = {*turn.hearers, turn.speaker} - {MEDIATOR}
@@ -74,13 +122,14 @@ def hearers_are_exactly_the_others_or_the_mediator_alone(name: str) -> None:
 
 
 def what_goes_together_is_of_one_form(name: str) -> None:
-    """Turns that are asked at once are asked for the same, and hear nothing of each other."""
-    for _, _, _, turns in rounds(name):
-        assert not turns[0].together
+    """Turns asked at once are asked for the same, and hear nothing of each other; in a network, not before they speak."""
+    for environment, _, _, turns in rounds(name):
+        assert not any(turn.together for turn in turns[:1])
         for wave in waves(turns):
             assert len({turn.form for turn in wave}) == 1
             speakers = {turn.speaker for turn in wave}
-            assert not any(speakers & set(turn.hearers) for turn in wave), wave
+            at_once = getattr(environment, "timing", "") == "simultaneous"
+            assert at_once or not any(speakers & set(turn.hearers) for turn in wave), wave
 
 
 def turns_are_plain_turns(name: str) -> None:
@@ -96,10 +145,31 @@ def same_room_and_round_give_the_same_turns(name: str) -> None:
 def rooms_do_not_disturb_each_other(name: str) -> None:
     """All rooms advance side by side, so two iterators of one environment are drawn from in turns."""
     for environment in variants(name):
-        first, second = environment.turns(room(4), 1), environment.turns(room(4), 2)
-        mixed = list(zip(first, second, strict=True))
-        assert [turn for turn, _ in mixed] == list(environment.turns(room(4), 1))
-        assert [turn for _, turn in mixed] == list(environment.turns(room(4), 2))
+        size = POPULATION if networked(environment) else 4
+        first, second = (environment.turns(room(size, environment), round_) for round_ in (1, 2))
+        mixed = list(zip_longest(first, second))
+        assert [turn for turn, _ in mixed if turn] == list(environment.turns(room(size, environment), 1))
+        assert [turn for _, turn in mixed if turn] == list(environment.turns(room(size, environment), 2))
+
+
+def links_feeds_and_changes_are_those_of_a_network_and_the_same_every_time(name: str) -> None:
+    """Links join different people, each once; a feed has posts of whom one hears; rewiring keeps their number."""
+    for environment, place, round_, _ in rounds(name):
+        if not place.society:
+            continue
+        network, links = cast(Networked, environment), place.society.links
+        assert len(set(links.pairs)) == len(links.pairs)
+        assert all(source != target for source, target in links.pairs)
+        feeds = list(network.feeds(place, round_))
+        assert feeds == list(network.feeds(place, round_))
+        for feed in feeds:
+            authors = [place.society.wall.posts[iteration].author for iteration in feed.iterations]
+            assert set(authors) <= set(links.hears[feed.reader]), environment
+        removed, added = network.rewired(place, round_)
+        assert (removed, added) == network.rewired(place, round_)
+        assert sorted(source for source, _ in removed) == sorted(source for source, _ in added), environment
+        assert set(removed) <= set(links.pairs)
+        assert not set(added) & set(links.pairs)
 
 
 def groups_have_people_and_names_of_their_own(name: str) -> None:
@@ -166,6 +236,7 @@ CHECKS: list[Callable[[str], None]] = [
     turns_are_plain_turns,
     same_room_and_round_give_the_same_turns,
     rooms_do_not_disturb_each_other,
+    links_feeds_and_changes_are_those_of_a_network_and_the_same_every_time,
     groups_have_people_and_names_of_their_own,
     groups_are_the_same_every_time,
     options_are_a_frozen_dataclass_with_defaults,

@@ -88,7 +88,7 @@ def test_the_exam_can_fail(monkeypatch: pytest.MonkeyPatch, fault: str, check: C
     module = ModuleType("environments.bad")
     monkeypatch.setitem(sys.modules, "environments.bad", module)
     monkeypatch.setattr(exam, "environment_class", lambda name: lambda: Bad(fault))
-    monkeypatch.setattr(exam, "get_type_hints", lambda kind: {})
+    monkeypatch.setattr(exam, "get_type_hints", lambda kind, include_extras=False: {})
     with pytest.raises(AssertionError):
         check("bad")
     fine = "private" if fault in MEDIATED else ""

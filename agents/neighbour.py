@@ -1,0 +1,63 @@
+"""The agent of a network: it hears some of the people who take part, and may come to hear others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agents.debater import Debater, Manner
+from agents.persona import Persona
+from agents.topic import PROMPTS, Topic
+from llm.template import prompt
+
+NAMED, LATELY = 5, 32
+"""Up to how many others are told by name; of how many heard last an agent might be tempted to write the lines."""
+
+
+class Neighbour(Debater):
+    """`hears` are those whom it hears at the start, `people` how many take part, `changing` whether it may come to hear others.
+
+    Where it hears everybody, and they are few, it is told what it would be told at a table.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        persona: Persona,
+        name: str,
+        topic: Topic,
+        hears: Sequence[str],
+        people: int,
+        changing: bool,
+        manner: Manner,
+        adapter: str = "",
+        voice: str = "",
+        known: str = "",
+    ):
+        named = hears if len(hears) <= NAMED else ()
+        told = [_told(people, len(hears), changing), known]
+        everybody = len(named) == people - 1 and not changing
+        super().__init__(
+            model, persona, name, topic, named, manner, adapter, voice, known if everybody else " ".join(told).strip()
+        )
+        self._lately = dict.fromkeys(named)
+
+    def hear(self, name: str, text: str, form: str = "reply") -> None:
+        super().hear(name, text, form)
+        self._lately.pop(name, None)
+        self._lately[name] = None
+        if len(self._lately) > LATELY:
+            del self._lately[next(iter(self._lately))]
+
+    def _tempting(self) -> tuple[str, ...]:
+        return tuple(self._lately)
+
+
+def _told(people: int, heard: int, changing: bool) -> str:
+    """What is said of the network.
+
+    >>> _told(60, 0, True)
+    '60 people take part in all, and you hear none of them at first.'
+    """
+    slots = {"people": people, "number": heard or "none", "at_first": " at first" if changing else ""}
+    return prompt(PROMPTS, "network").fill(**slots)

@@ -1,0 +1,5 @@
+"""Who speaks in a round. A module defines one frozen dataclass whose fields are the options of `activation = "share,share=0.3"`.
+
+`active(members, round_, society)` gives those who speak; the same room and round give the same people. Whoever is not active is
+asked for no utterance, but hears and is surveyed. `varies`: chance decides how many they are.
+"""

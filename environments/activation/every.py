@@ -1,0 +1,17 @@
+"""every: everybody speaks in every round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from environments._society import Society
+
+
+@dataclass(frozen=True)
+class Every:
+    """No options."""
+
+    varies = False
+
+    def active(self, members: tuple[int, ...], round_: int, society: Society) -> tuple[int, ...]:
+        return members

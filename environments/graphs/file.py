@@ -1,0 +1,39 @@
+"""file: a graph of your own, GraphML (.graphml) or an edge list (anything else: two names a line, # begins a comment).
+
+It must have as many nodes as there are people. In GraphML `edgedefault` says whether it is directed; a -> b: a hears b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from xml.etree.ElementTree import ParseError
+
+import networkx as nx
+
+
+@dataclass(frozen=True)
+class File:
+    """`path` of the file; `directed`: read an edge list as who hears whom."""
+
+    path: str
+    directed: bool = False
+    placed = False
+
+    def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
+        graph = self._read()
+        if len(graph) != len(seats):
+            raise ValueError(f"{self.path} has {len(graph)} nodes for {len(seats)} people: set size={len(graph)}")
+        graph.remove_edges_from(list(nx.selfloop_edges(graph)))
+        return nx.convert_node_labels_to_integers(graph)
+
+    def _read(self) -> nx.Graph:
+        try:
+            if self.path.endswith(".graphml"):
+                return nx.Graph(found) if not (found := nx.read_graphml(self.path)).is_directed() else nx.DiGraph(found)
+            kind = nx.DiGraph if self.directed else nx.Graph
+            return nx.read_edgelist(self.path, create_using=kind, data=False)
+        except OSError as error:
+            raise ValueError(f"cannot read {self.path}: {error.strerror}") from error
+        except (ParseError, nx.NetworkXError, UnicodeDecodeError, TypeError, KeyError) as error:
+            raise ValueError(f"{self.path} is no graph that can be read: {error}") from error

@@ -1,0 +1,28 @@
+"""small_world: a ring lattice of which some links lead elsewhere (Watts and Strogatz 1998, Nature 393, 440-442)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import networkx as nx
+
+from environments._specs import in_range
+from environments.graphs.ring import Ring
+
+
+@dataclass(frozen=True)
+class SmallWorld:
+    """`degree`: mean number heard, an even number; `rewired`: probability that a link of the lattice leads to anybody instead."""
+
+    degree: int = 6
+    rewired: float = 0.1
+    placed = False
+
+    def __post_init__(self) -> None:
+        Ring(self.degree)
+        in_range(0, 1, rewired=self.rewired)
+
+    def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
+        Ring(self.degree).build(seats, rng)
+        return nx.watts_strogatz_graph(len(seats), self.degree, self.rewired, seed=rng)

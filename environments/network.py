@@ -1,0 +1,116 @@
+"""network: a population in which links say who hears whom; a round table is the complete graph of a few people.
+
+Options
+    parties     the parties of the people, in turn (republican, democrat); a party named twice has twice the share
+    size        how many people there are (60)
+    graph       the links at the start: complete, ring, small_world, scale_free, blocks, geometric, file (environments/graphs)
+    rule        who meets whom in a round: neighbours, pairs, posts, sequential, bounded_confidence (environments/rules)
+    activation  who speaks in a round: every, share, poisson, hawkes (environments/activation)
+    rewiring    how links change between rounds: none, nearer (environments/rewiring)
+    timing      simultaneous (default): nobody hears anybody of a round before it has spoken; sequential: one after another
+    order       as for round_table, of those who speak one after another (reshuffled)
+
+Graph, rule, activation and rewiring may have options of their own: `graph=small_world,degree=6,rewired=0.1` (docs/networks.md).
+One room is one population. Its graph is drawn for each repetition, the same on every topic.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Annotated, Any, Literal
+
+from environments import activation, graphs, rewiring, rules
+from environments._society import Feed, Pairs, Society
+from environments._specs import opened
+from environments.base import Group, Order, Room, Turn, speaking_order
+
+
+@dataclass(frozen=True)
+class Network:
+    """A networked population; see the module's manual page."""
+
+    parties: tuple[str, ...] = ("republican", "democrat")
+    size: int = 60
+    graph: Annotated[str, graphs] = "blocks"
+    rule: Annotated[str, rules] = "neighbours"
+    activation: Annotated[str, activation] = "every"
+    rewiring: Annotated[str, rewiring] = "none"
+    timing: Literal["simultaneous", "sequential"] = "simultaneous"
+    order: Order = "reshuffled"
+
+    def __post_init__(self) -> None:
+        if not self.parties:
+            raise ValueError("parties must name at least one party")
+        if self.size < len(set(self.parties)):
+            raise ValueError(f"size must be at least {len(set(self.parties))}: one of each party")
+        for folder, spec in self._choices():
+            opened(folder, spec)
+
+    def _choices(self) -> list[tuple[Any, str]]:
+        return [
+            (graphs, self.graph),
+            (rules, self.rule),
+            (activation, self.activation),
+            (rewiring, self.rewiring),
+        ]
+
+    @property
+    def by_attitude(self) -> bool:
+        return bool(opened(rules, self.rule).by_attitude or opened(rewiring, self.rewiring).by_attitude)
+
+    @property
+    def changing(self) -> bool:
+        return bool(opened(rules, self.rule).changing or self.rewiring != "none")
+
+    @property
+    def varies(self) -> bool:
+        return bool(opened(rules, self.rule).varies or opened(activation, self.activation).varies)
+
+    @property
+    def lasting(self) -> int:
+        return int(opened(rules, self.rule).lasting)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that the graph is read from."""
+        path = getattr(opened(graphs, self.graph), "path", None)
+        return (path,) if path else ()
+
+    def groups(self) -> tuple[Group, ...]:
+        seats = tuple(self.parties[seat % len(self.parties)] for seat in range(self.size))
+        counted = [f"{number} {party}" if number > 1 else party for party, number in Counter(seats).items()]
+        return (Group("+".join(counted), seats, networked=True),)
+
+    def links(self, seats: tuple[str, ...], rng: Random) -> Pairs:
+        graph, places = opened(graphs, self.graph), list(range(len(seats)))
+        edges = graph.build(seats, rng)
+        if not graph.placed:
+            rng.shuffle(places)
+        pairs = [(places[source], places[target]) for source, target in edges.edges]
+        both = [] if edges.is_directed() else [(target, source) for source, target in pairs]
+        return tuple(sorted([*pairs, *both]))
+
+    def turns(self, room: Room, round_: int) -> Iterator[Turn]:
+        society = _society(room)
+        active = set(opened(activation, self.activation).active(room.seated, round_, society))
+        speakers = [member for member in speaking_order(room, self.order) if member in active]
+        turns: Iterator[Turn] = opened(rules, self.rule).turns(society, speakers, round_, self.timing == "simultaneous")
+        return turns
+
+    def rewired(self, room: Room, round_: int) -> tuple[Pairs, Pairs]:
+        if round_ < 2:
+            return (), ()
+        changes: tuple[Pairs, Pairs] = opened(rewiring, self.rewiring).changes(_society(room), round_)
+        return changes
+
+    def feeds(self, room: Room, round_: int) -> Iterator[Feed]:
+        feeds: Iterator[Feed] = opened(rules, self.rule).feeds(_society(room), round_)
+        return feeds
+
+
+def _society(room: Room) -> Society:
+    assert room.society is not None, "a networked room has links"
+    return room.society

@@ -1,0 +1,23 @@
+"""neighbours: everybody who is active speaks, and all who hear it hear it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from environments._society import Society
+from environments.base import Turn
+from environments.rules._base import Rule, in_lots, lots
+
+
+@dataclass(frozen=True)
+class Neighbours(Rule):
+    """No options."""
+
+    def turns(self, society: Society, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
+        asked = [speakers] if together else lots(speakers, society.links)
+        yield from in_lots([[Turn(one, self.hearers(society, one)) for one in lot] for lot in asked])
+
+    def hearers(self, society: Society, speaker: int) -> tuple[int, ...]:
+        """Those who listen to somebody."""
+        return tuple(society.links.heard_by[speaker])
