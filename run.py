@@ -27,6 +27,7 @@ EPILOG = """examples:
   python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
   python run.py calibrate                                           (is what was planted found again?)
+  python run.py sweep --scenario two_way --vary rounds=2,5,10 --seeds 0:20   (all combinations, all seeds; docs/sweeps.md)
   python run.py structured closing                                  (structured debates, judged, by the UCL study)
   python run.py judge runs/echo --llm oracle                        (have another model score every statement)
   python run.py validate --llm oracle --judge oracle                (do the personas answer as their leaning says?)
@@ -263,6 +264,7 @@ ELSEWHERE = {
     "judge": "analysis.commands",
     "report": "analysis.commands",
     "structured": "analysis.commands_structured",
+    "sweep": "analysis.commands_sweeps",
     "validate": "analysis.commands",
     "representatives": "training.commands_representatives",
     "train": "training.commands",
