@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm.errors import UserError, unknown
-from model.commandline import Parser, Progress, amount, natural, price, told
+from model.commandline import Parser, Progress, natural, told
+from model.options import add_budget, add_scenario, budget, chosen, prices
 
 if TYPE_CHECKING:
-    from llm.limits import Budget, Price
     from model.scenario import Scenario
 
 EPILOG = """examples:
@@ -27,6 +27,7 @@ EPILOG = """examples:
   python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
   python run.py calibrate                                           (is what was planted found again?)
+  python run.py sweep --scenario two_way --vary rounds=2,5,10 --seeds 0:20   (all combinations, all seeds; docs/sweeps.md)
   python run.py structured closing                                  (structured debates, judged, by the UCL study)
   python run.py judge runs/echo --llm oracle                        (have another model score every statement)
   python run.py validate --llm oracle --judge oracle                (do the personas answer as their leaning says?)
@@ -67,48 +68,13 @@ def debate_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--list", action="store_true", help="show every scenario with the paper and figures it stands for"
     )
-    parser.add_argument("--scenario", metavar="NAME", help="a scenario's name, or the path of a .toml preset")
-    parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (see --list)")
-    parser.add_argument("--repetitions", metavar="N", help="rooms per topic and group")
-    parser.add_argument("--rounds", metavar="N", help="rounds; every agent speaks once in each")
+    add_scenario(parser)
     parser.add_argument("--seed", metavar="N", help="same seed, same record")
-    parser.add_argument(
-        "--llm",
-        metavar="[PARTY=]NAME[:MODEL][,key=value]",
-        action="append",
-        default=[],
-        help="pocket (in the box), oracle (known truth), openai:MODEL (any compatible server), hf:PATH_OR_ID, fake, recorded:RUN; "
-        "once more for each party, or seat ('republican 2'), that has a model of its own",
-    )
-    parser.add_argument(
-        "--base-url",
-        metavar="URL[+URL]",
-        help="where the model of --llm openai:MODEL is served; several share the load",
-    )
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="set any field of the preset or of its environment (repeatable)",
-    )
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="run folder (runs/<scenario>-<time>); an unfinished one is resumed"
     )
     parser.add_argument("--dry-run", action="store_true", help="print agents, rooms, calls and tokens, and run nothing")
-    parser.add_argument("--retry-failures", action="store_true", help="ask the calls that failed again")
-    parser.add_argument("--max-calls", metavar="N", type=natural, help="stop cleanly after N calls in this run folder")
-    parser.add_argument(
-        "--max-tokens", metavar="N", type=natural, help="stop cleanly after about N tokens in this run folder"
-    )
-    parser.add_argument("--max-cost", metavar="X", type=amount, help="stop cleanly at about this cost")
-    parser.add_argument(
-        "--price",
-        metavar="IN,OUT",
-        type=price,
-        help="money per million tokens in and out (llm/prices.toml knows some models)",
-    )
-    parser.add_argument("--prices", metavar="FILE", type=Path, help="a table of your own, as llm/prices.toml")
+    add_budget(parser, "run folder")
     return parser
 
 
@@ -128,77 +94,13 @@ def debate(arguments: Sequence[str]) -> int:
     return hold(scenario, given, options)
 
 
-def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
-    """The scenario as asked for, and the names of the fields that were given."""
-    from llm.backends import check_spec
-    from model.scenario import load_preset, parse_settings
-
-    named = {
-        "topics": options.topic,
-        "repetitions": options.repetitions,
-        "rounds": options.rounds,
-        "seed": options.seed,
-        **models(options.llm, options.base_url),
-    }
-    settings = parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
-    scenario = load_preset(options.scenario).with_settings(settings)
-    for spec in (scenario.llm, *scenario.own_llms().values()):
-        check_spec(spec)
-    return scenario, tuple(settings)
-
-
-def models(given: Sequence[str], base_url: str | None) -> dict[str, Any]:
-    """`--llm` as the fields `llm` and `llms`; the address goes to those that name none."""
-    specs = [f"{spec},base_url={base_url}" if base_url and _served(spec) else spec for spec in given]
-    if base_url and specs == list(given):
-        raise UserError("--base-url needs an --llm openai:MODEL")
-    own = [spec for spec in specs if _party(spec)]
-    first = [spec for spec in specs if not _party(spec)]
-    if len(first) > 1:
-        raise UserError(
-            f"--llm names two models, {first[0]} and {first[1]}: one for all, PARTY=MODEL for a party of its own"
-        )
-    return {"llm": first[0] if first else None, "llms": tuple(own) or None}
-
-
-def _party(spec: str) -> str:
-    """`republican=oracle` is the republicans', `republican 2=oracle` one seat's, `oracle,kappa=0` everybody's."""
-    head, equals, _ = spec.partition("=")
-    return head if equals and head.replace("_", "").replace(" ", "").isalnum() else ""
-
-
-def _served(spec: str) -> bool:
-    return spec.removeprefix(f"{_party(spec)}=").startswith("openai:") and "base_url=" not in spec
-
-
-def prices(scenario: Scenario, options: argparse.Namespace) -> dict[str, Price | None]:
-    """What each of the scenario's models costs, as it was given or stands in a table."""
-    from llm.limits import Price
-    from llm.prices import tariff
-
-    given = Price(*options.price) if options.price else None
-    return tariff(scenario.llm, scenario.own_llms(), options.prices, given)
-
-
-def budget(scenario: Scenario, options: argparse.Namespace) -> Budget:
-    """The limits that were given."""
-    from llm.limits import FREE, Budget
-
-    found = prices(scenario, options)
-    known = {voice: price for voice, price in found.items() if price}
-    missing = [voice for voice in found if voice not in known] or ([""] if set(known.values()) == {FREE} else [])
-    if options.max_cost is not None and missing:
-        spec = scenario.own_llms().get(missing[0], scenario.llm)
-        raise UserError(f"--max-cost needs --price IN,OUT, money per million tokens: no price is known for {spec}")
-    return Budget(options.max_calls, options.max_tokens, options.max_cost, known)
-
-
 def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
     """Run the debates, then write the report."""
     from model.session import Ask, sit
 
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    task = Ask(scenario, folder, given, budget(scenario, options), options.retry_failures)
+    (limits,) = budget(options, scenario)
+    task = Ask(scenario, folder, given, limits, options.retry_failures)
     print(f"folder   {folder}", flush=True)
     with Progress(scenario) as bar:
         outcome = sit(task, bar.calls, bar.step, on_open=bar.found)
@@ -362,6 +264,7 @@ ELSEWHERE = {
     "judge": "analysis.commands",
     "report": "analysis.commands",
     "structured": "analysis.commands_structured",
+    "sweep": "analysis.commands_sweeps",
     "validate": "analysis.commands",
     "representatives": "training.commands_representatives",
     "train": "training.commands",

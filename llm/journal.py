@@ -162,8 +162,7 @@ class Journal(Wrapper):
 
     def spent(self) -> tuple[int, dict[str, Usage]]:
         """Calls (those that a network backend had to repeat too), and tokens by voice, already paid for, over all sittings."""
-        rows = self._run(_SPENT)
-        return sum(int(calls) for _, calls, *_ in rows), {voice: Usage(*map(int, used)) for voice, _, *used in rows}
+        return _spent(self._run(_SPENT))
 
     def close(self) -> None:
         """Write this sitting's figures (wall-clock time lives only here, never in the record) and close the file."""
@@ -182,6 +181,16 @@ class Journal(Wrapper):
 
 def _name(reply: Reply) -> str | None:
     return reply.failure.name if reply.failure else None
+
+
+def _spent(rows: Sequence[Sequence[Any]]) -> tuple[int, dict[str, Usage]]:
+    return sum(int(calls) for _, calls, *_ in rows), {voice: Usage(*map(int, used)) for voice, _, *used in rows}
+
+
+def spent_in(path: Path) -> tuple[int, dict[str, Usage]]:
+    """What a journal that is not open has spent, as `Journal.spent`. Errors: UserError when there is no such journal."""
+    with journal_errors(path), closing(read_database(path)) as connection:
+        return _spent(connection.execute(_SPENT).fetchall())
 
 
 def read_identity(path: Path) -> dict[str, Any]:

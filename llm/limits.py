@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -33,6 +34,10 @@ class Budget(NamedTuple):
     cost: float | None = None
     prices: Mapping[str, Price] = MappingProxyType({})
 
+    def money(self, used: Mapping[str, Usage]) -> float:
+        """What tokens by voice cost."""
+        return sum(self.prices.get(voice, FREE).of(usage) for voice, usage in used.items())
+
 
 NO_LIMIT = Budget()
 FREE = Price(0.0, 0.0)
@@ -40,17 +45,55 @@ REPEATED = "repeated"
 """The note by which a reply says how many calls it took beside the one that counts."""
 
 
+class Ledger:
+    """What is spent of a budget: by one run, or by many at once that share it (model/sweep)."""
+
+    def __init__(self, budget: Budget = NO_LIMIT):
+        self.budget = budget
+        self.calls, self.tokens, self.cost = 0, 0, 0.0
+
+    def reserve(self, wanted: int) -> int:
+        """Book calls before they are made; how many of them are allowed."""
+        if self._spent():
+            return 0
+        allowed = wanted if self.budget.calls is None else min(wanted, self.budget.calls - self.calls)
+        self.calls += allowed
+        return allowed
+
+    def spend(self, calls: int, tokens: int, cost: float) -> None:
+        """Count what calls took, and calls that were made unbooked."""
+        self.calls += calls
+        self.tokens += tokens
+        self.cost += cost
+
+    def told(self) -> str:
+        """The line for the user when the budget is spent."""
+        spent = f"{self.calls} calls, {self.tokens} tokens" + (f", cost {self.cost:.4g}" if self.cost else "")
+        return (
+            f"the budget {self._spent()} is spent ({spent}); "
+            "everything is kept: raise it and run the same command again to go on"
+        )
+
+    def _spent(self) -> str:
+        """The limit that is reached, as it is given on the command line; empty when none is."""
+        for name in ("calls", "tokens", "cost"):
+            limit = getattr(self.budget, name)
+            if limit is not None and getattr(self, name) >= limit:
+                return f"--max-{name} {limit}"
+        return ""
+
+
 class Limits(Wrapper):
-    """Counts calls and tokens and stops at the budget.
+    """Counts calls and tokens and stops at the budget, its own or that of a ledger shared with others.
 
     Tokens are known only after the reply, so a batch, or what is in flight, may overshoot the limits on tokens and cost by
     itself; the limit on calls is overshot only by calls that a network backend had to repeat. With a batch backend a repeated
     call (llm/retry.py) counts once, with its last outcome.
     """
 
-    def __init__(self, inner: Backend, budget: Budget = NO_LIMIT):
+    def __init__(self, inner: Backend, budget: Budget = NO_LIMIT, ledger: Ledger | None = None):
         super().__init__(inner)
-        self.budget = budget
+        self.budget, self.ledger = budget, ledger or Ledger(budget)
         self.calls = 0
         self.used: dict[str, Usage] = {}
         self._flying, self._refused = 0, False
@@ -63,20 +106,21 @@ class Limits(Wrapper):
     @property
     def cost(self) -> float:
         """Money spent so far."""
-        return sum(self.budget.prices.get(voice, FREE).of(usage) for voice, usage in self.used.items())
+        return self.budget.money(self.used)
 
     def charge(self, calls: int, used: Mapping[str, Usage]) -> None:
-        """Count what was spent in earlier sittings, the tokens by voice."""
+        """Count what was spent, the tokens by voice: in earlier sittings, or now by calls that were booked."""
         self.calls += calls
         for voice, usage in used.items():
-            self._count(voice, usage)
+            self.used[voice] = total([self.used.get(voice, NOTHING), usage])
+        self.ledger.spend(calls, sum(map(sum, used.values())), self.budget.money(used))
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         allowed = self._reserve(len(requests))
         replies = checked(self.inner.complete(requests[:allowed]), allowed) if allowed else []
         self._add(zip(requests, replies, strict=False))
         if allowed < len(requests):
-            raise BudgetSpent(self._what(), tuple(replies))
+            raise BudgetSpent(self.ledger.told(), tuple(replies))
         return replies
 
     def send(self, requests: Sequence[Request]) -> None:
@@ -89,7 +133,7 @@ class Limits(Wrapper):
 
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         if self._refused and not self._flying:
-            raise BudgetSpent(self._what(), ())
+            raise BudgetSpent(self.ledger.told(), ())
         landed = super().receive(wait)
         self._flying -= len(landed)
         self._add(landed)
@@ -97,31 +141,14 @@ class Limits(Wrapper):
 
     def _add(self, landed: Iterable[tuple[Request, Reply]]) -> None:
         """Count what the replies took. A network backend notes how often it had to ask again: each time was a call."""
+        again, used = 0, defaultdict(list)
         for request, reply in landed:
-            self.calls += reply.notes.get(REPEATED, 0)
-            self._count(request.voice, reply.usage)
-
-    def _count(self, voice: str, usage: Usage) -> None:
-        self.used[voice] = total([self.used.get(voice, NOTHING), usage])
+            again += reply.notes.get(REPEATED, 0)
+            used[request.voice].append(reply.usage)
+        if used:
+            self.charge(again, {voice: total(each) for voice, each in used.items()})
 
     def _reserve(self, wanted: int) -> int:
-        if self._spent():
-            return 0
-        allowed = wanted if self.budget.calls is None else min(wanted, self.budget.calls - self.calls)
+        allowed = self.ledger.reserve(wanted)
         self.calls += allowed
         return allowed
-
-    def _spent(self) -> str:
-        """The limit that is reached, as it is given on the command line; empty when none is."""
-        for name, used in (("calls", self.calls), ("tokens", sum(self.usage)), ("cost", self.cost)):
-            limit = getattr(self.budget, name)
-            if limit is not None and used >= limit:
-                return f"--max-{name} {limit}"
-        return ""
-
-    def _what(self) -> str:
-        spent = f"{self.calls} calls, {sum(self.usage)} tokens" + (f", cost {self.cost:.4g}" if self.cost else "")
-        return (
-            f"the budget {self._spent()} is spent ({spent}); "
-            "everything is kept: raise it and run the same command again to go on"
-        )

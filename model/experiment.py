@@ -77,11 +77,16 @@ def claim_folder(folder: Path, scenario: Scenario, backend: Backend) -> None:
         raise UserError(f"{folder} holds a run on another model or version of it; give another --out")
 
 
-def _contents(scenario: Scenario) -> dict[str, Any]:
+def fields_of(scenario: Scenario) -> dict[str, Any]:
+    """What makes this scenario this experiment; of a model how it is asked (an address, limits) is left out."""
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
     fields["llm"] = essence(scenario.llm)
     fields["llms"] = {party: essence(spec) for party, spec in scenario.own_llms().items()}
-    return {"scenario": fields, "prompts": digests(PROMPTS), "data": _data_digest(scenario)}
+    return fields
+
+
+def _contents(scenario: Scenario) -> dict[str, Any]:
+    return {"scenario": fields_of(scenario), "prompts": digests(PROMPTS), "data": _data_digest(scenario)}
 
 
 def _data_digest(scenario: Scenario) -> str:

@@ -19,7 +19,7 @@ from typing import IO
 from llm.driver import Progress
 from llm.errors import BudgetSpent, UserError
 from llm.journal import Journal
-from llm.limits import NO_LIMIT, Budget, Limits
+from llm.limits import NO_LIMIT, Budget, Ledger, Limits
 from llm.request import Backend
 from llm.retry import Retry
 from llm.several import open_all
@@ -36,20 +36,24 @@ COLLECT = 50_000
 
 @dataclass(frozen=True)
 class Ask:
-    """What a sitting is to do. The budget is that of the run folder, over all sittings."""
+    """What a sitting is to do. The budget is that of the run folder, over all sittings.
+
+    Folders may share a `ledger` instead, whose owner has counted their earlier sittings.
+    """
 
     scenario: Scenario
     folder: Path
     given: tuple[str, ...] = ()
     budget: Budget = NO_LIMIT
     retry_failures: bool = False
+    ledger: Ledger | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What a sitting did. `stopped` says why it ended early; `already` that there was nothing left to do.
 
-    `cost` is that of the run folder so far, at the budget's price.
+    `cost` is that of the run folder so far, at the budget's price; with a shared ledger that of this sitting.
     """
 
     record: Path
@@ -108,13 +112,14 @@ def whole(record: Path) -> bool:
 
 def _run(task: Ask, progress: Progress | None, steps: Steps, backend: Backend, watcher: Recorder | None) -> Outcome:
     started = time.monotonic()
-    limits = Limits(Retry(backend), task.budget)
+    limits = Limits(Retry(backend), task.budget, task.ledger)
     with (
         _seldom_collected(),
         closing(Journal(task.folder / JOURNAL, limits, task.retry_failures)) as journal,
         closing(ToFile(task.folder / PARTIAL)) as recorder,
     ):
-        limits.charge(*journal.spent())
+        if task.ledger is None:
+            limits.charge(*journal.spent())
         stopped = _debate(task, journal, Both(recorder, watcher) if watcher else recorder, progress, steps)
     record = task.folder / (PARTIAL if stopped else RECORD)
     if not stopped:

@@ -2,6 +2,7 @@
 
 A backend module has one function, `open_backend(model, **options)`; its keyword arguments, with their types, are the options.
 Those that change how the model is asked and not what it says are named in its `MANNER`: a run may be resumed with others.
+Those of them that limit all who ask at once are named in its `SHARED`: workers side by side have a part each.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import importlib
 import inspect
 import math
 import pkgutil
+from collections.abc import Mapping
+from typing import Any
 
 from llm.errors import UserError, unknown
 from llm.request import Backend
@@ -48,6 +51,35 @@ def essence(spec: str) -> str:
     manner = getattr(importlib.import_module(f"llm.backends.{name}"), "MANNER", ()) if name in names() else ()
     kept = [f",{key}={value}" for key, value in sorted(options.items()) if key not in manner]
     return "".join([name, f":{model}" if model else "", *kept])
+
+
+def divided(spec: str, parts: int) -> str:
+    """The spec for one of `parts` who ask at once: `openai:m,rpm=60` for 4 is `openai:m,in_flight=8,rpm=15.0,tpm=0.0`."""
+    limits = _shared(spec)
+    return ",".join([_without(spec, limits), *(f"{name}={_part(most, parts)}" for name, most in limits.items())])
+
+
+def most_parts(spec: str) -> int | None:
+    """Among how many a model can be divided: each needs one request on its way; None where that is not limited."""
+    return min((most for most in _shared(spec).values() if isinstance(most, int)), default=None)
+
+
+def _shared(spec: str) -> dict[str, int | float]:
+    """What limits all who ask at once, as given or by default."""
+    name, _, options = check_spec(spec)
+    module = importlib.import_module(f"llm.backends.{name}")
+    known = inspect.signature(module.open_backend).parameters
+    limits: dict[str, Any] = {key: known[key].default for key in getattr(module, "SHARED", ())}
+    return limits | {key: value for key, value in options.items() if key in limits}
+
+
+def _without(spec: str, names: Mapping[str, object]) -> str:
+    head, *pairs = spec.split(",")
+    return ",".join([head, *(pair for pair in pairs if pair.partition("=")[0].strip() not in names)])
+
+
+def _part(most: float, parts: int) -> float:
+    return max(1, most // parts) if isinstance(most, int) else most / parts
 
 
 def check_spec(spec: str) -> tuple[str, str, dict[str, object]]:

@@ -36,10 +36,12 @@ Plan = Callable[[Body, int], Act]
 
 
 class Loopback:
-    """`with Loopback(plan) as server:` `asked` are the bodies in the order of their coming, `keys` the keys they came with."""
+    """`with Loopback(plan) as server:` `asked` are the bodies in the order of their coming, `keys` the keys they came with,
+    `most` how many it had at once. `slow` is how many seconds it takes for each.
+    """
 
-    def __init__(self, plan: Plan):
-        self.plan, self.asked, self.keys = plan, [], set()
+    def __init__(self, plan: Plan, slow: float = 0.0):
+        self.plan, self.asked, self.keys, self.slow = plan, [], set(), slow
         self.times: Counter[str] = Counter()
         self.most = self.now = 0
         self._loop = asyncio.new_event_loop()
@@ -96,7 +98,7 @@ class Loopback:
             self.times[told.decode()] += 1
             self.now += 1
             self.most = max(self.most, self.now)
-            await asyncio.sleep(0)
+            await asyncio.sleep(self.slow)
             act = self.plan(body, self.times[told.decode()])
             self.now -= 1
         return await self._do(act, writer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from llm import backends
-from llm.backends import names, open_spec, split_spec
+from llm.backends import divided, essence, most_parts, names, open_spec, split_spec
 from llm.backends.fake import Fake
 from llm.errors import MissingRecording, UserError, unknown
 from llm.journal import Journal
@@ -157,3 +158,25 @@ def test_a_replay_writes_nothing_into_what_it_reads(tmp_path: Path) -> None:
         open_spec(f"recorded:{path}")
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts", "expected"),
+    [
+        ("oracle,kappa=0", 4, "oracle,kappa=0"),
+        ("openai:m", 4, "openai:m,in_flight=8,rpm=0.0,tpm=0.0"),
+        ("openai:m,rpm=60,base_url=http://h/v1", 4, "openai:m,base_url=http://h/v1,in_flight=8,rpm=15.0,tpm=0.0"),
+        ("openai:m,in_flight=10,tpm=900", 3, "openai:m,in_flight=3,rpm=0.0,tpm=300.0"),
+    ],
+)
+def test_limits_are_divided_among_workers(spec: str, parts: int, expected: str) -> None:
+    """All parts together never exceed what was given, and it stays the same model."""
+    assert divided(spec, parts) == expected
+    assert essence(divided(spec, parts)) == essence(spec)
+    assert most_parts(spec) in (None, 32, 10)
+
+
+def test_every_shared_limit_is_an_option_that_changes_no_reply() -> None:
+    for name in names():
+        module = importlib.import_module(f"llm.backends.{name}")
+        assert set(getattr(module, "SHARED", ())) <= set(getattr(module, "MANNER", ()))

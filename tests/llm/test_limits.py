@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from llm.driver import Conversation, ask, drive
 from llm.errors import BudgetSpent
 from llm.flight import all_of
 from llm.journal import Journal
-from llm.limits import REPEATED, Budget, Limits, Price
+from llm.limits import REPEATED, Budget, Ledger, Limits, Price
 from llm.request import Reply, Request, Usage
 
 from .conftest import Counted, echo, question, questions
@@ -143,3 +144,17 @@ def test_money_of_earlier_sittings_counts() -> None:
     limits.charge(3, {"": Usage(900_000, 100_000)})
     with pytest.raises(BudgetSpent):
         limits.complete(questions(1))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 6)), max_size=12), st.integers(0, 30))
+def test_many_share_one_budget(batches: list[tuple[int, int]], most: int) -> None:
+    """In whatever order three runs ask, all together make exactly the calls that are allowed."""
+    ledger, inners = Ledger(Budget(calls=most)), [Counted(costly) for _ in range(3)]
+    runs = [Limits(inner, ledger=ledger) for inner in inners]
+    asked = iter(questions(200))
+    for who, size in batches:
+        with suppress(BudgetSpent):
+            runs[who].complete([next(asked) for _ in range(size)])
+    made = min(sum(size for _, size in batches), most)
+    assert sum(inner.calls for inner in inners) == ledger.calls == sum(run.calls for run in runs) == made
+    assert ledger.tokens == 10 * made

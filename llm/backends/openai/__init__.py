@@ -30,6 +30,7 @@ from llm.errors import UserError
 from llm.request import Backend
 
 MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience", "client"})
+SHARED = ("in_flight", "rpm", "tpm")
 APIS, WAYS, CLIENTS = ("chat", "completions"), ("auto", "logprobs", "choice", "text"), ("fast", "official")
 
 

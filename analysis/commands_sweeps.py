@@ -1,0 +1,206 @@
+"""The command `run.py sweep`: a scenario over values of its fields and over seeds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.wording import counted
+from llm.errors import UserError
+from model.commandline import Parser, natural
+from model.options import add_budget, add_scenario, addressed, budget, chosen
+
+if TYPE_CHECKING:
+    from model.scenario import Scenario
+    from model.sweep.cells import Cell
+    from model.sweep.holding import Held
+
+EPILOG = """examples:
+  python run.py sweep --scenario two_way --llm oracle --vary rounds=2,5,10 --seeds 0:20 --workers 4 --out runs/rounds
+  python run.py sweep --scenario two_way --vary "llm=oracle,kappa=0;oracle,kappa=0.3"   (commas in a value: divide by ;)
+  python run.py sweep --scenario three_way --llm openai:MODEL --base-url URL --vary memory=whole,last:6 --max-cost 5
+  python run.py sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)"""
+
+WHERE = ("--out", "--workers", "--ray")
+
+
+def parser() -> Parser:
+    found = Parser(
+        prog="run.py sweep",
+        description="Run a scenario with every combination of some values and every seed, each in a run folder of its own; "
+        "the same command again goes on (docs/sweeps.md).",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_scenario(found)
+    found.add_argument(
+        "--vary",
+        metavar="KEY=VALUE,VALUE",
+        action="append",
+        default=[],
+        help="a field as of --set, or llm, with its values (repeatable: all combinations); where a value has commas, divide by ;",
+    )
+    found.add_argument("--seeds", metavar="FIRST:END", default="0:10", help="0:20 is 0 to 19; or 3,5,8 (0:10)")
+    found.add_argument("--workers", metavar="N", type=natural, help="cells at once (as many as there are cores)")
+    found.add_argument("--ray", metavar="ADDRESS", help="on a Ray cluster: its address, auto, or local")
+    found.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder (runs/sweep-<scenario>-<time>); what it holds is gone on with"
+    )
+    found.add_argument("--dry-run", action="store_true", help="print combinations, cells and calls, and run nothing")
+    add_budget(found, "sweep's folder, by all workers together")
+    found.set_defaults(seed=None)
+    return found
+
+
+def sweep(arguments: Sequence[str]) -> int:
+    """`run.py sweep --scenario NAME --vary KEY=VALUES --seeds 0:20`"""
+    options = parser().parse_args(arguments)
+    if not options.scenario:
+        raise UserError("name a scenario: python run.py sweep --scenario two_way --vary rounds=2,5 (see --help)")
+    if options.workers == 0:
+        raise UserError("--workers must be at least 1")
+    cells, given = _cells(options)
+    if options.dry_run:
+        return _planned(cells)
+    from model.session import locked
+    from model.sweep.cells import claim_sweep
+
+    out = options.out or Path("runs") / f"sweep-{cells[0].combined.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    print(f"folder   {out}", flush=True)
+    with locked(out):
+        claim_sweep(out, cells)
+        return _held(options, cells, given, out, f"python run.py sweep {shlex.join(_design(arguments))}")
+
+
+def _design(arguments: Sequence[str]) -> list[str]:
+    """The arguments without those that change nothing in what is found: where, and on how many machines or cores."""
+    kept, rest = [], iter(arguments)
+    for argument in rest:
+        if argument in WHERE:
+            next(rest)
+        elif argument.partition("=")[0] not in WHERE:
+            kept.append(argument)
+    return kept
+
+
+def _cells(options: argparse.Namespace) -> tuple[list[Cell], tuple[str, ...]]:
+    """The cells, and the names of the fields that were given. Errors: UserError."""
+    from model.sweep.cells import cells, parse_seeds, parse_vary
+
+    varied = _addressed(parse_vary(options.vary), options)
+    base, given = chosen(options)
+    if "seed" in {*varied, *given}:
+        raise UserError("seeds go into --seeds")
+    if taken := sorted(set(varied) & set(given)):
+        raise UserError(f"--vary {taken[0]}: it is set as well")
+    return cells(base, varied, parse_seeds(options.seeds)), (*given, *varied, "seed")
+
+
+def _addressed(varied: dict[str, tuple[str, ...]], options: argparse.Namespace) -> dict[str, tuple[str, ...]]:
+    """The varied models with the address of --base-url; it is theirs alone where no --llm needs it."""
+    own = {
+        key: tuple(addressed(spec, options.base_url) for spec in values)
+        for key, values in varied.items()
+        if key in ("llm", "llms")
+    }
+    if any(varied[key] != own[key] for key in own) and all(
+        spec == addressed(spec, options.base_url) for spec in options.llm
+    ):
+        options.base_url = None
+    return {**varied, **own}
+
+
+def _planned(cells: Sequence[Cell]) -> int:
+    """`--dry-run`: the cells and calls of each combination."""
+    whole = 0
+    for scenario, name, seeds in _combinations(cells):
+        calls = _calls(scenario)
+        whole += calls * seeds
+        print(f"{name:<40} {counted(seeds, 'seed'):>10} {calls:>10,} calls each")
+    print(f"{'in all':<40} {counted(len(cells), 'cell'):>10} {whole:>10,} calls")
+    return 0
+
+
+def _combinations(cells: Sequence[Cell]) -> list[tuple[Scenario, str, int]]:
+    """Scenario, name and seeds of each combination."""
+    seeds = Counter(cell.combination for cell in cells)
+    return [
+        (scenario, name, seeds[name]) for name, scenario in {cell.combination: cell.combined for cell in cells}.items()
+    ]
+
+
+def _calls(scenario: Scenario) -> int:
+    from model.plan import count, others
+
+    _, _, replies, ratings = count(scenario)
+    return replies + ratings + others(scenario)
+
+
+def _held(options: argparse.Namespace, cells: Sequence[Cell], given: tuple[str, ...], out: Path, command: str) -> int:
+    """Hold the cells, write the report."""
+    from analysis.sweep.measure import measured
+    from analysis.sweep.report import write
+    from model.sweep.holding import Job
+    from model.sweep.running import hold_all
+
+    scenarios = {cell.combination: cell.combined for cell in cells}
+    limits = dict(zip(scenarios, budget(options, *scenarios.values()), strict=True))
+    jobs = [Job(cell, out, given, limits[cell.combination].prices, options.retry_failures) for cell in cells]
+    workers, limit = options.workers or _cores(), limits[cells[0].combination]
+    found, stopped, asked, began = {}, {}, 0, time.monotonic()
+    with _Bar(cells) as shown:
+        for place, held in hold_all(jobs, measured, workers, limit, options.ray, shown.calls, shown.say):
+            shown.cell(place, held)
+            asked += held.asked
+            if held.stopped is None:
+                found[place] = held.found
+            else:
+                stopped[place] = held.stopped
+    seconds = time.monotonic() - began
+    print(f"cells    {len(found)} of {len(cells)} are finished; {asked:,} calls asked in {seconds:.1f} s")
+    print(f"summary  {write(out, cells, found, stopped, command)}\ntable    {out / 'cells.csv'}")
+    if stopped:
+        raise UserError(
+            f"{counted(len(stopped), 'cell')} of {len(cells)} unfinished: {stopped[min(stopped)]}; the same command goes on"
+        )
+    return 0
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Bar:
+    """Cells and calls done, calls a second and time left on a terminal; quiet elsewhere."""
+
+    def __init__(self, cells: Sequence[Cell]):
+        self.expected = {name: _calls(scenario) for scenario, name, _ in _combinations(cells)}
+        self.cells, self.done = cells, 0
+
+    def __enter__(self) -> _Bar:
+        from tqdm import tqdm
+
+        total = sum(self.expected[cell.combination] for cell in self.cells)
+        self.bar = tqdm(total=total, unit="call", desc="sweep", disable=None, dynamic_ncols=True)
+        return self
+
+    def calls(self, number: int) -> None:
+        self.bar.update(number)
+
+    def cell(self, place: int, held: Held) -> None:
+        self.done += 1
+        if not held.asked + held.replayed and held.stopped is None:  # it was there
+            self.bar.update(self.expected[self.cells[place].combination])
+        self.bar.set_postfix_str(f"{self.done}/{len(self.cells)} cells")
+
+    def say(self, line: str) -> None:
+        self.bar.write(line)
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.close()

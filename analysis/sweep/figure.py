@@ -1,0 +1,88 @@
+"""The figure of a sweep: a row for each varied field, a column for each topic, a line for each party.
+
+Party is told by colour, marker and line style alike (analysis/plots.py). Numbers are on an axis to scale, words side by side.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from agents.topic import load_topic
+from analysis.plots import OTHERS, STYLES, style
+from analysis.wording import plain
+from llm.errors import UserError
+
+WIDEST = 6
+"""Topics that have a panel each; of more, the first ones have."""
+ASIDE = 0.015
+"""Share of the axis by which parties stand beside each other, so that their bars do not hide one another."""
+
+
+def figure(effects: pd.DataFrame, caption: str) -> Figure:
+    """Change of attitude by value of each varied field, for one group. effects: as analysis.sweep.tables gives them."""
+    fields, topics = list(effects["field"].unique()), list(effects["topic"].unique())[:WIDEST]
+    parties = list(effects["party"].unique())
+    with style():
+        drawn = Figure(figsize=(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9), layout="constrained")
+        FigureCanvasAgg(drawn)
+        grid = drawn.subplots(len(fields), len(topics), sharex="row", sharey=True, squeeze=False)
+        for row, field in zip(grid, fields, strict=True):
+            values = list(effects.loc[effects["field"] == field, "value"].unique())
+            for axis, topic in zip(row, topics, strict=True):
+                here = effects[(effects["field"] == field) & (effects["topic"] == topic)]
+                _panel(axis, here, values, parties)
+                axis.set_xlabel("" if field == "all" else plain(field))
+            row[0].set_ylabel("change (points)")
+        for axis, topic in zip(grid[0], topics, strict=True):
+            axis.set_title(_heading(topic))
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=7)
+        drawn.suptitle(textwrap.fill(plain(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
+    return drawn
+
+
+def _panel(axis: Axes, rows: pd.DataFrame, values: Sequence[str], parties: Sequence[str]) -> None:
+    places, numeric = _places(values)
+    aside = ASIDE * ((max(places) - min(places)) or 1)
+    for number, party in enumerate(parties):
+        part = rows[rows["party"] == party]
+        look = STYLES.get(party, OTHERS[number % len(OTHERS)])
+        x = [places[values.index(value)] + aside * (number - (len(parties) - 1) / 2) for value in part["value"]]
+        ends = [
+            part["change"] - part["change_low"].fillna(part["change"]),
+            part["change_high"].fillna(part["change"]) - part["change"],
+        ]
+        axis.errorbar(x, part["change"], [end.clip(lower=0) for end in ends], color=look["color"], marker=look["markers"][0],
+                      markersize=3.5, linewidth=1.0, linestyle=look["linestyle"], capsize=2, label=party.title())  # fmt: skip
+    axis.axhline(0, color="#999999", linewidth=0.6)
+    axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
+    if numeric:
+        axis.xaxis.set_major_locator(MaxNLocator(5, integer=all(place.is_integer() for place in places)))
+    else:
+        axis.set_xticks(places, [textwrap.shorten(plain(value), 18, placeholder="…") for value in values])
+        axis.set_xlim(-0.5, len(values) - 0.5)
+
+
+def _places(values: Sequence[str]) -> tuple[list[float], bool]:
+    """Where values stand on the axis, and whether they are numbers."""
+    try:
+        numbers = [float(value) for value in values]
+    except ValueError:
+        numbers = [math.nan]
+    numeric = len(numbers) > 1 and all(map(math.isfinite, numbers))
+    return (numbers, True) if numeric else ([float(place) for place in range(len(values))], False)
+
+
+def _heading(topic: str) -> str:
+    try:
+        return load_topic(topic).heading
+    except UserError:
+        return plain(topic)

@@ -1,0 +1,98 @@
+"""One cell in whatever process it falls to: the model that is open there, the sitting, and what is measured of its record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from llm.backends import divided
+from llm.driver import Progress
+from llm.errors import UserError
+from llm.limits import Budget, Ledger, Price
+from llm.request import Backend
+from llm.several import open_all
+from model.session import RECORD, Ask, sit, whole
+from model.sweep.cells import Cell
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell to hold in the sweep's folder, with the names of the fields that were given, and what its tokens cost."""
+
+    cell: Cell
+    folder: Path
+    given: tuple[str, ...] = ()
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    retry_failures: bool = False
+
+    @property
+    def run(self) -> Path:
+        return self.folder / self.cell.folder
+
+    @property
+    def finished(self) -> bool:
+        return whole(self.run / RECORD) and not self.retry_failures
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is the same for every cell: what to measure of a finished run folder, and among how many a model is divided."""
+
+    measure: Callable[[Path], Any]
+    parts: int = 1
+
+
+class Held(NamedTuple):
+    """What became of a cell: what was measured, or (`stopped`) why there is nothing to measure yet."""
+
+    found: Any = None
+    stopped: str | None = None
+    asked: int = 0
+    replayed: int = 0
+
+
+def hold(task: Task, job: Job, ledger: Ledger | None = None, progress: Progress | None = None) -> Held:
+    """Run or resume a cell, then measure it. No exception leaves here: a cell that fails costs no other."""
+
+    def opened(spec: str, voices: Any) -> Backend:
+        return _open(divided(spec, task.parts), tuple((who, divided(own, task.parts)) for who, own in voices.items()))
+
+    budget = Budget(prices=job.prices)  # its limits are the ledger's
+    sitting = Ask(job.cell.scenario, job.run, job.given, budget, job.retry_failures)
+    try:
+        outcome = sit(sitting, progress, ledger=ledger, opened=opened)
+        if outcome.stopped:
+            return Held(None, outcome.stopped, outcome.asked, outcome.replayed)
+        return Held(task.measure(job.run), None, outcome.asked, outcome.replayed)
+    except UserError as error:
+        why = str(error)
+    except Exception as error:  # noqa: BLE001  named and told beside its cell
+        why = f"{type(error).__name__}: {error}"
+    _open.cache_clear()  # something may still be on its way to the model
+    return Held(None, why)
+
+
+@lru_cache(maxsize=1)
+def _open(spec: str, voices: tuple[tuple[str, str], ...]) -> Backend:
+    """The model of the last cell is that of the next one, mostly."""
+    return open_all(spec, dict(voices))
+
+
+class Elsewhere(Ledger):
+    """The ledger that all share, in another process: `ask` takes the name of a method and its arguments there."""
+
+    def __init__(self, ask: Callable[..., Any]):
+        super().__init__()
+        self.ask = ask
+
+    def reserve(self, wanted: int) -> int:
+        return int(self.ask("reserve", wanted))
+
+    def spend(self, calls: int, tokens: int, cost: float) -> None:
+        self.ask("spend", calls, tokens, cost)
+
+    def told(self) -> str:
+        return str(self.ask("told"))

@@ -1,0 +1,208 @@
+"""The tables of a sweep, on numbers worked out by hand, and the command from end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import run
+from analysis.load import load
+from analysis.sweep.measure import Measured, measured
+from analysis.sweep.report import write
+from analysis.sweep.tables import alike, effects, keyed, titled
+from model.scenario import load_preset
+from model.session import Ask, sit
+from model.sweep.cells import Cell, cells
+
+BASE = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
+SWEEP = [
+    "sweep",
+    "--scenario",
+    "two_way",
+    "--topic",
+    "racism",
+    "--repetitions",
+    "2",
+    "--llm",
+    "oracle",
+    "--seeds",
+    "0:2",
+]
+Number = float | None
+
+
+def found(change: Number, gap: Number = -2.0) -> Measured:
+    """A cell in which the republicans changed by so much, and the Default was so far from where they began."""
+    row = {"topic": "racism", "group": "pair", "party": "republican", "change": change, "gap": gap}
+    return Measured(None, pd.DataFrame(), pd.DataFrame([row]))  # type: ignore[arg-type]
+
+
+def made(seeds: int = 3, **varied: tuple[str, ...]) -> list[Cell]:
+    return cells(BASE, varied, range(seeds))
+
+
+def test_a_main_effect_by_hand() -> None:
+    """Fields a and b: within a seed first averaged over b; the difference is seed by seed. Toward a Default below is downward."""
+    asked = made(rounds=("1", "2"), words=("20", "40"))
+    changes = [-1, -2, -3, -3, -4, -5, -2, -2, -2, -6, -6, -6]  # by rounds, words, seed
+    table = effects(asked, {place: found(change) for place, change in enumerate(changes)})
+    rounds = table[table["field"] == "rounds"].set_index("value")
+    assert rounds["change"].to_dict() == {"1": -3.0, "2": -4.0}
+    assert rounds["toward"].to_dict() == {"1": 3.0, "2": 4.0}
+    assert rounds.loc["2", "difference"] == -1.0  # -4 less -2, -3, -4
+    words = table[table["field"] == "words"].set_index("value")
+    assert words["change"].to_dict() == {"20": -2.0, "40": -5.0}
+    assert list(table["seeds"]) == [3] * 4
+    assert list(table["left_out"]) == [0] * 4
+
+
+def test_a_seed_that_lacks_a_cell_is_left_out_and_counted() -> None:
+    """An unfinished cell, or one without a rating, never turns a mean over fields into one over fewer."""
+    asked = made(rounds=("1", "2"), words=("20", "40"))
+    changes: dict[int, Number] = dict(enumerate([-1.0, -2, -3, -3, -4, -5, -2, -2, -2, -6, -6, -6]))
+    changes[0] = None
+    del changes[10]
+    table = effects(asked, {place: found(change) for place, change in changes.items()}).set_index(["field", "value"])
+    assert table["left_out"].to_dict() == {
+        ("rounds", "1"): 1,
+        ("rounds", "2"): 1,
+        ("words", "20"): 1,
+        ("words", "40"): 1,
+    }
+    assert table.loc[("rounds", "1"), "change"] == (-3.0 - 4.0) / 2  # seeds 1 and 2
+    assert table.loc[("rounds", "2"), "change"] == -4.0
+    assert table.loc[("rounds", "2"), "difference"] == 0.0  # of seed 2, the one that has both
+
+
+def test_groups_of_a_varied_size_are_one_line() -> None:
+    """Two Republicans and three, with a Default and without: two lines over sizes; never where a cell would have two alike."""
+    rows = [
+        ("size=2", "republican+republican+default"),
+        ("size=2", "republican+republican"),
+        ("size=3", "republican+republican+republican+default"),
+        ("size=3", "republican+republican+republican"),
+    ]
+    table = pd.DataFrame(rows, columns=["combination", "group"])
+    assert list(alike(table)) == ["republican*+default", "republican*"] * 2
+    assert titled("republican*+default") == "Any number of Republicans and a Default"
+    same = table[table["combination"] == "size=2"]
+    assert list(alike(same)) == list(same["group"])
+    two = pd.DataFrame([*rows, ("size=3", "republican")], columns=["combination", "group"])
+    assert list(alike(two)) == list(two["group"])
+
+
+def test_no_direction_where_the_gap_tells_none() -> None:
+    """Gaps on both sides of 0, or no Default at all: no `toward`, and no other number suffers."""
+    for gaps in ([-1.0, 1.0, 0.0], [None, None, None]):
+        table = effects(made(), {place: found(-1.0, gap) for place, gap in enumerate(gaps)})
+        assert table["toward"].isna().all()
+        assert list(table["change"]) == [-1.0]
+
+
+def test_a_cell_without_a_record_is_a_row_that_says_why(tmp_path: Path) -> None:
+    """Numbers are missing, never 0, and the folder is there to look into."""
+    asked = made(seeds=2)
+    sit(Ask(asked[0].scenario, tmp_path / asked[0].folder))
+    table = keyed(asked, {0: measured(tmp_path / asked[0].folder).attitudes}, {1: "its worker was killed"})
+    last = table[table["seed"] == 1]
+    assert list(last["reason"]) == ["its worker was killed"]
+    assert last[["attitude", "rooms", "ratings", "round", "party"]].isna().all().all()
+    assert table.loc[table["seed"] == 0, "reason"].isna().all()
+    write(
+        tmp_path, asked, {0: measured(tmp_path / asked[0].folder)}, {1: "its worker was killed"}, "python run.py sweep"
+    )
+    summary = (tmp_path / "summary.md").read_text()
+    assert "**Unfinished**: 1 cell of 2" in summary
+    assert "| its worker was killed | 1 |" in summary
+
+
+def test_nothing_finished_is_said_too(tmp_path: Path) -> None:
+    write(tmp_path, made(seeds=2), {}, {0: "no server", 1: "no server"}, "python run.py sweep")
+    assert "| no server | 2 |" in (tmp_path / "summary.md").read_text()
+    assert len(pd.read_csv(tmp_path / "cells.csv")) == 2
+
+
+def test_attitudes_of_a_cell_are_those_of_its_run(tmp_path: Path) -> None:
+    """Rooms, ratings and means as the run's own tables have them; a rating that is missing is counted with its reason."""
+    sit(Ask(BASE, tmp_path / "run"))
+    tables, cell = load(tmp_path / "run"), measured(tmp_path / "run")
+    rated = tables.attitudes[(tables.attitudes["party"] == "democrat") & (tables.attitudes["round"] == 1)]
+    row = cell.attitudes[(cell.attitudes["party"] == "democrat") & (cell.attitudes["round"] == 1)].iloc[0]
+    assert (row["attitude"], row["rooms"], row["ratings"]) == (rated["attitude"].mean(), 2, 2)
+    sit(Ask(BASE.with_settings({"llm": "fake"}), tmp_path / "fake"))
+    silent = measured(tmp_path / "fake")
+    assert silent.attitudes["attitude"].isna().all()
+    assert set(silent.attitudes["missing"]) == {2}
+    assert set(silent.attitudes["reason"]) == {"unscripted 2"}
+    assert silent.changes.empty
+    row = keyed(made(seeds=1, words=("20",)), {0: silent.changes}, {}).iloc[0]
+    assert (row["words"], row["reason"]) == (20, "no ratings to measure it by")
+    assert pd.isna(row["change"])
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """Every file but the journals, which keep times."""
+    kept = [path for path in root.rglob("*") if path.is_file() and "journal" not in path.name]
+    return {str(path.relative_to(root)): path.read_bytes() for path in kept}
+
+
+def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One worker or two: every file but journals is the same; the same command again asks nothing; another sweep is refused."""
+    for workers in ("1", "2"):
+        out = ["--workers", workers, "--out", str(tmp_path / workers)]
+        assert run.main([*SWEEP, "--vary", "rounds=1,2", *out]) == 0
+    trees = [
+        {
+            str(path.relative_to(root)): path.read_bytes()
+            for path in root.rglob("*")
+            if path.is_file() and "journal" not in path.name
+        }
+        for root in (tmp_path / "1", tmp_path / "2")
+    ]
+    assert trees[0] == trees[1]
+    assert {"cells.csv", "cells.parquet", "changes.csv", "effects.csv", "figures/change.svg", "summary.md"} <= set(
+        trees[0]
+    )
+    assert "--vary rounds=1,2\n" in trees[0]["summary.md"].decode()
+    assert str(tmp_path) not in trees[0]["summary.md"].decode()
+    capsys.readouterr()
+    assert run.main([*SWEEP, "--vary", "rounds=1,2", "--out", str(tmp_path / "1")]) == 0
+    assert "4 of 4 are finished; 0 calls asked" in capsys.readouterr().out
+    assert run.main([*SWEEP, "--vary", "rounds=1,3", "--out", str(tmp_path / "1")]) == 2
+    assert "holds a sweep over other fields or values" in capsys.readouterr().err
+    table = pd.read_csv(tmp_path / "1" / "cells.csv", dtype={"rounds": str})
+    assert set(zip(table["rounds"], table["seed"], strict=True)) == {("1", 0), ("1", 1), ("2", 0), ("2", 1)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sweep"], "name a scenario"),
+        ([*SWEEP, "--vary", "rounds=2", "--rounds", "3"], "--vary rounds: it is set as well"),
+        ([*SWEEP, "--vary", "seed=1,2"], "seeds go into --seeds"),
+        ([*SWEEP, "--set", "seed=1"], "seeds go into --seeds"),
+        ([*SWEEP, "--workers", "0"], "--workers must be at least 1"),
+        ([*SWEEP, "--vary", "rounds=2", "--base-url", "http://h/v1"], "--base-url needs an --llm openai"),
+        ([*SWEEP, "--max-cost", "1"], "--max-cost needs --price"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run.main([*arguments, *(["--out", str(tmp_path / "new")] if "--out" not in arguments else [])]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+
+
+def test_a_dry_run_counts_and_touches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two rooms of two: 4 replies and 4 ratings a round, 4 ratings before and 2 of the reference: 14 calls, and 22."""
+    monkeypatch.chdir(tmp_path)
+    assert run.main([*SWEEP, "--vary", "rounds=1,2", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert [line.split()[-2 - (place < 2)] for place, line in enumerate(shown.splitlines())] == ["14", "22", "72"]
+    assert list(tmp_path.iterdir()) == []

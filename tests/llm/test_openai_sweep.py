@@ -1,0 +1,42 @@
+"""A sweep before an endpoint: its limits and the budget hold for all workers together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import run
+from analysis.load import load
+
+from .loopback import Act, Body, Loopback, digest, likely, said
+
+
+def person(body: Body, time: int = 1) -> Act:
+    """A debater with likeliest tokens."""
+    if body.get("logprobs"):
+        rating = "4" if "legs has a dog" in str(body) else str(int(digest(body)[-1], 16) % 7 + 1)
+        return said(rating, logprobs=likely((rating, {rating: 0.75})))
+    return said(f"{digest(body)}.")
+
+
+def test_limits_and_budget_hold_for_all_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two workers have two of four requests each; what the budget allows is asked and not one more, and later only the rest."""
+    design = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2", "--seeds", "0:4"]
+    with Loopback(person, slow=0.005) as server:
+        model = ["--llm", "openai:echo,thinking=0,in_flight=4", "--base-url", server.url]
+        command = ["sweep", *design, *model, "--out", str(tmp_path / "sweep")]
+        assert run.main([*command, "--workers", "2", "--max-calls", "40"]) == 2
+        assert "the budget --max-calls 40 is spent (40 calls" in capsys.readouterr().err
+        assert len(debated(server)) == 40
+        assert run.main([*command, "--workers", "9"]) == 0
+        assert "4 workers, not 9: the model takes no more requests at once" in capsys.readouterr().out
+    assert server.most <= 4
+    tables = [load(tmp_path / "sweep" / "cells" / "all" / f"seed-{seed}") for seed in range(4)]
+    assert len(debated(server)) == sum(len(each.calls) for each in tables) == 4 * 22
+    assert all(each.calls["failure"].isna().all() for each in tables)
+
+
+def debated(server: Loopback) -> list[Body]:
+    """What was asked beside the probes of the workers."""
+    return [body for body in server.asked if "Is the sky" not in str(body) and "legs has a dog" not in str(body)]
