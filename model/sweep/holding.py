@@ -14,6 +14,7 @@ from llm.errors import UserError
 from llm.limits import Budget, Ledger, Price
 from llm.request import Backend
 from llm.several import open_all
+from model.scenario import Scenario
 from model.session import RECORD, Ask, sit, whole
 from model.sweep.cells import Cell
 
@@ -56,14 +57,10 @@ class Held(NamedTuple):
 
 def hold(task: Task, job: Job, ledger: Ledger | None = None, progress: Progress | None = None) -> Held:
     """Run or resume a cell, then measure it. No exception leaves here: a cell that fails costs no other."""
-
-    def opened(spec: str, voices: Any) -> Backend:
-        return _open(divided(spec, task.parts), tuple((who, divided(own, task.parts)) for who, own in voices.items()))
-
-    budget = Budget(prices=job.prices)  # its limits are the ledger's
-    sitting = Ask(job.cell.scenario, job.run, job.given, budget, job.retry_failures)
+    scenario, budget = job.cell.scenario, Budget(prices=job.prices)  # its limits are the ledger's
+    sitting = Ask(scenario, job.run, job.given, budget, job.retry_failures, ledger)
     try:
-        outcome = sit(sitting, progress, ledger=ledger, opened=opened)
+        outcome = sit(sitting, progress, backend=None if job.finished else _model(scenario, task.parts))
         if outcome.stopped:
             return Held(None, outcome.stopped, outcome.asked, outcome.replayed)
         return Held(task.measure(job.run), None, outcome.asked, outcome.replayed)
@@ -73,6 +70,12 @@ def hold(task: Task, job: Job, ledger: Ledger | None = None, progress: Progress 
         why = f"{type(error).__name__}: {error}"
     _open.cache_clear()  # something may still be on its way to the model
     return Held(None, why)
+
+
+def _model(scenario: Scenario, parts: int) -> Backend:
+    """The scenario's model, asked within a part of its limits."""
+    voices = tuple((who, divided(spec, parts)) for who, spec in scenario.own_llms().items())
+    return _open(divided(scenario.llm, parts), voices)
 
 
 @lru_cache(maxsize=1)
