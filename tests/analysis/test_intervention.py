@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -18,7 +19,8 @@ from analysis.commands import hold_all
 from analysis.load import Tables, load
 from analysis.report import write_report
 from analysis.studies.intervention import BRANCHES, WITH, WITHOUT, Found, check_past, compared, intervention, points
-from analysis.studies.intervention_report import figure, write
+from analysis.studies.intervention_report import figure
+from llm.backends.fake import Fake
 from llm.errors import UserError
 from llm.request import Usage
 from llm.several import open_all
@@ -145,7 +147,9 @@ def test_the_report_says_what_was_done_and_what_it_changed(study: Path) -> None:
 
 
 def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = (study / "intervention.md").read_bytes()
+    """The report is a function of the records."""
+    names = ("intervention.md", "effects.csv", "points.csv", "intervention.png", "intervention.svg")
+    before = [(study / name).read_bytes() for name in names]
     command = [
         "intervene",
         "--scenario",
@@ -161,7 +165,7 @@ def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.Capture
     ]
     assert run.main([*command, "--intervene", SHOCK, "--out", str(study)]) == 0
     assert capsys.readouterr().out.count("is finished; nothing was asked") == 2
-    assert (study / "intervention.md").read_bytes() == before
+    assert [(study / name).read_bytes() for name in names] == before
 
 
 def both(scenario: Scenario, out: Path) -> Found:
@@ -175,6 +179,21 @@ def test_nothing_said_changes_nothing(small: Callable[..., Scenario], tmp_path: 
     exact = found.effects[found.effects["measure"] == "expected"]
     assert len(exact) == 3
     assert (exact["effect"].abs() < 1e-9).all()
+
+
+def test_with_a_model_that_never_answers_twice_alike_the_past_is_one_too(
+    small: Callable[..., Scenario], tmp_path: Path
+) -> None:
+    """What makes the branches a pair is the journal, not that a model repeats itself."""
+    count = itertools.count()
+    moody = Fake(
+        lambda request: request.answers[next(count) % 11] if request.answers else f"My point is {next(count)}."
+    )
+    study = intervention(small(rounds=3, interventions="shock round=3 text=Rain."))
+    found = hold_all(study, BRANCHES, tmp_path, (), moody)
+    assert set(found.effects["round"]) == {3}
+    lines = [load(tmp_path / branch).utterances["text"].tolist() for branch in BRANCHES]
+    assert lines[0] != lines[1]
 
 
 def test_a_later_model_is_the_same_model_in_both_branches(small: Callable[..., Scenario], tmp_path: Path) -> None:
@@ -223,13 +242,6 @@ def test_the_figure_marks_the_round(study: Path) -> None:
     assert [text.get_text().strip() for text in axis.texts] == ["shock"]
     solid = {line.get_linestyle() for line in axis.lines if len(set(line.get_xdata())) > 1}
     assert solid == {"-", ":"}
-
-
-def test_a_report_is_a_function_of_the_records(study: Path, tmp_path: Path) -> None:
-    found: Found = compared(load(study / WITHOUT), load(study / WITH))
-    write(found, tmp_path)
-    for name in ("intervention.md", "effects.csv", "points.csv", "intervention.png"):
-        assert (tmp_path / name).read_bytes() == (study / name).read_bytes()
 
 
 def test_the_summary_gives_the_command_back(study: Path) -> None:

@@ -63,7 +63,7 @@ def test_every_kind_can_be_held(small: Small, name: str) -> None:
     assert min(event.round for event in found) == one.round
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(words, words, st.integers(1, 9), st.sampled_from([(), ("democrat",), ("republican 1", "default")]))
 def test_what_is_written_is_read_again(by: str, text: str, round_: int, to: tuple[str, ...]) -> None:
     """A summary's command line and a record's header give back the very intervention, whatever is in its text."""
