@@ -38,8 +38,8 @@ COLLECT = 50_000
 class Ask:
     """What a sitting is to do. The budget is that of the run folder, over all sittings.
 
-    Folders may share a `ledger` instead, whose owner has counted their earlier sittings. `start`: a run whose replies a new folder
-    begins with, so that what was asked there is not asked again.
+    Folders may share a `ledger` instead, whose owner has counted their earlier sittings. `start`: a run whose replies a new
+    folder begins with, so that what was asked there is not asked again.
     """
 
     scenario: Scenario
