@@ -146,7 +146,9 @@ class Scenario:
                 raise UserError(f"{one.kind} before round {one.round} of a scenario of {self.rounds}: give more rounds")
             seated = {party_of(seat) for group in self._groups() for seat in group.seats}
             known = {"all", *seated, *(label for group in self._groups() for label in group.labels)}
-            for who in set(one.to) - known:
+            if one.networked and not any(group.networked for group in self._groups()):
+                raise UserError(f"{one.kind} are those of a network, and environment {self.environment} has none")
+            for who in sorted(set(one.whom()) - known):
                 raise unknown(f"party or seat of {one.kind}", who, known)
 
     @property

@@ -63,7 +63,8 @@ def spec(one: Intervention) -> str:
     for each in fields(one):
         value = getattr(one, each.name)
         if each.init and value != each.default:
-            words += [f"{each.name}={part}" for part in (value if isinstance(value, tuple) else [value])]
+            told = str(value).lower() if isinstance(value, bool) else value
+            words += [f"{each.name}={part}" for part in (told if isinstance(told, tuple) else [told])]
     return shlex.join(words)
 
 
@@ -73,8 +74,9 @@ def intervene(
     """All that is due in a room before a round, in the order of the timetable; nothing where nobody is meant."""
     for one in interventions:
         agents = one.chosen(room, seed) if one.due(round_) else ()
-        for act in one.act(room, agents, attitude) if agents else ():
+        for act in one.act(room, agents, attitude, round_) if agents else ():
             yield Intervened(room.id, round_, one.kind, act.agents, act.text, act.by, act.reason)
+            yield from act.events
 
 
 def _read(text: str) -> tuple[str, dict[str, Any]]:

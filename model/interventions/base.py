@@ -6,11 +6,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from llm.errors import UserError
 from llm.randomness import stream
 from model.conversation import RoomState
+from model.events import Event
 
 ALL = "all"
 HEARD = "intervention"
@@ -23,12 +24,13 @@ _NAME = re.compile(r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){0,3}")
 
 
 class Act(NamedTuple):
-    """What was done to some agents of a room (see model.events.Intervened)."""
+    """What was done to some agents of a room (see model.events.Intervened), and further events that tell it."""
 
     agents: tuple[int, ...]
     text: str | None = None
     by: str = ""
     reason: str | None = None
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,7 @@ class Intervention(ABC):
     Who a share falls on depends on seed, room, kind, round and `to` alone: the same people hear another text in another run.
     """
 
+    networked: ClassVar[bool] = False
     kind: str = field(default="", init=False)
     round: int
     to: tuple[str, ...] = (ALL,)
@@ -51,17 +54,14 @@ class Intervention(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", type(self).__module__.rpartition(".")[2])
-        named = [name.strip() for entry in self.to for name in entry.split(",")]
-        object.__setattr__(self, "to", tuple([name for name in named if name]))
+        object.__setattr__(self, "to", named(self.kind, "to", self.to))
         if self.round < 1 or self.every < 0:
             raise UserError(f"{self.kind}: round must be at least 1 and every at least 0")
         if not 0 < self.share <= 1:
             raise UserError(f"{self.kind}: share must be above 0 and at most 1, not {self.share}")
-        if not self.to or (ALL in self.to and len(self.to) > 1):
-            raise UserError(f"{self.kind}: to must name parties or seats, or be all")
 
     @abstractmethod
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         """Do it to these agents of the room, and say what was done. Nobody's count of turns changes."""
 
     def due(self, round_: int) -> bool:
@@ -71,15 +71,22 @@ class Intervention(ABC):
 
     def chosen(self, room: RoomState, seed: int) -> tuple[int, ...]:
         """On whom in this room, in seat order."""
-        meant = [number for number, seat in room.seats.items() if self._means(seat, room.members[number].persona.party)]
+        meant = self.meant(room, self.to)
         if self.share == 1:
-            return tuple(meant)
+            return meant
         draw = stream(seed, HEARD, self.kind, self.round, self.to, room.id)
         drawn = set(draw.sample(meant, min(int(self.share * len(meant) + draw.random()), len(meant))))
         return tuple([number for number in meant if number in drawn])
 
-    def _means(self, seat: str, party: str) -> bool:
-        return ALL in self.to or seat in self.to or party in self.to
+    def whom(self) -> tuple[str, ...]:
+        """Every party and seat that it names."""
+        return self.to
+
+    @staticmethod
+    def meant(room: RoomState, names: tuple[str, ...]) -> tuple[int, ...]:
+        """Those of a room whose party or seat is named, in seat order."""
+        parties = {number: member.persona.party for number, member in room.members.items()}
+        return tuple([number for number, seat in room.seats.items() if {ALL, seat, parties[number]} & set(names)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +104,16 @@ class Saying(Intervention):
         super().__post_init__()
         check_line(self.kind, self.by, self.text)
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         yield said(room, agents, self.by, self.text)
+
+
+def named(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ...]:
+    """Names out of entries with commas. Errors: UserError for none, and for others beside all."""
+    found = tuple([name for entry in entries for part in entry.split(",") if (name := part.strip())])
+    if not found or (ALL in found and len(found) > 1):
+        raise UserError(f"{kind}: {key} must name parties or seats, or be all")
+    return found
 
 
 def said(room: RoomState, agents: tuple[int, ...], by: str, text: str) -> Act:

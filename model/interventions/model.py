@@ -30,7 +30,7 @@ class Model(Intervention):
         """By which name requests ask for it."""
         return essence(self.llm)
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         for agent in agents:
             room.members[agent].voice = self.voice
         yield Act(agents, self.voice)

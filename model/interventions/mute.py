@@ -13,7 +13,7 @@ from model.interventions.base import Act, Intervention, View
 class Mute(Intervention):
     """A silent turn counts as one, so that nobody else's turn is another than without it."""
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         for agent in agents:
             room.members[agent].muted = True
         yield Act(agents)

@@ -61,7 +61,7 @@ class Planner(Intervention):
             found[match[2]] = float(match[1])
         return found
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         if self.audience == "room":
             return iter([self._say(room, agents, *self.choose([attitude(agent) for agent in agents]))])
         hearers: dict[tuple[str | None, str | None], list[int]] = defaultdict(list)

@@ -13,7 +13,7 @@ from model.interventions.base import Act, Intervention, View
 class Unmute(Intervention):
     """The end of a mute."""
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         for agent in agents:
             room.members[agent].muted = False
         yield Act(agents)

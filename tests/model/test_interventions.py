@@ -17,7 +17,7 @@ from llm.errors import UserError
 from llm.request import Backend, Reply, Request
 from llm.several import Several
 from model.debate import DebateModel
-from model.events import Event, Intervened, Rated, Utterance, to_line
+from model.events import Event, Heard, Intervened, Linked, Rated, Seated, Unlinked, Utterance, to_line
 from model.interventions import Intervention, names, parse, spec, timetable
 from model.interventions.moderator import LINES
 from model.interventions.planner import Planner
@@ -32,6 +32,7 @@ EXAMPLES = {
     "shock": "shock round=2 text='Something happened.' share=0.5",
     "planner": "planner round=1 every=1 target=9 messages='9: It is bad, and: getting worse.' messages='1: It is fine.'",
     "model": "model round=2 to=default llm=oracle,mu=0",
+    "links": "links round=2 to=republican change=remove hear=democrat both=true",
     "mute": "mute round=2 to=republican,democrat",
     "unmute": "unmute round=2",
 }
@@ -58,7 +59,9 @@ def test_every_kind_can_be_held(small: Small, name: str) -> None:
     """A file in the folder is a kind: it has an example here, acts when it says, and is in the record."""
     one = parse(EXAMPLES[name])
     assert (one.kind, parse(spec(one))) == (name, one)
-    found = told(events(small(interventions=[EXAMPLES[name]]), Fake(opinionated)))
+    more = {"size": 8, "graph": "complete", "rounds": 3} if one.networked else {}
+    scenario = small("network" if one.networked else "three_way", interventions=[EXAMPLES[name]], **more)
+    found = told(events(scenario, Fake(opinionated)))
     assert {event.what for event in found} == {name}
     assert min(event.round for event in found) == one.round
 
@@ -108,6 +111,8 @@ def test_table_and_command_line_mean_the_same(small: Small) -> None:
         ("planner round=1 target=9 messages=x", "write a message as '8: what is said'"),
         ("planner round=1 target=11 messages='8: x'", "target between 0 and 10"),
         ("planner round=1 target=1 audience=some messages='8: x'", "unknown value of audience 'some'"),
+        ("links round=1 change=remove", "links are those of a network, and environment round_table has none"),
+        ("links round=1 change=cut", "unknown value of change 'cut'"),
         ("model round=1 llm=", "llm must name a model"),
     ],
 )  # fmt: skip
@@ -331,3 +336,42 @@ def test_every_kind_is_frozen_and_says_what_it_is() -> None:
         one: Intervention = parse(line)
         assert hash(one) == hash(parse(line))
         assert type(one).__doc__
+
+
+def ties(found: list[Event], until: int) -> set[tuple[int, int]]:
+    """The links of the one room after what is recorded up to a round."""
+    there: set[tuple[int, int]] = set()
+    for event in found:
+        if isinstance(event, Linked | Unlinked) and event.round <= until:
+            there = there | set(event.pairs) if isinstance(event, Linked) else there - set(event.pairs)
+    return there
+
+
+def test_cut_links_carry_nothing(small: Small) -> None:
+    """Split by party, nobody hears the other side from then on; the record tells who is linked, and who heard whom."""
+    cut = "links round=2 to=republican change=remove hear=democrat both=true"
+    scenario = small("network", repetitions=1, size=8, graph="complete", rounds=3, interventions=[cut])
+    found = events(scenario, Fake(opinionated))
+    party = {event.agent: event.party for event in found if isinstance(event, Seated)}
+    author = {turn.iteration: turn.agent for turn in turns(found)}
+    across = dict.fromkeys((1, 2, 3), 0)
+    for event in found:
+        if isinstance(event, Heard):
+            across[event.round] += sum(party[author[one]] != party[event.agent] for one in event.iterations)
+    assert across == {1: 2 * 4 * 4, 2: 0, 3: 0}
+    assert len(ties(found, 1)) == 8 * 7
+    assert ties(found, 3) == {(one, other) for one, other in ties(found, 1) if party[one] == party[other]}
+
+
+def test_added_links_are_as_many_as_asked_for(small: Small) -> None:
+    """Each of those meant comes to hear two more, of those it did not hear; where nobody is left, the record says so."""
+    add = "links round=2 every=1 to=democrat change=add hear=republican number=2"
+    scenario = small("network", repetitions=1, size=12, graph="ring,degree=2", rounds=5, interventions=[add])
+    found = events(scenario, Fake(opinionated))
+    party = {event.agent: event.party for event in found if isinstance(event, Seated)}
+    democrats = [agent for agent, side in party.items() if side == "democrat"]
+    heard = [[sum(pair[0] == one and party[pair[1]] == "republican" for pair in ties(found, round_)) for one in democrats]
+             for round_ in range(1, 6)]  # fmt: skip
+    assert [after - before for before, after in zip(*heard[:2], strict=True)] == [2] * 6
+    assert heard[-1] == [6] * 6
+    assert told(found)[-1].reason == "no_link_to_change"
