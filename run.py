@@ -26,6 +26,7 @@ EPILOG = """examples:
   python run.py --scenario two_way --llm openai:llama3 --base-url http://127.0.0.1:11434/v1
   python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
+  python run.py intervene                                           (the same debates with an intervention and without)
   python run.py calibrate                                           (is what was planted found again?)
   python run.py sweep --scenario two_way --vary rounds=2,5,10 --seeds 0:20   (all combinations, all seeds; docs/sweeps.md)
   python run.py structured closing                                  (structured debates, judged, by the UCL study)
@@ -261,6 +262,7 @@ HERE = {"calibrate": calibrate, "case": case, "personas": personas, "questions":
 ELSEWHERE = {
     "analyse": "analysis.commands",
     "human": "analysis.commands",
+    "intervene": "analysis.commands_intervene",
     "judge": "analysis.commands",
     "report": "analysis.commands",
     "structured": "analysis.commands_structured",

@@ -92,6 +92,7 @@ class Member(mesa.Agent, ABC):
         self.adapter, self.voice = adapter, voice
         self.memory = make_memory(manner.memory, opening, prompt(PROMPTS, "summary_header").text)
         self.ratings: dict[str, Rating] = {}
+        self.muted = False
         self._system = Message("system", persona.backstory)
         self._instruction = ""
         self._others = tuple(others)
@@ -106,7 +107,7 @@ class Member(mesa.Agent, ABC):
 
     def unable(self, form: str) -> str | None:
         """Why nothing can be asked of it in this form now, if so."""
-        return None
+        return "muted" if self.muted else None
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:
         """Remember a line that somebody else said."""

@@ -12,6 +12,9 @@ from agents.topic import PROMPTS, Probe, Topic, scales
 from llm.request import Message, Reply, Request, Sampling
 from llm.template import prompt
 
+STATEMENTS = ("draft", "revision")
+"""The forms of what a mediator says."""
+
 
 class Participant(Member):
     """`people` is how many deliberate, itself among them: all that it is told of the others.
@@ -40,11 +43,11 @@ class Participant(Member):
 
     def unable(self, form: str) -> str | None:
         """A critique needs a statement of the mediator that was not criticised yet."""
-        return "no_statement" if form == "critique" and not self._open else None
+        return "no_statement" if form == "critique" and not self._open else super().unable(form)
 
     def hear(self, name: str, text: str, form: str = "draft") -> None:
         super().hear(name, text, form)
-        self._open = True
+        self._open = self._open or form in STATEMENTS
 
     def compose_speech(self, seed: int, form: str = "opinion") -> Request:
         """Ask for its `opinion`, or for its `critique` of what the mediator said last."""

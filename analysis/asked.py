@@ -9,10 +9,13 @@ from typing import Any
 
 from llm.errors import UserError
 from model.events import Header
+from model.interventions import spec, timetable
 from model.scenario import load_preset
 
 SAME = {"repetitions", "seed", "llm", "topics"}
 """Settings that leave a preset's design as it is."""
+LISTED = ("llms", "interventions")
+"""Settings with options of their own: what is in them may hold commas, which `--set` would take for the end of one."""
 FIGURES = re.compile(r",? *\(?\bFigs?\b.*", re.DOTALL)
 
 
@@ -39,23 +42,32 @@ def title(header: Header) -> str:
 def command(header: Header) -> str | None:
     """The command line of this very scenario, or None when this version's presets do not give it."""
     scenario = header.scenario
-    settings = {key: value(scenario, key) for key in header.given if key != "llms"}
-    own = scenario.get("llms", [])  # their specs may hold commas, which `--set` would take for the end of one
+    settings = {key: value(scenario, key) for key in header.given if key not in LISTED}
+    own = {key: scenario.get(key, []) for key in LISTED}
     try:
-        again = load_preset(str(scenario["name"])).with_settings({**settings, "llms": own}).to_dict()
+        again = load_preset(str(scenario["name"])).with_settings(settings | own).to_dict()
     except UserError:
         return None
     parts = ["python run.py --scenario", shlex.quote(scenario["name"])]
     parts += [f"--set {shlex.quote(f'{key}={told}')}" for key, told in settings.items()]
-    parts += [f"--llm {shlex.quote(spec)}" for spec in own]
+    parts += [f"--llm {shlex.quote(spec)}" for spec in own["llms"]]
+    if "interventions" in header.given:
+        parts += [f"--intervene {shlex.quote(text)}" for text in written(scenario)] or ["--intervene ''"]
     line = " ".join(parts)
     return line if again == scenario and line.isprintable() else None
 
 
 def value(scenario: Mapping[str, Any], key: str) -> str:
     """A field of the scenario, or of its environment, as it is written on a command line."""
+    if key == "interventions":
+        return "; ".join(written(scenario))
     found = scenario.get(key, scenario["options"].get(key))
     return ",".join(found) if isinstance(found, list) else str(found).lower() if isinstance(found, bool) else str(found)
+
+
+def written(scenario: Mapping[str, Any]) -> list[str]:
+    """Its interventions as they are written on a command line. Errors: UserError for one that this version does not know."""
+    return [spec(one) for one in timetable(scenario.get("interventions", []))]
 
 
 def _preset(header: Header) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from model.commandline import Parser, Progress, amount, bar, natural, told
 
 if TYPE_CHECKING:
     from analysis.load import Tables
+    from llm.request import Backend
     from model.scenario import Scenario
 
 
@@ -110,16 +111,27 @@ def report(arguments: Sequence[str]) -> int:
     return 0
 
 
-def hold_all(study: Generator[Scenario, Tables, Any], names: Sequence[str], out: Path, given: tuple[str, ...]) -> Any:
-    """Run a study's scenarios one after the other, each in a folder of its own; what the study returns."""
+def hold_all(
+    study: Generator[Scenario, Tables, Any],
+    names: Sequence[str],
+    out: Path,
+    given: tuple[str, ...],
+    backend: Backend | None = None,
+) -> Any:
+    """Run a study's scenarios one after the other, each in a folder of its own; what the study returns.
+
+    backend: one for all of them, and each begins with the replies of the one before it.
+    """
     from analysis.load import load
     from model.session import Ask, sit
 
-    scenario = next(study)
+    scenario, before = next(study), None
     try:
         for name in names:
+            task = Ask(scenario, out / name, given, start=before if backend else None)
             with Progress(scenario) as progress:
-                print(told(scenario, out / name, sit(Ask(scenario, out / name, given), progress.calls, progress.step)))
+                print(told(scenario, out / name, sit(task, progress.calls, progress.step, backend)))
+            before = out / name
             scenario = study.send(load(out / name))
     except StopIteration as done:
         return done.value

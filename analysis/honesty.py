@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.backends import split_spec
+from llm.backends import essence, split_spec
 from model.events import Header
 
 NOTES = {
@@ -41,9 +41,14 @@ def model(header: Header) -> str:
 
 
 def _speakers(header: Header) -> list[tuple[str, str]]:
-    """Each model as it was asked for, and its backend; the first is everybody's, others are named after their party."""
+    """Each model as it was asked for, and its backend; the first is everybody's, others stand behind their party or round."""
     if header.model.get("backend") != "several":
         return [(str(header.scenario["llm"]), str(header.model.get("backend")))]
     voices, own = header.model["voices"], dict(entry.split("=", 1) for entry in header.scenario["llms"])
     first = (str(header.scenario["llm"]), str(header.model["first"]["backend"]))
-    return [first, *[(f"{party}: {spec}", str(voices[party]["backend"])) for party, spec in own.items()]]
+    later = [(one["round"], essence(one["llm"])) for one in header.scenario.get("interventions", []) if "llm" in one]
+    return [
+        first,
+        *[(f"{party}: {spec}", str(voices[party]["backend"])) for party, spec in own.items()],
+        *[(f"from round {round_}: {spec}", str(voices[spec]["backend"])) for round_, spec in later],
+    ]

@@ -18,6 +18,7 @@ from model.session import PARTIAL, RECORD
 
 KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
 WHO = ["room", "agent"]
+ROOM = ["room", "topic", "group", "repetition"]
 TYPES = {"int": "int64", "float | None": "float64"}
 
 
@@ -36,6 +37,8 @@ class Tables:
     calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
                 sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
                 unread (lines), repeated (calls), cut (replies), cached_tokens, thinking_tokens
+    interventions: one row for what was done to some of a room: room, topic, group, repetition, round (before it), what (the
+                kind), agents (JSON), text (what they heard, or the model they speak through), by, reason (why nothing was said)
     links:      one row a link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
                 change (added, removed), source, target (agents: the source hears the target; an undirected link has two rows)
     heard:      one row a turn that an agent of a network heard or was shown: room, round, agent, iteration (the utterance's)
@@ -47,6 +50,7 @@ class Tables:
     summaries: pd.DataFrame
     attitudes: pd.DataFrame
     calls: pd.DataFrame
+    interventions: pd.DataFrame
     links: pd.DataFrame
     heard: pd.DataFrame
     finished: bool
@@ -101,6 +105,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         _named(_frame(kinds[events.Summarised], events.Summarised), agents),
         _named(attitudes, agents),
         calls,
+        _interventions(_frame(kinds[events.Intervened], events.Intervened), agents),
         _links(kinds[events.Linked], kinds[events.Unlinked]),
         _heard(kinds[events.Heard]),
         bool(kinds[events.Ended]),
@@ -149,6 +154,12 @@ def _storable(value: Any) -> Any:
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
+
+
+def _interventions(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
+    rooms = agents[ROOM].drop_duplicates("room")
+    frame["agents"] = pd.Series([json.dumps(list(found)) for found in frame["agents"]], dtype="object")
+    return frame.merge(rooms, on="room", how="left")[[*ROOM, *[name for name in frame.columns if name != "room"]]]
 
 
 def _named(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:

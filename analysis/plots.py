@@ -3,8 +3,8 @@
 Party is told by colour, marker and line style alike, so that the figure reads without colour. Bars are standard errors over
 rooms. The dashed line is the Default's level before the debates where no Default takes part (Figs 4 and 8); the legend
 says of how many agents a panel. A population has a line for each party and two thin ones around it, between which half of its
-people are (analysis/crowd.py). Sizes are those of print: 3.5 inches for one panel a row (a column of a page), 7 for more (its
-width).
+people are (analysis/crowd.py). An upright line is an intervention. Sizes are those of print: 3.5 inches for one panel a row (a
+column of a page), 7 for more (its width).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ OTHERS: tuple[dict[str, Any], ...] = (
     {"color": "#a8508a", "markers": "H*><", "linestyle": (0, (3, 2))},
 )
 LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
+MARK: Any = {"color": "#555555", "linestyle": "-", "linewidth": 0.6, "zorder": 0.5}
 RC: Any = {
     "svg.hashsalt": "parley",
     "svg.fonttype": "none",
@@ -98,11 +99,27 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
             _panel(axis, lines)
             if level:
                 axis.axhline(level.value, label=dashed, **LEVEL)
+        for axis, (group, topic) in zip(axes, panels, strict=False):
+            mark(axis, tables, group, topic)
         _label(axes, tables, groups, columns)
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
         _legend(figure, axes)
     return figure
+
+
+def mark(axis: Axes, tables: Tables, group: str, topic: str) -> None:
+    """A line before the first reply after each intervention; the first of a kind is named."""
+    here = tables.interventions[(tables.interventions["group"] == group) & (tables.interventions["topic"] == topic)]
+    turns = tables.utterances[(tables.utterances["group"] == group) & (tables.utterances["topic"] == topic)]
+    named: set[str] = set()
+    for round_, kinds in here.groupby("round")["what"]:
+        before = turns[turns["round"] < round_].groupby("room")["iteration"].max()
+        at = (0.0 if before.empty else float(before.mean())) + 0.5
+        axis.axvline(at, **MARK)
+        if fresh := [kind for kind in kinds.unique() if kind not in named]:
+            axis.text(at, 10.2, f" {', '.join(fresh)}", fontsize=5.5, va="top", color=MARK["color"], zorder=3)
+        named |= set(fresh)
 
 
 def _points(tables: Tables, points: pd.DataFrame, group: str, topic: str) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from agents.topic import load_topic
-from analysis import asked, honesty
+from analysis import asked, honesty, outside
 from analysis.load import Tables
 from analysis.metrics import metrics
 from analysis.metrics._cells import DEFAULT, default_level
@@ -71,6 +72,7 @@ def _lines(tables: Tables, results: Results, figure: str, prices: Prices) -> Ite
     yield f"![Attitudes by number of replies]({figure})\n"
     yield from _in_short(tables, results)
     yield from _how_to_read(tables)
+    yield from outside.told(tables)
     for name, metric in metrics().items():
         if metric.LABELS:
             yield from _metric(tables, metric, results[name])
@@ -204,11 +206,14 @@ def _ways(ratings: pd.DataFrame) -> str:
 
 
 def _used(tables: Tables) -> dict[str, Usage]:
-    """Tokens by voice: that of the seat or the party where it has a model of its own, else ""."""
+    """Tokens by voice: that of the seat or the party where it has a model of its own, else ""; from its round on a later one."""
     own = {spec.partition("=")[0] for spec in tables.header.scenario["llms"]}
     agents = tables.agents.drop_duplicates("agent").set_index("agent")  # a mediator has one number in every room
     named = agents["seat"].where(agents["seat"].isin(own), agents["party"].where(agents["party"].isin(own), ""))
     voices = tables.calls["agent"].map(named)
+    for one in tables.interventions[tables.interventions["what"] == "model"].itertuples():
+        theirs = tables.calls["agent"].isin(json.loads(one.agents)) & (tables.calls["room"] == one.room)
+        voices = voices.mask(theirs & (tables.calls["round"] >= one.round), one.text)
     sums = tables.calls.groupby(voices)[["prompt_tokens", "completion_tokens"]].sum()
     return {str(voice): Usage(*map(int, row)) for voice, *row in sums.itertuples()}
 

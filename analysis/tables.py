@@ -11,12 +11,12 @@ from analysis.load import Tables
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
-    """Write the tables of a run into a folder, links and what was heard where there is a network; the paths written."""
+    """Write the tables of a run into a folder, interventions, links and what was heard where there are any; the paths written."""
     folder.mkdir(parents=True, exist_ok=True)
-    network = ("links", "heard") if len(tables.links) else ()
+    there = [name for name in ("interventions", "links", "heard") if len(getattr(tables, name))]
     return [
         path
-        for name in ("agents", "utterances", "summaries", "attitudes", "calls", *network)
+        for name in ("agents", "utterances", "summaries", "attitudes", "calls", *there)
         for path in write_table(getattr(tables, name), folder / name)
     ]
 

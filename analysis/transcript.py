@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import asked, honesty
+from analysis import asked, honesty, outside
 from analysis.load import Tables
 from analysis.wording import REFERENCE, group_title, harmless, number
 
@@ -19,11 +19,14 @@ Rows = list[dict[str, Any]]
 
 @dataclass
 class _Room:
-    """One room: who sits there, and turns (summaries of memory, each before its turn, among them) and ratings by round."""
+    """One room: who sits there, and turns (summaries of memory, each before its turn, among them), ratings and what
+    came from outside by round.
+    """
 
     seated: Rows
     turns: dict[int, Rows] = field(default_factory=lambda: defaultdict(list))
     ratings: dict[int, Rows] = field(default_factory=lambda: defaultdict(list))
+    outside: dict[int, Rows] = field(default_factory=lambda: defaultdict(list))
 
 
 def write_transcript(tables: Tables, path: Path) -> Path:
@@ -63,6 +66,8 @@ def _sections(tables: Tables) -> dict[tuple[str, str], list[_Room]]:
         rooms[row["room"]].turns[row["round"]].append(row)
     for row in tables.attitudes[["room", "round", "name", "attitude", "reason"]].to_dict("records"):
         rooms[row["room"]].ratings[row["round"]].append(row)
+    for row in tables.interventions.to_dict("records"):
+        rooms[row["room"]].outside[row["round"]].append(row)
     return sections
 
 
@@ -98,6 +103,8 @@ def _room(room: _Room, number_: int, group: str) -> Iterator[str]:
     yield from _ratings(room, 0)
     for round_, turns in room.turns.items():
         yield f"#### Round {round_}\n"
+        for row in room.outside.get(round_, ()):
+            yield f"*{outside.happened(row, room.seated)}*\n"
         for row in turns:
             yield f"**{harmless(row['name'])}:** {_said(row)}\n" if row["spoken"] else f"*{_remembered(row)}*\n"
         yield from _ratings(room, round_)

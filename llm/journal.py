@@ -68,6 +68,15 @@ def read_database(path: Path) -> sqlite3.Connection:
         return sqlite3.connect(f"file:{quote(str(path.resolve()))}?{how}", uri=True)
 
 
+def take_over(source: Path, path: Path) -> None:
+    """A journal at `path` that knows all that the one at `source` does, made whole or not at all. Errors: UserError."""
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    with journal_errors(path), closing(read_database(source)) as known, closing(sqlite3.connect(part)) as new:
+        known.backup(new)
+    part.replace(path)
+
+
 class Journal(Wrapper):
     """A backend that answers from its file first and asks the inner backend the rest.
 

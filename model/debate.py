@@ -2,10 +2,11 @@
 
 A step is one round: every agent of every room speaks once, in the order that the environment makes of Mesa's AgentSets;
 then everybody is asked. One `step` in order:
-1. each room's turns are drawn (environment) and held as a conversation (all rooms side by side, through the driver);
-2. the survey is held, if one is due;
-3. the events are recorded, room by room in seating order;
-4. the DataCollector collects.
+1. what is due of the timetable of interventions is done;
+2. each room's turns are drawn (environment) and held as a conversation (all rooms side by side, through the driver);
+3. the survey is held, if one is due;
+4. the events are recorded, room by room in seating order;
+5. the DataCollector collects.
 
 Works alike on Mesa 3.3 and 3.5. No exception leaves `step` (on Mesa 3.5 it would stop the model for ever without a word):
 it is kept in `error`, no further round is held, and `run()` raises it.
@@ -31,6 +32,7 @@ from llm.several import open_all
 from model.closing import hold_closing
 from model.conversation import Desk, RoomState, hold_round, hold_survey
 from model.events import Event, Posed, Seated
+from model.interventions import intervene
 from model.recorder import Nowhere, Recorder
 from model.scenario import MEDIATOR as PARTY
 from model.scenario import Scenario, load_preset, parse_settings
@@ -130,13 +132,20 @@ class DebateModel(mesa.Model):
     def _round(self) -> None:
         self.round += 1
         self._felt = {agent.unique_id: agent.attitude for agent in self.agents}
+        debating = [room for room in self.rooms if room.group != REFERENCE]
+        self._intervene(debating)
         for agent in self.agents:  # nobody keeps an older rating: an attitude that was not asked for is None
             agent.ratings.clear()
-        debating = [room for room in self.rooms if room.group != REFERENCE]
         self._hold([self._held(room) for room in debating])
         self._survey(debating)
         if self.round == self.setup.rounds:
             self._close(debating)
+
+    def _intervene(self, rooms: Sequence[RoomState]) -> None:
+        """Do what is due before this round; a planner goes by the last survey."""
+        for room in rooms if self.setup.interventions else ():
+            done = list(intervene(self.setup.interventions, room, self.round, self.setup.seed, self._felt.get))
+            self.recorder.write(done)
 
     def _held(self, room: RoomState) -> Conversation[list[Event]]:
         view = Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id), room.society)

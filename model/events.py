@@ -261,6 +261,24 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
+class Intervened:
+    """Something from outside before a round: what (a kind of model/interventions), to which agents, by whom ("": nobody).
+
+    `text` is the line that they heard, or the model that they speak through from now on; None: there is none, and where one might
+    have been said (a planner's) a `reason`. No agent said it: it is no utterance.
+    """
+
+    kind: ClassVar[str] = "intervened"
+    room: str
+    round: int
+    what: str
+    agents: tuple[int, ...]
+    text: str | None
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The last line of a finished record."""
 
@@ -285,6 +303,7 @@ Event = (
     | Answered
     | Called
     | Thought
+    | Intervened
     | Ended
 )
 KINDS: dict[str, type] = {cls.kind: cls for cls in get_args(Event)}

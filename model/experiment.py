@@ -82,6 +82,9 @@ def fields_of(scenario: Scenario) -> dict[str, Any]:
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
     fields["llm"] = essence(scenario.llm)
     fields["llms"] = {party: essence(spec) for party, spec in scenario.own_llms().items()}
+    fields["interventions"] = [
+        one | {"llm": essence(one["llm"])} if "llm" in one else one for one in fields["interventions"]
+    ]
     return fields
 
 

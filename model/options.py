@@ -41,6 +41,13 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="set any field of the preset or of its environment (repeatable)",
     )
+    parser.add_argument(
+        "--intervene",
+        metavar='"KIND KEY=VALUE ..."',
+        action="append",
+        help="something from outside before a round, in place of the preset's own (repeatable; docs/interventions.md): "
+        "\"message round=3 to=democrat by=Ann text='...'\"",
+    )
 
 
 def add_budget(parser: argparse.ArgumentParser, folder: str) -> None:
@@ -70,6 +77,7 @@ def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
         "repetitions": options.repetitions,
         "rounds": options.rounds,
         "seed": options.seed,
+        "interventions": None if options.intervene is None else tuple(filter(None, options.intervene)),
         **models(options.llm, options.base_url),
     }
     settings = parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}

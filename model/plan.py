@@ -18,6 +18,7 @@ from llm.prices import Prices, bill
 from llm.randomness import stream
 from llm.request import Request, Usage, total
 from model.debate import DebateModel
+from model.interventions import spec
 from model.scenario import Scenario
 from model.seating import first_links
 
@@ -51,7 +52,7 @@ class Plan(NamedTuple):
 
 
 def count(scenario: Scenario) -> tuple[int, int, int, int]:
-    """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask.
+    """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask and nobody is muted.
 
     Where chance decides how many speak (`varies`), replies are scaled up from a few repetitions.
     """
@@ -141,6 +142,8 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     usage = made.usage
     tokens = f"about {_rounded(usage.prompt_tokens)} tokens in and up to about {_rounded(usage.completion_tokens)} out"
     yield f"  {tokens} (estimated from words)"
+    for one in scenario.interventions:
+        yield f"  before round {one.round}: {spec(one)}"
     if cost := bill(made.tokens, prices, 2):
         yield f"  cost up to about {cost}"
 

@@ -22,6 +22,8 @@ from environments.base import Environment, Group
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 from llm.request import Sampling
+from model.interventions import Intervention, timetable
+from model.interventions.model import Model
 from model.settings import coerced
 
 _LEAST = {
@@ -88,6 +90,7 @@ class Scenario:
     survey_temperature: float = 0.0
     memory: str = "whole"  # whole, last:K, summary:K
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model
+    interventions: tuple[Intervention, ...] = ()  # what happens from outside, when and to whom (model/interventions)
     llm: str = "pocket"
     llms: tuple[str, ...] = ()  # PARTY=SPEC (or SEAT=SPEC) for who speaks through a model of its own
     seed: int = 0
@@ -112,6 +115,7 @@ class Scenario:
         make_memory(self.memory, "", "")
         self.own_adapters()
         self.own_llms()
+        self._check_interventions()
 
     def build_environment(self) -> Environment:
         """The environment with its options. Errors: UserError when they do not fit."""
@@ -135,6 +139,17 @@ class Scenario:
             raise UserError("a reference is asked about topics; there is none where questions are drawn")
         if self.questions and len(self.pool()) < self.episodes:
             raise UserError(f"{len(self.pool())} questions to draw from are too few for {self.episodes} episodes")
+
+    def _check_interventions(self) -> None:
+        for one in self.interventions:
+            if one.round > self.rounds:
+                raise UserError(f"{one.kind} before round {one.round} of a scenario of {self.rounds}: give more rounds")
+            seated = {party_of(seat) for group in self._groups() for seat in group.seats}
+            known = {"all", *seated, *(label for group in self._groups() for label in group.labels)}
+            if one.networked and not any(group.networked for group in self._groups()):
+                raise UserError(f"{one.kind} are those of a network, and environment {self.environment} has none")
+            for who in sorted(set(one.whom()) - known):
+                raise unknown(f"party or seat of {one.kind}", who, known)
 
     @property
     def mediated(self) -> bool:
@@ -177,8 +192,11 @@ class Scenario:
         return self._own("adapters", self.adapters, ":", "ADAPTER")
 
     def own_llms(self) -> dict[str, str]:
-        """Which model a party or seat speaks through, for those with one of their own. Errors: UserError likewise."""
-        return self._own("llms", self.llms, "=", "SPEC")
+        """Which model a party or seat speaks through, for those with one of their own; one that comes in later is under
+        its own name. Errors: UserError likewise.
+        """
+        later = {one.voice: one.llm for one in self.interventions if isinstance(one, Model)}
+        return self._own("llms", self.llms, "=", "SPEC") | later
 
     def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -242,8 +260,9 @@ def _parted(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, An
     for key in settings:
         if key not in own | theirs:
             raise unknown("field", key, own | theirs)
-    given = {key: value for key, value in settings.items() if key in own}
-    return coerced(Scenario, given), coerced(kind, {key: settings[key] for key in settings if key in theirs})
+    given = {key: value for key, value in settings.items() if key in own - {"interventions"}}
+    listed = {"interventions": timetable(settings["interventions"])} if "interventions" in settings else {}
+    return coerced(Scenario, given) | listed, coerced(kind, {key: settings[key] for key in settings if key in theirs})
 
 
 def _environment_class(name: str) -> Any:

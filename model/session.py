@@ -18,7 +18,7 @@ from typing import IO
 
 from llm.driver import Progress
 from llm.errors import BudgetSpent, UserError
-from llm.journal import Journal
+from llm.journal import Journal, take_over
 from llm.limits import NO_LIMIT, Budget, Ledger, Limits
 from llm.request import Backend
 from llm.retry import Retry
@@ -38,7 +38,8 @@ COLLECT = 50_000
 class Ask:
     """What a sitting is to do. The budget is that of the run folder, over all sittings.
 
-    Folders may share a `ledger` instead, whose owner has counted their earlier sittings.
+    Folders may share a `ledger` instead, whose owner has counted their earlier sittings. `start`: a run whose replies a new
+    folder begins with, so that what was asked there is not asked again.
     """
 
     scenario: Scenario
@@ -47,6 +48,7 @@ class Ask:
     budget: Budget = NO_LIMIT
     retry_failures: bool = False
     ledger: Ledger | None = None
+    start: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ def whole(record: Path) -> bool:
 def _run(task: Ask, progress: Progress | None, steps: Steps, backend: Backend, watcher: Recorder | None) -> Outcome:
     started = time.monotonic()
     limits = Limits(Retry(backend), task.budget, task.ledger)
+    if task.start and not (task.folder / JOURNAL).exists():
+        take_over(task.start / JOURNAL, task.folder / JOURNAL)
     with (
         _seldom_collected(),
         closing(Journal(task.folder / JOURNAL, limits, task.retry_failures)) as journal,

@@ -146,6 +146,11 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--price", "1"], "'1' is not IN,OUT"),
         (["--scenario", "two_way", "--llm", "nosuch", "--dry-run"], "unknown model 'nosuch'"),
         (["--scenario", "two_way", "--seed", "-1"], "seed must be at least 0"),
+        (
+            ["--scenario", "two_way", "--intervene", "mesage round=2"],
+            "unknown intervention 'mesage': did you mean message",
+        ),
+        (["intervene", "--intervene", "shock round=9 text=x"], "shock before round 9 of a scenario of 5"),
         (["person"], "unknown command 'person': did you mean personas"),
         (["personas", "--party", "green", "--out", "x"], "invalid choice"),
         (["fine-tuned"], "required: --tuned"),

@@ -1,0 +1,42 @@
+"""The command `run.py intervene`: the same debates with interventions and without."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.commands import hold_all
+from model.commandline import Parser
+from model.options import add_scenario, chosen
+
+
+def intervene(arguments: Sequence[str]) -> int:
+    """`run.py intervene`"""
+    parser = Parser(
+        prog="run.py intervene",
+        description="Hold the same debates with interventions and without, from the same seed, and say what these changed "
+        "(docs/interventions.md).",
+    )
+    add_scenario(parser)
+    parser.set_defaults(scenario="intervention")
+    parser.add_argument("--seed", metavar="N", help="same seed, same records")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="folder (runs/intervene-<time>); an unfinished one is resumed"
+    )
+    options = parser.parse_args(arguments)
+    from analysis.report import SUMMARY, write_report
+    from analysis.studies.intervention import BRANCHES, intervention
+    from analysis.studies.intervention_report import write
+    from llm.several import open_all
+
+    base, given = chosen(options)
+    study = intervention(base)
+    out = options.out or Path("runs") / f"intervene-{time.strftime('%Y%m%d-%H%M%S')}"
+    print(f"folder   {out}", flush=True)
+    found = hold_all(study, BRANCHES, out, given, open_all(base.llm, base.own_llms()))
+    for branch in BRANCHES:
+        if not (out / branch / SUMMARY).exists():
+            write_report(out / branch)
+    print(f"report   {write(found, out)}\nfigure   {out / 'intervention.png'}")
+    return 0

@@ -1,0 +1,140 @@
+"""The same debates with interventions and without: two branches of one past.
+
+    without   the control: nothing comes from outside
+    with      the timetable
+
+Rooms, people and seeds are the same, and up to the first intervention every word and every rating is: the second branch begins
+with the replies of the first. After it everything is a difference within a room, with minus without. What is said then is sampled
+anew in both, so that ratings differ by chance even where the intervention does nothing: the intervals over rooms hold that.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from analysis.bootstrap import mean_interval
+from analysis.load import Tables
+from llm.errors import UserError
+from model.scenario import Scenario
+
+WITHOUT, WITH = "without", "with"
+BRANCHES = (WITHOUT, WITH)
+_SAID = ["room", "round", "iteration", "agent", "text", "reason"]
+_RATED = ["room", "round", "iteration", "agent", "probe", "rating", "raw", "reason"]
+_KEYS = ["topic", "group", "party", "told", "round", "measure"]
+_COLUMNS = [*_KEYS, WITHOUT, WITH, "effect", "effect_low", "effect_high", "rooms", "missing"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """`tables` with interventions, the `first` round of one, `effects` and `points` (see the functions of these names), and how
+    many rooms had nobody for whom an intervention was (`untouched`: they are left out of both).
+    """
+
+    tables: Tables
+    first: int
+    effects: pd.DataFrame
+    points: pd.DataFrame
+    untouched: int
+
+
+def intervention(base: Scenario) -> Generator[Scenario, Tables, Found]:
+    """Yields the scenario without and with its interventions, is sent the tables of the records. Errors: UserError."""
+    if not base.interventions:
+        raise UserError(f"{base.name} has no intervention to compare: give one with --intervene")
+    return _branches(base)
+
+
+def _branches(base: Scenario) -> Generator[Scenario, Tables, Found]:
+    without = yield replace(base, interventions=())
+    held = yield base
+    return compared(without, held)
+
+
+def compared(without: Tables, held: Tables) -> Found:
+    """What the interventions changed. Errors: UserError where the branches differ before the first, or nobody was met."""
+    first = min(one["round"] for one in held.header.scenario["interventions"])
+    check_past(without, held, first)
+    rooms = set(held.interventions["room"])
+    if not rooms:
+        raise UserError("no intervention met anybody: nobody in any room is of the parties or seats that they are for")
+    pairs = _pairs(without, held)
+    met = pairs[pairs["room"].isin(rooms)]
+    return Found(held, first, effects(met[met["round"] >= first]), points(met), pairs["room"].nunique() - len(rooms))
+
+
+def check_past(without: Tables, held: Tables, first: int) -> None:
+    """Errors: UserError unless every word and rating before round `first` is the same in both."""
+    for name, columns in (("utterances", _SAID), ("attitudes", _RATED)):
+        past = [frame.loc[frame["round"] < first, columns] for frame in (getattr(without, name), getattr(held, name))]
+        if not past[0].reset_index(drop=True).equals(past[1].reset_index(drop=True)):
+            raise UserError(
+                f"{name} before round {first} differ between the branches, so that they are no pair: give another --out"
+            )
+
+
+def _pairs(without: Tables, held: Tables) -> pd.DataFrame:
+    """A row a rating of the main probe in both branches: the keys of the agent, told, and each measure without and with.
+
+    told: whether an intervention was for that agent, ever.
+    """
+    keys = ["room", "topic", "group", "party", "agent", "round"]
+    probe = held.header.scenario["probe"]
+    sides = [
+        table.attitudes.loc[table.attitudes["probe"] == probe, [*keys, "iteration", "attitude", "expected"]]
+        for table in (without, held)
+    ]
+    pairs = sides[0].merge(sides[1].drop(columns="iteration"), on=keys, suffixes=(f" {WITHOUT}", f" {WITH}"))
+    met = {(one.room, agent) for one in held.interventions.itertuples() for agent in json.loads(one.agents)}
+    return pairs.assign(told=[pair in met for pair in zip(pairs["room"], pairs["agent"], strict=True)])
+
+
+def effects(pairs: pd.DataFrame) -> pd.DataFrame:
+    """With minus without, within rooms: one row a topic, group, party, told (or in a room with somebody who was), round, measure.
+
+    measure: `attitude` (0-10), `expected` (mean of the answer distribution, where there is one). Agents of a room are averaged
+    first. effect with its 95% interval over rooms; without and with are means over the same rooms; missing: pairs of ratings of
+    which one could not be read, left out.
+    """
+    return pd.DataFrame(list(_effects(pairs)), columns=_COLUMNS)
+
+
+def _effects(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for measure in ("attitude", "expected"):
+        sides = [f"{measure} {branch}" for branch in BRANCHES]
+        for keys, cell in pairs.groupby(_KEYS[:-1], sort=False):
+            named = dict(zip(_KEYS, (*keys, measure), strict=True))
+            known = cell.dropna(subset=sides)
+            if len(known) or (measure == "attitude"):
+                yield (
+                    named
+                    | _effect(known.groupby("room", sort=False)[sides].mean(), named)
+                    | {"missing": len(cell) - len(known)}
+                )
+
+
+def _effect(rooms: pd.DataFrame, named: dict[str, Any]) -> dict[str, Any]:
+    """The mean difference of a row a room of values without and with."""
+    changed = (rooms.iloc[:, 1] - rooms.iloc[:, 0]).to_numpy(dtype=float)
+    if not len(changed):
+        return {"rooms": 0}
+    low, high = (
+        mean_interval(changed, "intervention", *map(str, named.values())) if len(changed) > 1 else (math.nan, math.nan)
+    )
+    means = dict(zip(BRANCHES, map(float, rooms.mean()), strict=True))
+    return means | {"effect": float(changed.mean()), "effect_low": low, "effect_high": high, "rooms": len(changed)}
+
+
+def points(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Mean attitudes over rooms by topic, group, party, branch, round and iteration, to draw."""
+    keys = ["topic", "group", "party", "round", "iteration"]
+    sides = {f"attitude {branch}": branch for branch in BRANCHES}
+    by_room = pairs.groupby([*keys, "room"], sort=False)[list(sides)].mean()
+    means = by_room.groupby(keys, sort=False).mean().rename(columns=sides)
+    return means.reset_index().melt(keys, list(BRANCHES), "branch", "attitude")

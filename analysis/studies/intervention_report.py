@@ -1,0 +1,140 @@
+"""The report of a study with and without interventions: what was done, what it changed, a figure of both branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analysis import honesty, outside
+from analysis.plots import MARK, OTHERS, STYLES, mark, save, style
+from analysis.studies.intervention import BRANCHES, WITH, WITHOUT, Found
+from analysis.wording import counted, estimate, group_title, harmless, markdown_table, number, plain
+
+LINES: dict[str, Any] = {WITH: "-", WITHOUT: ":"}
+"""Solid with interventions, dotted without."""
+
+HOW = """Both branches have the same rooms, people and seeds, and are the same word for word before round {} (checked). After it \
+an effect is with minus without, within rooms, agents of a room averaged first; brackets hold 95% bootstrap intervals over \
+rooms, and nothing is corrected for the number of rows. Replies after it are sampled anew in both branches: without any effect \
+ratings would differ by chance too, and the intervals hold that. To tell what was said from that something was said, hold it \
+again with a line that has no content.
+"""
+
+
+def write(found: Found, folder: Path) -> Path:
+    """Write effects.csv, points.csv, intervention.png and .svg, intervention.md into the study's folder; the path of the last."""
+    for name in ("effects", "points"):
+        getattr(found, name).to_csv(folder / f"{name}.csv", index=False)
+    scenario = found.tables.header.scenario
+    told = f"{scenario['name']} on {honesty.model(found.tables.header)}, seed {scenario['seed']}"
+    save(figure(found, plain(told)), folder / "intervention")
+    path = folder / "intervention.md"
+    path.write_text("\n".join(_lines(found, told)) + "\n", encoding="utf-8")
+    return path
+
+
+def figure(found: Found, caption: str) -> Figure:
+    """A row for each group, a column for each topic."""
+    points = found.points
+    groups, topics = list(points["group"].unique()), list(points["topic"].unique())
+    looks = _looks(points)
+    with style():
+        drawn = Figure(figsize=(max(1.75 * len(topics) + 0.4, 3.5), 1.9 * len(groups) + 0.9), layout="constrained")
+        FigureCanvasAgg(drawn)
+        grid = drawn.subplots(len(groups), len(topics), sharey=True, squeeze=False)
+        for row, group in zip(grid, groups, strict=True):
+            for axis, topic in zip(row, topics, strict=True):
+                _panel(axis, points[(points["group"] == group) & (points["topic"] == topic)], looks)
+                mark(axis, found.tables, group, topic)
+            row[0].set_ylabel(f"{group_title(group)}\nAttitude (0–10)" if len(groups) > 1 else "Attitude (0–10)")
+        for axis, topic in zip(grid[0], topics, strict=True):
+            axis.set_title(found.tables.title(topic))
+        for axis in grid[-1]:
+            axis.set_xlabel("Number of replies")
+        drawn.legend(handles=_legend(looks), loc="outside lower center", ncols=3, frameon=False, fontsize=7)
+        drawn.suptitle(caption, fontsize=7)
+    return drawn
+
+
+def _looks(points: pd.DataFrame) -> dict[str, Any]:
+    """Colour and markers of each party."""
+    parties = list(points["party"].unique())
+    others = [party for party in parties if party not in STYLES]
+    return {party: STYLES.get(party) or OTHERS[others.index(party) % len(OTHERS)] for party in parties}
+
+
+def _panel(axis: Axes, points: pd.DataFrame, looks: dict[str, Any]) -> None:
+    for (party, branch), line in points.groupby(["party", "branch"], sort=False):
+        axis.plot(
+            line["iteration"], line["attitude"], color=looks[party]["color"], marker=looks[party]["markers"][0], markersize=3,
+            linewidth=1.1, linestyle=LINES[branch], fillstyle="full" if branch == WITH else "none",
+        )  # fmt: skip
+    axis.set_ylim(-0.3, 10.3)
+    axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
+
+
+def _legend(looks: dict[str, Any]) -> list[Line2D]:
+    parties = [
+        Line2D([], [], color=look["color"], marker=look["markers"][0], markersize=3, label=party.title())
+        for party, look in looks.items()
+    ]
+    lines = [Line2D([], [], color="#333333", linestyle=LINES[branch], label=branch) for branch in reversed(BRANCHES)]
+    return [*parties, *lines, Line2D([], [], label="intervention", **MARK)]
+
+
+def _lines(found: Found, caption: str) -> Iterator[str]:
+    yield f"# With and without\n\n{harmless(caption)}.\n"
+    if note := honesty.note(found.tables.header):
+        yield f"> {note}\n"
+    yield "![Attitudes with and without](intervention.png)\n"
+    yield f"{_headline(found.effects)}\n"
+    yield HOW.format(found.first)
+    if found.untouched:
+        yield f"In {counted(found.untouched, 'room')} nobody was meant; they are left out.\n"
+    yield from outside.told(found.tables)
+    yield "## Effects\n"
+    yield from _effects(found)
+    attitudes = found.effects[found.effects["measure"] == "attitude"]
+    if missing := int(attitudes["missing"].sum()):
+        yield f"Pairs of ratings left out because one could not be read: {missing:,}.\n"
+    yield "Every round is in `effects.csv`; the branches are whole runs, each in a folder with its own summary and transcript."
+
+
+def _headline(effects: pd.DataFrame) -> str:
+    last = effects[(effects["round"] == effects["round"].max()) & (effects["measure"] == "attitude")]
+    up, down = int((last["effect_low"] > 0).sum()), int((last["effect_high"] < 0).sum())
+    return (
+        f"Of {counted(len(last), 'line')} of attitudes in the table below, ratings after the last round are higher with than "
+        f"without in {up}, lower in {down}; for {len(last) - up - down} it cannot be told."
+    )
+
+
+def _effects(found: Found) -> Iterator[str]:
+    """A line a topic, group, party, whether it was told, and measure: the first and the last round, without and with."""
+    effects = found.effects
+    keys = ["topic", "group", "party", "told", "measure"]
+    shown = [key for key in keys if key in ("topic", "party") or effects[key].nunique() > 1]
+    ends = [effects["round"].min(), effects["round"].max()]
+    rows = []
+    for _, line in effects.groupby(keys, sort=False):
+        first, last = (line[line["round"] == end].iloc[0] for end in ends)
+        cells = [number(last[WITHOUT]), number(last[WITH]), _effect(first), _effect(last), str(last["rooms"])]
+        rows.append([_key(found, key, last[key]) for key in shown] + cells)
+    head = ["without, at the end", "with", f"effect after round {ends[0]}", f"after round {ends[1]}", "rooms"]
+    yield markdown_table([*shown, *head], rows) + "\n"
+
+
+def _effect(row: pd.Series) -> str:
+    return estimate(row["effect"], row["effect_low"], row["effect_high"])
+
+
+def _key(found: Found, key: str, value: Any) -> str:
+    told = {"topic": found.tables.title, "group": group_title, "party": str.title}
+    return told[key](value) if key in told else {True: "yes", False: "no"}.get(value, str(value))

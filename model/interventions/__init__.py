@@ -1,0 +1,114 @@
+"""Interventions on a timetable: what happens to the agents of a room from outside, before a round. The folder is the registry.
+
+A module defines one frozen dataclass, an `Intervention` (model/interventions/base.py). Its fields are the keys of an
+`[[interventions]]` table of a preset, and of `--intervene "kind key=value ..."`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from llm.errors import UserError, unknown
+from model.conversation import RoomState
+from model.events import Event, Intervened
+from model.interventions.base import Intervention, View
+from model.settings import coerced
+
+
+def names() -> list[str]:
+    """Every kind, sorted."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+
+
+def timetable(given: str | Iterable[str | Mapping[str, Any] | Intervention]) -> tuple[Intervention, ...]:
+    """Interventions as they are written on a command line, in a preset or in a header. Errors: UserError."""
+    listed = ([given] if given.strip() else []) if isinstance(given, str) else given
+    if isinstance(listed, Mapping) or not all(isinstance(one, str | Mapping | Intervention) for one in listed):
+        raise UserError("interventions must be tables: write [[interventions]] before each")
+    return tuple([one if isinstance(one, Intervention) else parse(one) for one in listed])
+
+
+def parse(given: str | Mapping[str, Any]) -> Intervention:
+    """`message round=3 to=democrat by=Ann text='...'`, or the same as a table with the key `kind`.
+
+    A key that is a list may be repeated. Errors: UserError with the nearest right names.
+    """
+    name, values = _read(given) if isinstance(given, str) else (given.get("kind"), dict(given))
+    values.pop("kind", None)
+    if name not in names():
+        raise unknown("intervention", str(name), names())
+    kind = _class(str(name))
+    known = {one.name: one for one in fields(kind) if one.init}
+    for key in values:
+        if key not in known:
+            raise unknown(f"key of {name}", key, known)
+    if missing := [key for key, one in known.items() if one.default is MISSING and key not in values]:
+        raise UserError(f"{name} lacks {', '.join(missing)}")
+    lists = {key for key, one in known.items() if str(one.type).startswith("tuple")}
+    found: Intervention = kind(
+        **coerced(kind, {key: _plain(str(name), key, value, key in lists) for key, value in values.items()})
+    )
+    return found
+
+
+def spec(one: Intervention) -> str:
+    """How it is written on a command line, defaults left out."""
+    words = [one.kind]
+    for each in fields(one):
+        value = getattr(one, each.name)
+        if each.init and value != each.default:
+            told = str(value).lower() if isinstance(value, bool) else value
+            words += [f"{each.name}={part}" for part in (told if isinstance(told, tuple) else [told])]
+    return shlex.join(words)
+
+
+def intervene(
+    interventions: Iterable[Intervention], room: RoomState, round_: int, seed: int, attitude: View
+) -> Iterator[Event]:
+    """All that is due in a room before a round, in the order of the timetable; nothing where nobody is meant."""
+    for one in interventions:
+        agents = one.chosen(room, seed) if one.due(round_) else ()
+        for act in one.act(room, agents, attitude, round_) if agents else ():
+            yield Intervened(room.id, round_, one.kind, act.agents, act.text, act.by, act.reason)
+            yield from act.events
+
+
+def _read(text: str) -> tuple[str, dict[str, Any]]:
+    """The kind, and the values of each key: one, or a list of those of a repeated key."""
+    try:
+        name, *pairs = shlex.split(text) or [""]
+    except ValueError as error:
+        raise UserError(f"--intervene {text}: {str(error).lower()}") from error
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"--intervene {text}: write {pair} as key=value, a value of several words in quotes")
+        values[key] = [*values[key], value] if key in values else [value]
+    return name, {key: value[0] if len(value) == 1 else value for key, value in values.items()}
+
+
+def _plain(name: str, key: str, value: Any, several: bool) -> Any:
+    """A value with its texts on one line; what is a list as one. Errors: UserError for a list where there is one value."""
+    if isinstance(value, list | tuple) and not several:
+        raise UserError(f"{name}: {key} is one value, and is given {len(value)}")
+    if several and isinstance(value, str):
+        value = [value]
+    if isinstance(value, list | tuple):
+        return [" ".join(part.split()) if isinstance(part, str) else part for part in value]
+    return " ".join(value.split()) if isinstance(value, str) else value
+
+
+def _class(name: str) -> Any:
+    module = importlib.import_module(f"{__name__}.{name}")
+    own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
+    return next(kind for kind in own if issubclass(kind, Intervention))
+
+
+__all__ = ["Intervention", "intervene", "names", "parse", "spec", "timetable"]

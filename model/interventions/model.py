@@ -1,0 +1,36 @@
+"""model: from this round on those that it is for speak through another model.
+
+llm   its spec, as on the command line
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from llm.backends import essence
+from llm.errors import UserError
+from model.conversation import RoomState
+from model.interventions.base import Act, Intervention, View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Intervention):
+    """Another model for some seats; what they remember stays. See the module's manual page."""
+
+    llm: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.llm or self.every:
+            raise UserError("model: llm must name a model, and it is changed once (no every)")
+
+    @property
+    def voice(self) -> str:
+        """By which name requests ask for it."""
+        return essence(self.llm)
+
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
+        for agent in agents:
+            room.members[agent].voice = self.voice
+        yield Act(agents, self.voice)

@@ -1,0 +1,29 @@
+"""moderator: a word before the round to those that it is for.
+
+text   one of the lines below by its name (civility, other_side, reasons), or words of your own
+
+The lines are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from model.interventions.base import Saying
+
+LINES = {
+    "civility": "Please stay civil: answer what was said, not who said it, and let everybody finish.",
+    "other_side": "Before you reply, please think of the best reason that the other side has, and say what is right about it.",
+    "reasons": "Please give a reason for what you say next, and say what would change your mind.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moderator(Saying):
+    """A word by "Moderator"; see the module's manual page."""
+
+    by: str = "Moderator"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", LINES.get(self.text, self.text))
+        super().__post_init__()

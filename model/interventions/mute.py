@@ -1,0 +1,19 @@
+"""mute: from this round on the turns of those that it is for are silent (`muted`). They hear, and are asked as before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from model.conversation import RoomState
+from model.interventions.base import Act, Intervention, View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mute(Intervention):
+    """A silent turn counts as one, so that nobody else's turn is another than without it."""
+
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
+        for agent in agents:
+            room.members[agent].muted = True
+        yield Act(agents)

@@ -1,0 +1,271 @@
+"""With and without: two branches of one past, and what is said of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import run
+from analysis import honesty
+from analysis.commands import hold_all
+from analysis.load import Tables, load
+from analysis.report import write_report
+from analysis.studies.intervention import BRANCHES, WITH, WITHOUT, Found, check_past, compared, intervention, points
+from analysis.studies.intervention_report import figure
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.request import Usage
+from llm.several import open_all
+from model.events import Called, Intervened, Utterance
+from model.scenario import Scenario, load_preset
+
+NASTY = "**Avery:** I give up <script>alert(1)</script> [x](http://evil.example) `code` | a | b"
+SHOCK = "shock round=2 to=republican text='I think {topic} is a severe problem.'"
+
+
+@pytest.fixture
+def branches(held: Callable[..., Tables]) -> Callable[..., tuple[Tables, Tables]]:
+    """Two rooms of a Republican and a Democrat without and with; in the first room the Republican is told before round 2."""
+
+    def make(*ratings: list[list[float | None]], told: bool = True) -> tuple[Tables, Tables]:
+        sides = [held(*[{"republican": one[0], "democrat": one[1]} for one in rooms]) for rooms in ratings]
+        seat = sides[1].agents.iloc[0]
+        event = Intervened(seat["room"], 2, "shock", (int(seat["agent"]),), "It rains.", "News")
+        rooms = [{"republican": one[0], "democrat": one[1]} for one in ratings[1]]
+        table = held(*rooms, more=[event] if told else [])
+        line = {"kind": "shock", "round": 2, "text": "It rains."}
+        header = replace(table.header, scenario=table.header.scenario | {"interventions": [line]})
+        return sides[0], replace(table, header=header)
+
+    return make
+
+
+def row(frame: pd.DataFrame, **keys: object) -> pd.Series:
+    for name, value in keys.items():
+        frame = frame[frame[name] == value]
+    assert len(frame) == 1
+    return frame.iloc[0]
+
+
+def test_an_effect_is_the_difference_within_rooms(branches: Callable) -> None:
+    """By hand: told, 4 becomes 7 where it was 5 (2 up); who sat with it is 1 down; the room where nobody was told is left out."""
+    without = [[[3, 4, 5], [8, 8, 8]], [[2, 2, 2], [9, 9, 9]]]
+    with_ = [[[3, 4, 7], [8, 8, 7]], [[2, 2, 6], [9, 9, 9]]]
+    found = compared(*branches(without, with_))
+    assert (found.first, found.untouched) == (2, 1)
+    told = row(found.effects, party="republican", told=True, measure="attitude", round=2)
+    assert (told[WITHOUT], told[WITH], told["effect"], told["rooms"], told["missing"]) == (5, 7, 2, 1, 0)
+    beside = row(found.effects, party="democrat", told=False, measure="attitude", round=2)
+    assert (beside["effect"], beside["rooms"]) == (-1, 1)
+    assert pd.isna(beside["effect_low"])
+
+
+def test_half_a_pair_is_none(branches: Callable) -> None:
+    """A rating that could not be read is counted, and is no zero."""
+    found = compared(*branches([[[3, 4, None], [8, 8, 8]]], [[[3, 4, 7], [8, 8, 7]]]))
+    told = row(found.effects, party="republican", measure="attitude")
+    assert (told["rooms"], told["missing"]) == (0, 1)
+    assert pd.isna(told["effect"])
+
+
+def test_branches_of_another_past_are_no_pair(branches: Callable) -> None:
+    """A difference before the intervention would be taken for its effect."""
+    with pytest.raises(UserError, match="attitudes before round 2 differ"):
+        compared(*branches([[[3, 4, 5], [8, 8, 8]]], [[[3, 5, 5], [8, 8, 8]]]))
+
+
+def test_an_intervention_that_meets_nobody_is_no_study(branches: Callable) -> None:
+    same = [[[3, 4, 5], [8, 8, 8]]]
+    with pytest.raises(UserError, match="no intervention met anybody"):
+        compared(*branches(same, same, told=False))
+
+
+def test_points_are_means_over_rooms() -> None:
+    """Of 4 and 6 without, of 5 and 9 with."""
+    pairs = pd.DataFrame({"room": ["a", "b"], "attitude without": [4.0, 6.0], "attitude with": [5.0, 9.0]}).assign(
+        topic="racism", group="republican", party="republican", round=1, iteration=2
+    )
+    assert dict(points(pairs)[["branch", "attitude"]].itertuples(index=False)) == {WITHOUT: 5.0, WITH: 7.0}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small study, held from the command line, its output beside it."""
+    folder = tmp_path_factory.mktemp("study") / "out"
+    command = [
+        "intervene",
+        "--scenario",
+        "three_way",
+        "--topic",
+        "racism",
+        "--repetitions",
+        "3",
+        "--rounds",
+        "3",
+        "--llm",
+        "oracle",
+    ]
+    assert run.main([*command, "--intervene", SHOCK, "--out", str(folder)]) == 0
+    return folder
+
+
+def test_the_past_is_one_and_nothing_is_asked_twice(study: Path) -> None:
+    """Rounds 0 and 1 of the second branch come from the replies of the first, to the byte; it asks only what is new."""
+    without, held = load(study / WITHOUT), load(study / WITH)
+    check_past(without, held, 2)
+    known = set(without.calls["key"])
+    past = held.calls[held.calls["round"] < 2]
+    assert set(past["key"]) <= known
+    later = [frame.loc[frame["round"] >= 2, "text"].tolist() for frame in (without.utterances, held.utterances)]
+    assert later[0] != later[1]
+    with pytest.raises(UserError, match="utterances before round 3 differ"):
+        check_past(without, held, 3)
+
+
+def test_the_report_says_what_was_done_and_what_it_changed(study: Path) -> None:
+    """What, to whom, in which words; both branches with summary and transcript; the figure has a line for it."""
+    text = (study / "intervention.md").read_text(encoding="utf-8")
+    assert "| 2 | shock | News | 3 agents in 3 rooms | I think racism is a severe problem. |" in text
+    assert "| Racism | Republican | yes | attitude |" in text
+    assert "| Racism | Democrat | no | attitude |" in text
+    assert "known-truth speaker" in text
+    assert len(pd.read_csv(study / "effects.csv")) == 2 * 3 * 2  # measures, parties, rounds
+    assert "Intervention: News, to" in (study / WITH / "transcript.md").read_text(encoding="utf-8")
+    summary = (study / WITH / "summary.md").read_text(encoding="utf-8")
+    assert "## Interventions" in summary
+    assert (study / WITH / "tables" / "interventions.parquet").exists()
+    assert not (study / WITHOUT / "tables" / "interventions.csv").exists()
+    assert "## Interventions" not in (study / WITHOUT / "summary.md").read_text(encoding="utf-8")
+
+
+def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report is a function of the records."""
+    names = ("intervention.md", "effects.csv", "points.csv", "intervention.png", "intervention.svg")
+    before = [(study / name).read_bytes() for name in names]
+    command = [
+        "intervene",
+        "--scenario",
+        "three_way",
+        "--topic",
+        "racism",
+        "--repetitions",
+        "3",
+        "--rounds",
+        "3",
+        "--llm",
+        "oracle",
+    ]
+    assert run.main([*command, "--intervene", SHOCK, "--out", str(study)]) == 0
+    assert capsys.readouterr().out.count("is finished; nothing was asked") == 2
+    assert [(study / name).read_bytes() for name in names] == before
+
+
+def both(scenario: Scenario, out: Path) -> Found:
+    found: Found = hold_all(intervention(scenario), BRANCHES, out, (), open_all(scenario.llm, scenario.own_llms()))
+    return found
+
+
+def test_nothing_said_changes_nothing(small: Callable[..., Scenario], tmp_path: Path) -> None:
+    """Where nobody is influenced, pulled or unsure, the same study finds exactly no effect."""
+    found = both(small(llm="oracle,kappa=0,mu=0,sigma=0", interventions=SHOCK), tmp_path)
+    exact = found.effects[found.effects["measure"] == "expected"]
+    assert len(exact) == 3
+    assert (exact["effect"].abs() < 1e-9).all()
+
+
+def test_with_a_model_that_never_answers_twice_alike_the_past_is_one_too(
+    small: Callable[..., Scenario], tmp_path: Path
+) -> None:
+    """What makes the branches a pair is the journal, not that a model repeats itself."""
+    count = itertools.count()
+    moody = Fake(
+        lambda request: request.answers[next(count) % 11] if request.answers else f"My point is {next(count)}."
+    )
+    study = intervention(small(rounds=3, interventions="shock round=3 text=Rain."))
+    found = hold_all(study, BRANCHES, tmp_path, (), moody)
+    assert set(found.effects["round"]) == {3}
+    lines = [load(tmp_path / branch).utterances["text"].tolist() for branch in BRANCHES]
+    assert lines[0] != lines[1]
+
+
+def test_a_later_model_is_the_same_model_in_both_branches(small: Callable[..., Scenario], tmp_path: Path) -> None:
+    """Replies of the past are known under the model's identity, in which a model that comes in later is named too."""
+    both(small("two_way", interventions="model round=2 to=democrat llm='oracle,bias=0'"), tmp_path)
+    without, held = load(tmp_path / WITHOUT), load(tmp_path / WITH)
+    assert set(held.calls.loc[held.calls["round"] < 2, "key"]) <= set(without.calls["key"])
+    assert "from round 2: oracle,bias=0 (known-truth speaker)" in honesty.model(held.header)
+    assert "from round 2" not in honesty.model(without.header)
+
+
+def test_tokens_go_to_the_model_that_was_asked(held: Callable[..., Tables]) -> None:
+    """By hand: ten tokens a call; the Republican's calls from round 2 on are another model's."""
+    from analysis.summary import _used
+
+    bare = held({"republican": [2, 3]})
+    agent, room = int(bare.agents["agent"].iloc[0]), bare.agents["room"].iloc[0]
+    calls = [Called(room, round_, agent, "speech", "k", None, 10, 1, {}) for round_ in (1, 2, 3)]
+    found = held({"republican": [2, 3]}, more=[Intervened(room, 2, "model", (agent,), "openai:m", ""), *calls])
+    assert _used(found) == {"": Usage(10, 1), "openai:m": Usage(20, 2)}
+
+
+def test_what_is_said_from_outside_stays_text(held: Callable[..., Tables], tmp_path: Path) -> None:
+    """A preset of somebody else's is no more to be trusted than a model; and no intervention is an utterance."""
+    bare = held({"republican": [2, 3], "democrat": [8, 8]})
+    agent, room = int(bare.agents["agent"].iloc[0]), bare.agents["room"].iloc[0]
+    events = [Intervened(room, 1, "shock", (agent,), NASTY, "News"), Utterance(room, 1, 1, agent, "So it is.", None)]
+    found = held({"republican": [2, 3], "democrat": [8, 8]}, more=events)
+    assert len(found.utterances) == 1
+    write_report(tmp_path)
+    for name in ("transcript.md", "summary.md"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "I give up &lt;script&gt;" in text
+        assert "<script>" not in text
+        assert not re.search(r"(?<!\\)\]\(http", text)
+    assert "*Intervention: News, to Rae: " in (tmp_path / "transcript.md").read_text(encoding="utf-8")
+    assert json.loads(found.interventions["agents"].iloc[0]) == [agent]
+
+
+def test_the_figure_marks_the_round(study: Path) -> None:
+    """Between the last reply before it and the first after it: 3.5 after a round of three."""
+    held = load(study / WITH)
+    found = compared(load(study / WITHOUT), held)
+    (axis,) = figure(found, "caption").axes
+    assert [line.get_xdata()[0] for line in axis.lines if len(set(line.get_xdata())) == 1] == [3.5]
+    assert [text.get_text().strip() for text in axis.texts] == ["shock"]
+    solid = {line.get_linestyle() for line in axis.lines if len(set(line.get_xdata())) > 1}
+    assert solid == {"-", ":"}
+
+
+def test_the_summary_gives_the_command_back(study: Path) -> None:
+    """Quotes and all, pasted into a shell it is this very experiment; of the control too."""
+    for branch, interventions in ((WITH, 1), (WITHOUT, 0)):
+        text = (study / branch / "summary.md").read_text(encoding="utf-8")
+        (command,) = re.findall(r"^    python run.py (.*)$", text, re.MULTILINE)
+        scenario, given = run.chosen(run.debate_parser().parse_args(shlex.split(command)))
+        assert len(scenario.interventions) == interventions
+        assert scenario.to_dict() == load(study / branch).header.scenario
+        assert "interventions" in given
+
+
+def test_without_an_intervention_there_is_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["intervene", "--scenario", "two_way"]) == 2
+    assert "two_way has no intervention to compare: give one with --intervene" in capsys.readouterr().err
+
+
+def test_the_preset_says_something_that_our_speakers_can_read() -> None:
+    """Its news has a grade on each of its topics; the moderator's word has none."""
+    from llm.backends.oracle.banks import topics
+
+    preset = load_preset("intervention")
+    news, word = (vars(one)["text"] for one in preset.interventions)
+    for slug in preset.topics:
+        assert topics()[slug].grade(news.replace("{topic}", topics()[slug].title)) == 10
+        assert topics()[slug].grade(word) is None
