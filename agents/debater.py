@@ -53,9 +53,9 @@ class Speech(NamedTuple):
 class Rating(NamedTuple):
     """One answered survey: the value on the probe's scale (or None and a reason), and the raw reply.
 
-    `attitude` is the value on the topic's 0-10 axis. `expected` is the mean of the answer distribution on that axis, and
-    `probabilities` the distribution itself, where the backend gives it. `how` names the reader, and the way
-    a closed question was answered where a backend has several (`strict, logprobs`).
+    `attitude` is the value on the topic's 0-10 axis, `expected` the mean of the answer distribution on that axis (both None for
+    a probe that measures something else), and `probabilities` the distribution itself, where the backend gives it. `how` names
+    the reader, and the way a closed question was answered where a backend has several (`strict, logprobs`).
     """
 
     probe: str
@@ -147,9 +147,9 @@ class Member(mesa.Agent, ABC):
         reading = (
             probe.read(reply.text, self.manner.reader) if reply.failure is None else Reading(None, reply.failure.name)
         )
-        attitude = None if reading.value is None else probe.attitude(reading.value)
+        attitude = probe.attitude(reading.value) if reading.value is not None and probe.on_axis else None
         shares = tuple([reply.answers[answer] for answer in probe.scale.answers]) if reply.answers else None
-        expected = probe.attitude(probe.scale.expected(reply.answers)) if reply.answers else None
+        expected = probe.attitude(probe.scale.expected(reply.answers)) if reply.answers and probe.on_axis else None
         how = f"{self.manner.reader}, {reply.way}" if reply.way else self.manner.reader
         rating = Rating(probe.name, reading.value, reading.reason, attitude, expected, shares, reply.text, how)
         self.ratings[probe.name] = rating

@@ -34,6 +34,8 @@ class Tables:
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
                 reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),
                 earlier (JSON: replies to the same question that could not be read)
+    probes:     one row a rating of a further probe (`also` in the scenario), with the columns of attitudes; attitude and
+                expected are empty for a probe that measures no attitude toward the topic
     calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
                 sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
                 unread (lines), repeated (calls), cut (replies), cached_tokens, thinking_tokens
@@ -49,6 +51,7 @@ class Tables:
     utterances: pd.DataFrame
     summaries: pd.DataFrame
     attitudes: pd.DataFrame
+    probes: pd.DataFrame
     calls: pd.DataFrame
     interventions: pd.DataFrame
     links: pd.DataFrame
@@ -92,18 +95,16 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     notes = calls.pop("notes")
     for name in NOTED:
         calls[name] = pd.Series([noted.get(name, 0) for noted in notes], dtype="int64")
-    attitudes = _frame(kinds[events.Rated], events.Rated)
-    for name in ("probabilities", "earlier"):
-        attitudes[name] = pd.Series(
-            [json.dumps(list(found)) if found else None for found in attitudes[name]], dtype="object"
-        )
+    header, rated = kinds[events.Header][-1], kinds[events.Rated]
+    further = set(header.scenario.get("also", ()))
     utterances = _frame(kinds[events.Utterance], events.Utterance)
     return Tables(
-        kinds[events.Header][-1],
+        header,
         agents,
         _named(utterances, agents),
         _named(_frame(kinds[events.Summarised], events.Summarised), agents),
-        _named(attitudes, agents),
+        _named(_ratings([event for event in rated if event.probe not in further]), agents),
+        _named(_ratings([event for event in rated if event.probe in further]), agents),
         calls,
         _interventions(_frame(kinds[events.Intervened], events.Intervened), agents),
         _links(kinds[events.Linked], kinds[events.Unlinked]),
@@ -136,6 +137,13 @@ def record_of(run: Path) -> Path:
     if run.is_dir():
         return run / RECORD if (run / RECORD).exists() else run / PARTIAL
     return run
+
+
+def _ratings(rated: Sequence[events.Rated]) -> pd.DataFrame:
+    frame = _frame(rated, events.Rated)
+    for name in ("probabilities", "earlier"):
+        frame[name] = pd.Series([json.dumps(list(found)) if found else None for found in frame[name]], dtype="object")
+    return frame
 
 
 def _frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -140,6 +140,16 @@ def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Des
 
     yield from ask_until(list(room.members), compose, absorb, asks)
     return [*rated.values(), *calls]
+
+
+def hold_surveys(
+    room: RoomState, round_: int, probes: Sequence[Probe], asks: int, desk: Desk
+) -> Conversation[list[Event]]:
+    """One survey after the other, each of every member; nobody is told an answer, an own earlier one neither."""
+    events: list[Event] = []
+    for probe in probes:
+        events += yield from hold_survey(room, round_, probe, asks, desk)
+    return events
 
 
 def ask_until(

@@ -30,7 +30,7 @@ from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
 from llm.several import open_all
 from model.closing import hold_closing
-from model.conversation import Desk, RoomState, hold_round, hold_survey
+from model.conversation import Desk, RoomState, hold_round, hold_surveys
 from model.events import Event, Posed, Seated
 from model.interventions import intervene
 from model.recorder import Nowhere, Recorder
@@ -158,10 +158,12 @@ class DebateModel(mesa.Model):
     def _survey(self, rooms: Sequence[RoomState]) -> None:
         """Ask, if a survey is due."""
         if self.setup.surveys_after(self.round):
-            self._hold([hold_survey(room, self.round, self._probe(room), self.setup.asks, self.desk) for room in rooms])
+            asks = self.setup.asks
+            self._hold([hold_surveys(room, self.round, self._probes(room), asks, self.desk) for room in rooms])
 
-    def _probe(self, room: RoomState) -> Probe:
-        return self.setup.subject(room.topic).probe(self.setup.probe)
+    def _probes(self, room: RoomState) -> list[Probe]:
+        topic = self.setup.subject(room.topic)
+        return [topic.probe(name) for name in (self.setup.probe, *self.setup.also)]
 
     def _close(self, rooms: Sequence[RoomState]) -> None:
         """The end of private deliberations; the questionnaire is for the last episode of a session."""

@@ -60,7 +60,8 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     sizes = [len(group.seats) for group in groups]
     held = min(scenario.repetitions, FEW) if varies(scenario) else 1
     turns = [sum(_turns(scenario, group, number) for number in range(held)) / held for group in groups]
-    surveys = sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
+    asked = 1 + len(scenario.also)
+    surveys = asked * sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
     surveys += scenario.rounds * (scenario.mediated and scenario.surveys_after(scenario.rounds))  # of the statements
     rooms = topics * (len(sizes) + len(scenario.reference)) * scenario.repetitions
     seated = topics * sum(sizes) * scenario.repetitions
@@ -69,7 +70,7 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
         seated + outside,
         rooms,
         round(topics * sum(turns) * scenario.repetitions),
-        seated * surveys + outside * (surveys > 0),
+        seated * surveys + outside * asked * (surveys > 0),
     )
 
 

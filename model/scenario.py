@@ -70,6 +70,9 @@ class Scenario:
     reference: tuple[str, ...] = ()  # parties asked once before the debates without taking part (dashed line)
     frame: str = "debate"  # the word used for it: debate, conversation
     probe: str = "attitude"  # the survey question, a probe of the topic
+    also: tuple[
+        str, ...
+    ] = ()  # further probes, asked after it: of the topic or of any (confidence), NAME:public before everybody
     survey: Literal["rounds", "ends", "never"] = "rounds"  # before and after each round; before and at the end; never
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read out of a reply
     asks: int = 2  # times a survey is asked until it can be read
@@ -106,7 +109,7 @@ class Scenario:
         if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
             raise UserError("topics must name at least one topic, each once")
         for subject in self.subjects():
-            subject.probe(self.probe)
+            self._check_probes(subject)
         self._check_deliberation()
         if self.survey != "rounds" and getattr(self.build_environment(), "by_attitude", False):
             raise UserError(f"environment {self.environment} as it is set goes by attitudes: set survey=rounds")
@@ -124,6 +127,14 @@ class Scenario:
         except ValueError as error:
             raise UserError(f"environment {self.environment}: {error}") from error
         return environment
+
+    def _check_probes(self, subject: Topic) -> None:
+        names = (self.probe, *self.also)
+        first, *_ = [subject.probe(name) for name in names]
+        if not first.on_axis:
+            raise UserError(f"probe {self.probe} measures no attitude: name it in also, beside a probe that does")
+        if len(set(names)) < len(names):
+            raise UserError("also must name further probes, each once, and not the probe itself")
 
     def _check_deliberation(self) -> None:
         open_mediator(self.mediator)
