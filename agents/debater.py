@@ -13,17 +13,19 @@ from typing import Any, NamedTuple
 
 import mesa
 
+from agents.abilities import open_ability
+from agents.abilities.base import Note
 from agents.attitude import Reading
 from agents.memory import Summary, make_memory
 from agents.persona import DEFAULT, Persona
 from agents.refusal import refuses
+from agents.speech import clean_speech, shortened, speaks_for
 from agents.topic import PROMPTS, Probe, Topic
 from llm.request import Message, Reply, Request, Sampling
 from llm.template import prompt
 
 SUMMARY_TOKENS = 200
 SURVEY_TOKENS = 40
-_STOP = re.compile(r"[.!?]['\"”’)\]]*$")
 
 
 class Manner(NamedTuple):
@@ -31,6 +33,7 @@ class Manner(NamedTuple):
 
     `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what becomes of
     a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
+    `think`: what is done before speaking (agents/abilities/).
     """
 
     frame: str
@@ -41,6 +44,7 @@ class Manner(NamedTuple):
     reader: str
     format: str = "free"
     cut: str = "none"
+    think: str = "none"
 
 
 class Speech(NamedTuple):
@@ -96,6 +100,7 @@ class Member(mesa.Agent, ABC):
         self._system = Message("system", persona.backstory)
         self._instruction = ""
         self._others = tuple(others)
+        self.ability, self.note = open_ability(manner.think), Note(None)
 
     @abstractmethod
     def _ask(self, form: str) -> str:
@@ -116,7 +121,7 @@ class Member(mesa.Agent, ABC):
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
         """Ask for an utterance of a form: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
         self._instruction = self._ask(form)
-        messages = (self._system, *self.memory.messages(self._instruction))
+        messages = (self._system, *self.memory.messages(self._noted(self._instruction)))
         return Request(messages, self.manner.sampling, seed, adapter=self.adapter, voice=self.voice)
 
     def absorb_speech(self, reply: Reply) -> Speech:
@@ -132,6 +137,25 @@ class Member(mesa.Agent, ABC):
         text = shortened(text, self.manner.words, self.manner.cut)
         self.memory.spoke(self._instruction, text)
         return Speech(text, None)
+
+    def compose_thought(self, seed: int) -> Request:
+        """Ask for the note that its ability makes before it speaks, on a copy of what is remembered."""
+        assert self.ability is not None
+        messages = (self._system, *self.memory.messages(self._noted(self.ability.ask(self.manner.frame))))
+        sampling = self.manner.sampling._replace(max_tokens=self.ability.tokens)
+        return Request(messages, sampling, seed, (), self.ability.name, adapter=self.adapter, voice=self.voice)
+
+    def absorb_thought(self, reply: Reply) -> Note:
+        """Keep the note until the next one. One that cannot be read is None with a reason: the older one is not kept on."""
+        failure = reply.failure.name if reply.failure else "empty"
+        self.note = self.ability.read(reply.text) if self.ability and reply.text else Note(None, failure)
+        return self.note
+
+    def _noted(self, instruction: str) -> str:
+        """What it is asked, after what it noted for itself."""
+        if self.note.text is None:
+            return instruction
+        return f"{prompt(PROMPTS, 'note').fill(note=self.note.text)}\n\n{instruction}"
 
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
         """Ask a survey question on a copy of what is remembered: neither question nor answer is ever remembered."""
@@ -202,61 +226,10 @@ class Debater(Member):
         return prompt(PROMPTS, "turn").text
 
 
-def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
-    r"""A reply as one line: an own name label and wrapping quotes are dropped, and it ends where it starts to speak for others.
-
-    One line, because a line break followed by a name would read as somebody else's line in the next prompt.
-
-    >>> clean_speech('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(["Bob"]))
-    'I agree.'
-    """
-    text = _unquoted(text.strip())
-    if ":" in text:
-        text = _own_label(name).sub("", text)
-        if others and (found := others.search(text)):
-            text = text[: found.start()]
-    return _unquoted(" ".join(text.split()))
-
-
-def speaks_for(names: Sequence[str]) -> re.Pattern[str]:
-    """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `BOB (nods):`."""
-    return re.compile(rf"(?:^|[\n\r\v\f\x85\u2028\u2029]){_label(names)}", re.I)
-
-
 @lru_cache(maxsize=1024)
 def _speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
     """`speaks_for`, made when there is a colon to look at: a pattern takes as long to make as ten turns to hold."""
     return speaks_for(names)
-
-
-@lru_cache(maxsize=1024)
-def _own_label(name: str) -> re.Pattern[str]:
-    return re.compile(rf"^{_label((name, 'Me'))}[\s*_]*", re.I)
-
-
-def _label(names: Sequence[str]) -> str:
-    return rf"[\s*_>#-]*(?:{'|'.join(map(re.escape, names))})[*_]*(?:\s*\([^()\n]*\))?[*_]*\s*:"
-
-
-def _unquoted(text: str) -> str:
-    if text[:1] not in ('"', "“") or text[-1] not in ('"', "”") or sum(map(text.count, '"“”')) != 2:
-        return text
-    return text[1:-1].strip()
-
-
-def shortened(text: str, words: int, cut: str) -> str:
-    """A reply of more than `words` words as `cut` says (see `Manner`); where no sentence is that short, its first words and ….
-
-    >>> shortened("One two. Three four. Five.", 4, "sentence"), shortened("One two. Three four.", 3, "last")
-    ('One two. Three four.', 'two. Three four.')
-    """
-    said = text.split()
-    if cut == "none" or len(said) <= words:
-        return text
-    if cut == "last":  # as the public code of the UCL study does
-        return " ".join(said[-words:])
-    ends = [place for place, word in enumerate(said[:words], 1) if _STOP.search(word)]
-    return " ".join(said[: ends[-1]]) if ends else f"{' '.join(said[:words])}…"
 
 
 def _opening(persona: Persona, name: str, topic: Topic, others: Sequence[str], manner: Manner, known: str) -> str:

@@ -30,6 +30,8 @@ class Tables:
     utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
                 raw (the reply as it came, where cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
     summaries:  one row a summary of memory: the keys, round, iteration (before that turn), text, reason
+    private:    one row a note that an agent made for itself: the keys, round, iteration (before that turn), purpose (the
+                ability), text, reason, raw
     attitudes:  one row a rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
                 reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),
@@ -50,6 +52,7 @@ class Tables:
     agents: pd.DataFrame
     utterances: pd.DataFrame
     summaries: pd.DataFrame
+    private: pd.DataFrame
     attitudes: pd.DataFrame
     probes: pd.DataFrame
     calls: pd.DataFrame
@@ -103,6 +106,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         agents,
         _named(utterances, agents),
         _named(_frame(kinds[events.Summarised], events.Summarised), agents),
+        _named(_frame(kinds[events.Private], events.Private), agents),
         _named(_ratings([event for event in rated if event.probe not in further]), agents),
         _named(_ratings([event for event in rated if event.probe in further]), agents),
         calls,

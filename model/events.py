@@ -202,6 +202,24 @@ class Summarised:
 
 
 @dataclass(frozen=True, slots=True)
+class Private:
+    """What an agent wrote for itself before the turn `iteration`; nobody else reads it. `text` None has a `reason`.
+
+    `purpose` says what for: an ability (bdi, latent, ...). `raw` is the reply as it came, where reading changed it.
+    """
+
+    kind: ClassVar[str] = "private"
+    room: str
+    round: int
+    iteration: int
+    agent: int
+    purpose: str
+    text: str | None
+    reason: str | None
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rated:
     """One survey answer after `iteration` turns (0: before the debate). See agents.debater.Rating for the fields.
 
@@ -299,6 +317,7 @@ Event = (
     | Ranked
     | Chosen
     | Summarised
+    | Private
     | Rated
     | Answered
     | Called

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from agents.abilities import names
 from agents.mediators import open_mediator
 from agents.questionnaire import questionnaire
 from environments._society import Society
@@ -32,7 +33,7 @@ class Plan(NamedTuple):
     """Numbers of a run without re-asks and summaries. Tokens by voice are estimates (words * 4/3, every reply at full length).
 
     `others` are calls that are neither a reply nor a rating: candidates and rankings of a mediator, items of a questionnaire;
-    less the replies of a mediator that asks no model.
+    less the replies of a mediator that asks no model. `notes` are what agents write for themselves (agents/abilities/).
     """
 
     agents: int
@@ -40,6 +41,7 @@ class Plan(NamedTuple):
     replies: int
     ratings: int
     others: int
+    notes: int
     tokens: Mapping[str, Usage]
 
     @property
@@ -48,7 +50,7 @@ class Plan(NamedTuple):
 
     @property
     def calls(self) -> int:
-        return self.replies + self.ratings + self.others
+        return self.replies + self.ratings + self.others + self.notes
 
 
 def count(scenario: Scenario) -> tuple[int, int, int, int]:
@@ -102,11 +104,12 @@ def _turns(scenario: Scenario, group: Group, repetition: int) -> int:
 
 def plan(scenario: Scenario) -> Plan:
     """The full plan: one repetition is held with a stand-in that says as many words as are asked for, and scaled up."""
-    words: Counter[tuple[str, str]] = Counter()
+    words, notes = Counter[tuple[str, str]](), Counter[str]()
     line = " ".join(["word"] * scenario.words)
 
     def stand_in(request: Request) -> str:
         text = request.answers[0] if request.answers else _ranking(request) or line
+        notes[request.purpose] += 1
         words[request.voice, "prompt"] += sum(message.content.count(" ") + 1 for message in request.messages)
         words[request.voice, "reply"] += text.count(" ") + 1
         return text
@@ -117,7 +120,8 @@ def plan(scenario: Scenario) -> Plan:
         voice: Usage(*[int(words[voice, kind] * scale) for kind in ("prompt", "reply")])
         for voice in sorted({voice for voice, _ in words})
     }
-    return Plan(*count(scenario), others(scenario), used)
+    noted = scenario.repetitions * sum(notes[name] for name in names())
+    return Plan(*count(scenario), others(scenario), noted, used)
 
 
 def _ranking(request: Request) -> str:
@@ -136,6 +140,7 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     )
     more = f", and {made.others:,} of the mediators and the questionnaire" if made.others > 0 else ""
     about = "about " if varies(scenario) else ""
+    more += f", and {made.notes:,} notes to themselves" if made.notes else ""
     yield (
         f"  {about}{made.calls:,} calls to {scenario.llm}: {about}{made.replies:,} replies and {made.ratings:,} ratings{more} "
         "(more if a rating has to be asked again)"

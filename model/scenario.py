@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.abilities import open_ability
 from agents.datafiles import read_toml, section
 from agents.debater import Manner
 from agents.mediators import open_mediator
@@ -92,6 +93,7 @@ class Scenario:
     top_p: float = 1.0
     survey_temperature: float = 0.0
     memory: str = "whole"  # whole, last:K, summary:K
+    think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/abilities)
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model
     interventions: tuple[Intervention, ...] = ()  # what happens from outside, when and to whom (model/interventions)
     llm: str = "pocket"
@@ -116,6 +118,7 @@ class Scenario:
         for seat in self.seats():
             load_personas(seat, persona_set(self.personas))
         make_memory(self.memory, "", "")
+        open_ability(self.think)
         self.own_adapters()
         self.own_llms()
         self._check_interventions()
@@ -236,7 +239,7 @@ class Scenario:
     def manner(self) -> Manner:
         """How the agents debate."""
         sampling = Sampling(self.temperature, self.max_tokens, self.top_p)
-        how = (self.survey_temperature, self.memory, self.reader, self.format, self.cut)
+        how = (self.survey_temperature, self.memory, self.reader, self.format, self.cut, self.think)
         return Manner(self.frame, self.words, sampling, *how)
 
     def statement(self, round_: int) -> str:

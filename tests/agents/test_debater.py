@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.debater import Rating, Speech, clean_speech, shortened, speaks_for
+from agents.debater import Rating, Speech
+from agents.speech import clean_speech, shortened, speaks_for
 from agents.topic import load_topic
 from llm.request import Reply
 

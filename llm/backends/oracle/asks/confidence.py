@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llm.backends.oracle.reading import Reading
-from llm.backends.oracle.standing import standing
+from llm.backends.oracle.standing import standing, unknown
 from llm.randomness import derive
 from llm.request import Reply
 
@@ -27,7 +27,7 @@ def answer(reading: Reading, oracle: Oracle) -> Reply:
     assert found is not None
     low, high = int(found[1]), int(found[2])
     if own is None or low >= high:
-        return Reply.failed("unknown_ask", reading.ask[:120])
+        return unknown(reading)
     value = low + own.conviction * (high - low)
     shares = {point: max(0.0, 1 - abs(value - point)) for point in range(low, high + 1)}
     rng = random.Random(derive(reading.request.seed, reading.ask, value))

@@ -1,0 +1,31 @@
+"""How much a line will matter: the lowest point for what the speaker thinks itself, the highest for the other end of the axis."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from llm.backends.oracle.reading import Reading
+from llm.backends.oracle.standing import gap, unknown
+from llm.request import Reply
+
+if TYPE_CHECKING:
+    from llm.backends.oracle.speaker import Oracle
+
+ORDER = 3
+_KNOWS = re.compile(r'"(?P<said>.+)" How much will this matter\b.* from (?P<low>\d+) to (?P<high>\d+)\b', re.S)
+
+
+def knows(reading: Reading) -> bool:
+    return _KNOWS.search(reading.ask) is not None
+
+
+def answer(reading: Reading, oracle: Oracle) -> Reply:
+    found = _KNOWS.search(reading.ask)
+    assert found is not None
+    low, high, apart = int(found["low"]), int(found["high"]), gap(reading, oracle, found["said"])
+    if reading.topic is None and apart is None:
+        return unknown(reading)
+    if apart is None:
+        return Reply.failed("no_known_sentence", found["said"][:120])
+    return Reply(str(round(low + apart * (high - low))))
