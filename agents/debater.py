@@ -16,6 +16,7 @@ import mesa
 from agents.abilities import open_ability
 from agents.abilities.base import Note
 from agents.attitude import Reading
+from agents.character import PLAIN, Character
 from agents.memory import Summary, make_memory
 from agents.persona import DEFAULT, Persona
 from agents.refusal import refuses
@@ -98,9 +99,15 @@ class Member(mesa.Agent, ABC):
         self.ratings: dict[str, Rating] = {}
         self.muted = False
         self._system = Message("system", persona.backstory)
-        self._instruction = ""
+        self.character, self._instruction = PLAIN, ""
         self._others = tuple(others)
         self.ability, self.note = open_ability(manner.think), Note(None)
+
+    def endow(self, character: Character) -> None:
+        """Give it a role, a temperament, a confirmation bias. Before anything is said."""
+        self.character = character
+        self._system = Message("system", " ".join(filter(None, [self.persona.backstory, character.told])))
+        self.memory.opening = "\n\n".join(filter(None, [self.memory.opening, character.part]))
 
     @abstractmethod
     def _ask(self, form: str) -> str:
@@ -120,7 +127,7 @@ class Member(mesa.Agent, ABC):
 
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
         """Ask for an utterance of a form: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
-        self._instruction = self._ask(form)
+        self._instruction = " ".join(filter(None, [self._ask(form), self.character.ask]))
         messages = (self._system, *self.memory.messages(self._noted(self._instruction)))
         return Request(messages, self.manner.sampling, seed, adapter=self.adapter, voice=self.voice)
 

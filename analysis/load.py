@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from agents.character import trait_names
 from agents.topic import load_topic
 from llm.errors import UserError
 from model import events
@@ -27,6 +28,8 @@ class Tables:
     """One run. Every table has its columns and their types even when it is empty.
 
     agents:     one row a seat: room, agent, topic, group, repetition, seat, party, persona, name
+    characters: one row an agent that was given something beside its persona: the keys, role, confirmation_bias, and a column a
+                trait with its level (empty where none was given)
     utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
                 raw (the reply as it came, where cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
     summaries:  one row a summary of memory: the keys, round, iteration (before that turn), text, reason
@@ -50,6 +53,7 @@ class Tables:
 
     header: events.Header
     agents: pd.DataFrame
+    characters: pd.DataFrame
     utterances: pd.DataFrame
     summaries: pd.DataFrame
     private: pd.DataFrame
@@ -104,6 +108,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     return Tables(
         header,
         agents,
+        _named(_characters(kinds[events.Endowed]), agents),
         _named(utterances, agents),
         _named(_frame(kinds[events.Summarised], events.Summarised), agents),
         _named(_frame(kinds[events.Private], events.Private), agents),
@@ -141,6 +146,15 @@ def record_of(run: Path) -> Path:
     if run.is_dir():
         return run / RECORD if (run / RECORD).exists() else run / PARTIAL
     return run
+
+
+def _characters(endowed: Sequence[events.Endowed]) -> pd.DataFrame:
+    frame = _frame(endowed, events.Endowed)
+    given = frame.pop("traits")
+    frame["role"] = pd.Series([role or None for role in frame["role"]], dtype="object")
+    for trait in trait_names():
+        frame[trait] = pd.Series([traits.get(trait) for traits in given], dtype="object")
+    return frame
 
 
 def _ratings(rated: Sequence[events.Rated]) -> pd.DataFrame:

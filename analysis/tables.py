@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.load import Tables
 
-FURTHER = ("private", "probes", "interventions", "links", "heard")
+FURTHER = ("characters", "private", "probes", "interventions", "links", "heard")
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:

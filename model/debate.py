@@ -22,6 +22,7 @@ from typing import Any, cast
 
 import mesa
 
+from agents.character import PLAIN
 from agents.topic import Probe
 from environments.base import MEDIATOR, Networked, Room
 from llm.driver import Conversation, Progress, drive
@@ -31,7 +32,8 @@ from llm.request import Backend, Request, identity_text
 from llm.several import open_all
 from model.closing import hold_closing
 from model.conversation import Desk, RoomState, hold_round, hold_surveys
-from model.events import Event, Posed, Seated
+from model.endowment import endowments
+from model.events import Endowed, Event, Posed, Seated
 from model.interventions import intervene
 from model.recorder import Nowhere, Recorder
 from model.scenario import MEDIATOR as PARTY
@@ -70,6 +72,7 @@ class DebateModel(mesa.Model):
         self.setup = _scenario(preset, topics, repetitions, rounds, llm, settings, rng)
         super().__init__(rng=self.setup.seed)
         self.manner = self.setup.manner()
+        self.characters = endowments(self.setup)
         self.environment = self.setup.build_environment()
         self.voices = self.setup.own_llms()
         self.backend = backend if backend is not None else open_all(self.setup.llm, self.voices)
@@ -211,6 +214,9 @@ class DebateModel(mesa.Model):
         for number, agent in room.members.items():
             persona = agent.persona
             yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
+            if agent.character != PLAIN:
+                given = agent.character
+                yield Endowed(number, room.id, given.role, dict(given.traits), given.confirmation_bias)
         if room.chair:
             yield Seated(MEDIATOR, *place, PARTY, PARTY, "", room.chair.name)
         yield from linked(room)

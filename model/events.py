@@ -52,6 +52,18 @@ class Seated:
 
 
 @dataclass(frozen=True, slots=True)
+class Endowed:
+    """What an agent was given beside its persona (agents/character.py), after its seat; there is none for those given nothing."""
+
+    kind: ClassVar[str] = "endowed"
+    agent: int
+    room: str
+    role: str
+    traits: dict[str, str]
+    confirmation_bias: str
+
+
+@dataclass(frozen=True, slots=True)
 class Posed:
     """The question of a room, where rooms draw theirs from a set (see agents.question.Question for its fields).
 
@@ -308,6 +320,7 @@ class Ended:
 Event = (
     Header
     | Seated
+    | Endowed
     | Posed
     | Linked
     | Unlinked

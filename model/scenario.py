@@ -23,6 +23,7 @@ from environments.base import Environment, Group
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 from llm.request import Sampling
+from model.endowment import endowments
 from model.interventions import Intervention, timetable
 from model.interventions.model import Model
 from model.settings import coerced
@@ -93,6 +94,11 @@ class Scenario:
     top_p: float = 1.0
     survey_temperature: float = 0.0
     memory: str = "whole"  # whole, last:K, summary:K
+    roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT] (or SEAT:.., or ROLE for everybody): agents/roles.toml
+    traits: tuple[
+        str, ...
+    ] = ()  # PARTY:TRAIT=LEVEL+.. or PARTY:drawn (or SEAT:.., or for everybody): agents/traits.toml
+    confirmation_bias: tuple[str, ...] = ()  # none, weak, strong for everybody, or PARTY:.. (or SEAT:..)
     think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/abilities)
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model
     interventions: tuple[Intervention, ...] = ()  # what happens from outside, when and to whom (model/interventions)
@@ -119,6 +125,7 @@ class Scenario:
             load_personas(seat, persona_set(self.personas))
         make_memory(self.memory, "", "")
         open_ability(self.think)
+        endowments(self)
         self.own_adapters()
         self.own_llms()
         self._check_interventions()
@@ -214,8 +221,7 @@ class Scenario:
 
     def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
         found: dict[str, str] = {}
-        known = dict.fromkeys([*self.parties(), *(label for group in self._groups() for label in group.labels)])
-        known |= {MEDIATOR: None} if self.mediated else {}
+        known = self.who() | ({MEDIATOR: None} if self.mediated else {})
         for entry in entries:
             who, _, value = entry.partition(mark)
             if who not in known:
@@ -235,6 +241,10 @@ class Scenario:
     def parties(self) -> list[str]:
         """Their parties, sorted."""
         return sorted({party_of(seat) for seat in self.seats()})
+
+    def who(self) -> dict[str, None]:
+        """Every party and every label of a seat: by these a field names somebody."""
+        return dict.fromkeys([*self.parties(), *(label for group in self._groups() for label in group.labels)])
 
     def manner(self) -> Manner:
         """How the agents debate."""
