@@ -17,8 +17,9 @@ from agents.abilities import open_ability
 from agents.abilities.base import Note
 from agents.attitude import Reading
 from agents.character import PLAIN, Character
-from agents.memory import Summary, make_memory
+from agents.memory import Summary, header_of, make_memory
 from agents.persona import DEFAULT, Persona
+from agents.privately import Privately
 from agents.refusal import refuses
 from agents.speech import clean_speech, shortened, speaks_for
 from agents.topic import PROMPTS, Probe, Topic
@@ -34,7 +35,7 @@ class Manner(NamedTuple):
 
     `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what becomes of
     a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
-    `think`: what is done before speaking (agents/abilities/).
+    `think`: what is done before speaking (agents/abilities/). `importance`, `reflect`: see `agents.memory.Retrieval`.
     """
 
     frame: str
@@ -46,6 +47,8 @@ class Manner(NamedTuple):
     format: str = "free"
     cut: str = "none"
     think: str = "none"
+    importance: str = "novelty"
+    reflect: int = 0
 
 
 class Speech(NamedTuple):
@@ -73,7 +76,7 @@ class Rating(NamedTuple):
     how: str
 
 
-class Member(mesa.Agent, ABC):
+class Member(mesa.Agent, Privately, ABC):
     """Knows its persona, its topic, what it remembers and its last ratings; not the tick, the room or anybody's persona.
 
     `opening` is the first paragraph that it reads, `others` whose lines it might be tempted to write. A kind of member says
@@ -95,7 +98,8 @@ class Member(mesa.Agent, ABC):
         super().__init__(model)
         self.persona, self.name, self.topic, self.manner = persona, name, topic, manner
         self.adapter, self.voice = adapter, voice
-        self.memory = make_memory(manner.memory, opening, prompt(PROMPTS, "summary_header").text)
+        header = prompt(PROMPTS, header_of(manner.memory)).text
+        self.memory = make_memory(manner.memory, opening, header, manner.importance, manner.reflect)
         self.ratings: dict[str, Rating] = {}
         self.muted = False
         self._system = Message("system", persona.backstory)
@@ -144,25 +148,6 @@ class Member(mesa.Agent, ABC):
         text = shortened(text, self.manner.words, self.manner.cut)
         self.memory.spoke(self._instruction, text)
         return Speech(text, None)
-
-    def compose_thought(self, seed: int) -> Request:
-        """Ask for the note that its ability makes before it speaks, on a copy of what is remembered."""
-        assert self.ability is not None
-        messages = (self._system, *self.memory.messages(self._noted(self.ability.ask(self.manner.frame))))
-        sampling = self.manner.sampling._replace(max_tokens=self.ability.tokens)
-        return Request(messages, sampling, seed, (), self.ability.name, adapter=self.adapter, voice=self.voice)
-
-    def absorb_thought(self, reply: Reply) -> Note:
-        """Keep the note until the next one. One that cannot be read is None with a reason: the older one is not kept on."""
-        failure = reply.failure.name if reply.failure else "empty"
-        self.note = self.ability.read(reply.text) if self.ability and reply.text else Note(None, failure)
-        return self.note
-
-    def _noted(self, instruction: str) -> str:
-        """What it is asked, after what it noted for itself."""
-        if self.note.text is None:
-            return instruction
-        return f"{prompt(PROMPTS, 'note').fill(note=self.note.text)}\n\n{instruction}"
 
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
         """Ask a survey question on a copy of what is remembered: neither question nor answer is ever remembered."""

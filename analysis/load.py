@@ -34,7 +34,7 @@ class Tables:
                 raw (the reply as it came, where cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
     summaries:  one row a summary of memory: the keys, round, iteration (before that turn), text, reason
     private:    one row a note that an agent made for itself: the keys, round, iteration (before that turn), purpose (the
-                ability), text, reason, raw
+                ability, reflection, importance), text, reason, raw, of (the line that is weighed)
     attitudes:  one row a rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
                 reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),

@@ -75,7 +75,8 @@ def _turns(tables: Tables) -> pd.DataFrame:
     """Utterances, each after the summary of memory and the notes to itself that were made for it, in order."""
     columns = ["room", "round", "iteration", "name", "text", "reason"]
     memories, spoken = tables.summaries[columns].assign(what="memory"), tables.utterances[columns].assign(what="")
-    notes = tables.private[columns].assign(what="note to itself (" + tables.private["purpose"] + ")")
+    shown = tables.private[tables.private["purpose"] != "importance"]
+    notes = shown[columns].assign(what="note to itself (" + shown["purpose"] + ")")
     return pd.concat([memories, notes, spoken]).sort_values("iteration", kind="stable")
 
 

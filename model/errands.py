@@ -12,6 +12,7 @@ from llm.request import Reply, Request
 from model.events import Event, Private, Summarised
 
 if TYPE_CHECKING:
+    from agents.retrieval import Trace
     from model.conversation import Desk, RoomState
 
 
@@ -37,6 +38,38 @@ def summary(room: RoomState, round_: int, iteration: int, agent: int, form: str,
     yield Errand(agent, speaker.compose_summary(room.seed(desk, agent, "summary", iteration=iteration)), absorb)
 
 
+def importance(room: RoomState, round_: int, iteration: int, agent: int, form: str, desk: Desk) -> Iterator[Errand]:
+    """How important is each line that was said since it last asked itself?"""
+    speaker = room.members[agent]
+    for number, trace in enumerate(speaker.unweighed()):
+        yield _weighed(room, round_, iteration, agent, trace, room.seed(desk, agent, "importance", number, iteration))
+
+
+def _weighed(room: RoomState, round_: int, iteration: int, agent: int, trace: Trace, seed: int) -> Errand:
+    speaker = room.members[agent]
+
+    def absorb(reply: Reply) -> Event:
+        value, reason = speaker.absorb_importance(reply, trace)
+        text = None if value is None else f"{value:g}"
+        of = trace.text if trace.name is None else f"{trace.name}: {trace.text}"
+        return Private(room.id, round_, iteration, agent, "importance", text, reason, raw_of(reply, text), of)
+
+    return Errand(agent, speaker.compose_importance(trace, seed), absorb)
+
+
+def reflection(room: RoomState, round_: int, iteration: int, agent: int, form: str, desk: Desk) -> Iterator[Errand]:
+    """What it concludes from what was said, when that is due."""
+    speaker = room.members[agent]
+    if not speaker.reflects:
+        return
+
+    def absorb(reply: Reply) -> Event:
+        text, reason = speaker.absorb_reflection(reply)
+        return Private(room.id, round_, iteration, agent, "reflection", text, reason, raw_of(reply, text))
+
+    yield Errand(agent, speaker.compose_reflection(room.seed(desk, agent, "reflection", iteration=iteration)), absorb)
+
+
 def thought(room: RoomState, round_: int, iteration: int, agent: int, form: str, desk: Desk) -> Iterator[Errand]:
     """The note that an ability makes; none of somebody who cannot speak now."""
     speaker = room.members[agent]
@@ -57,5 +90,5 @@ def raw_of(reply: Reply, text: str | None) -> str | None:
     return reply.text if reply.text != text else None
 
 
-ERRANDS = (summary, thought)
+ERRANDS = (summary, importance, reflection, thought)
 """In the order in which they are run."""

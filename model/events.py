@@ -217,7 +217,8 @@ class Summarised:
 class Private:
     """What an agent wrote for itself before the turn `iteration`; nobody else reads it. `text` None has a `reason`.
 
-    `purpose` says what for: an ability (bdi, latent, ...). `raw` is the reply as it came, where reading changed it.
+    `purpose` says what for: an ability (bdi, latent, ...), reflection (insights, one a line), importance (1 to 10, of the line
+    `of`). `raw` is the reply as it came, where reading changed it.
     """
 
     kind: ClassVar[str] = "private"
@@ -229,6 +230,7 @@ class Private:
     text: str | None
     reason: str | None
     raw: str | None = None
+    of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ def plan(scenario: Scenario) -> Plan:
         voice: Usage(*[int(words[voice, kind] * scale) for kind in ("prompt", "reply")])
         for voice in sorted({voice for voice, _ in words})
     }
-    noted = scenario.repetitions * sum(notes[name] for name in names())
+    noted = scenario.repetitions * sum(notes[name] for name in (*names(), "reflection", "importance"))
     return Plan(*count(scenario), others(scenario), noted, used)
 
 

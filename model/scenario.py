@@ -13,7 +13,7 @@ from agents.abilities import open_ability
 from agents.datafiles import read_toml, section
 from agents.debater import Manner
 from agents.mediators import open_mediator
-from agents.memory import make_memory
+from agents.memory import Retrieval, make_memory
 from agents.persona import load_personas, party_of, persona_set
 from agents.question import Question, by_id, question_set, topics_of
 from agents.topic import Topic, load_topic
@@ -37,6 +37,7 @@ _LEAST = {
     "max_tokens": 1,
     "temperature": 0,
     "survey_temperature": 0,
+    "reflect": 0,
     "seed": 0,
 }
 MEDIATOR = "mediator"
@@ -93,7 +94,11 @@ class Scenario:
     temperature: float = 1.0
     top_p: float = 1.0
     survey_temperature: float = 0.0
-    memory: str = "whole"  # whole, last:K, summary:K
+    memory: str = "whole"  # whole, last:K, summary:K, retrieve:K
+    importance: Literal["novelty", "asked"] = (
+        "novelty"  # with retrieve:K, how important a line is: by new words, or asked
+    )
+    reflect: int = 0  # with retrieve:K, after how many lines somebody draws its conclusions; 0: never
     roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT] (or SEAT:.., or ROLE for everybody): agents/roles.toml
     traits: tuple[
         str, ...
@@ -123,7 +128,9 @@ class Scenario:
             raise UserError(f"environment {self.environment} as it is set goes by attitudes: set survey=rounds")
         for seat in self.seats():
             load_personas(seat, persona_set(self.personas))
-        make_memory(self.memory, "", "")
+        memory = make_memory(self.memory, "", "")
+        if (self.reflect or self.importance == "asked") and not isinstance(memory, Retrieval):
+            raise UserError(f"reflect and importance are for memory=retrieve:K, not {self.memory}")
         open_ability(self.think)
         endowments(self)
         self.own_adapters()
@@ -249,7 +256,16 @@ class Scenario:
     def manner(self) -> Manner:
         """How the agents debate."""
         sampling = Sampling(self.temperature, self.max_tokens, self.top_p)
-        how = (self.survey_temperature, self.memory, self.reader, self.format, self.cut, self.think)
+        how = (
+            self.survey_temperature,
+            self.memory,
+            self.reader,
+            self.format,
+            self.cut,
+            self.think,
+            self.importance,
+            self.reflect,
+        )
         return Manner(self.frame, self.words, sampling, *how)
 
     def statement(self, round_: int) -> str:

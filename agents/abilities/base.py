@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol
 
 from agents.refusal import refuses
 
+INSIGHTS = 3
+_MARK = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s*")
+
 
 class Note(NamedTuple):
     """What an agent keeps to itself: one line, or None and the reason why there is none."""
@@ -65,6 +68,19 @@ def parts(text: str, labels: Sequence[str]) -> Note:
         if len(told) != 1 or not told[0]:
             return Note(None, f"{'several' if len(told) > 1 else 'no'}_{label.lower()}")
     return Note(" ".join(f"{label}: {told[0]}" for label, told in said.items()))
+
+
+def insights(text: str) -> Note:
+    r"""Up to INSIGHTS lines of a reply, without list numbers and lines that only introduce them; None where there are none.
+
+    >>> insights("Here they are:\n1. Bob yields.\n\n- Cid does not.").text
+    'Bob yields.\nCid does not.'
+    """
+    if refuses(text):
+        return Note(None, "refusal")
+    lines = [_MARK.sub("", line).strip() for line in text.splitlines()]
+    told = [" ".join(line.split()) for line in lines if line and not line.endswith(":")][:INSIGHTS]
+    return Note("\n".join(told)) if told else Note(None, "empty")
 
 
 @lru_cache(maxsize=16)

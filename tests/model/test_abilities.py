@@ -13,6 +13,7 @@ from llm.backends.fake import Fake
 from llm.backends.fake import open_backend as fixed_line
 from llm.backends.oracle import open_backend
 from llm.backends.oracle.banks import topics
+from llm.errors import UserError
 from llm.request import Request
 from model.debate import DebateModel
 from model.events import Called, Event, Private, Rated, Utterance, to_line
@@ -125,3 +126,80 @@ def test_the_plan_counts_notes(small: Small, preset: str) -> None:
     events = held(scenario, Fake(opinionated))
     assert plan(scenario).calls == len(of(events, Called))
     assert plan(scenario).notes == len(of(events, Private))
+
+
+RETRIEVES = {"memory": "retrieve:2", "reflect": 4, "importance": "asked"}
+
+
+def test_retrieval_reflection_and_importance_in_a_run(small: Small) -> None:
+    """On the known-truth speaker all can be read; every line that anybody remembers is weighed once before its next turn."""
+    events = held(small(repetitions=1, rounds=3, **RETRIEVES))
+    notes = of(events, Private)
+    weighed = [note for note in notes if note.purpose == "importance"]
+    assert all(1 <= float(note.text) <= 10 for note in weighed)
+    assert len({(note.agent, note.of) for note in weighed}) == len(weighed) == 1 + 2 + 3 * 6
+    reflected = [note for note in notes if note.purpose == "reflection"]
+    assert all(note.text for note in reflected)
+    assert [note.iteration for note in reflected] == [5, 6, 7]
+    assert {event.failure for event in of(events, Called)} == {None}
+
+
+def test_a_deliberation_is_remembered_too(small: Small) -> None:
+    """The mediator's statements can be read; a critique says no stance, and has no importance then: never a made-up one."""
+    events = held(small("consensus", topics="", repetitions=1, episodes=1, rounds=3, **RETRIEVES | {"reflect": 2}))
+    notes = of(events, Private)
+    for note in notes:
+        told = note.purpose == "reflection" or (note.of or "").startswith("Mediator: ")
+        assert (note.text is None) == (note.reason == "no_known_sentence")
+        assert note.text is not None or not told
+    assert {note.purpose for note in notes} == {"importance", "reflection"}
+
+
+def test_insights_are_the_own_ones(small: Small) -> None:
+    """They may be sent at every later turn and survey of the one who drew them, and to nobody else."""
+    asked, events = spied(small(repetitions=1, rounds=4, **RETRIEVES | {"importance": "novelty"}))
+    drawn = {
+        text.split("secret")[1].split("end")[0]: request.messages[0] for request, text in asked if "secret" in text
+    }
+    shown = set()
+    for request, _ in asked:
+        sent = "\n".join(message.content for message in request.messages)
+        found = {part.split("end")[0] for part in sent.split("secret")[1:]}
+        assert all(drawn[one] == request.messages[0] for one in found)
+        shown |= found
+    assert shown
+    assert len(drawn) == len(of(events, Private))
+
+
+def test_the_known_truth_weighs_by_distance(small: Small) -> None:
+    """oracle: 1 + 9 |grade - a| / 10, a being where its persona starts: that is what its first rating says."""
+    events = held(small(rounds=1, repetitions=3, **RETRIEVES))
+    start = {event.agent: event.expected for event in of(events, Rated) if event.round == 0}
+    for note in of(events, Private):
+        grade = topics()["racism"].grade(note.of.partition(": ")[2])
+        if grade is not None:
+            assert abs(float(note.text) - (1 + 0.9 * abs(grade - start[note.agent]))) <= 0.5 + 1e-9
+
+
+def test_what_is_recalled_moves_the_known_truth(small: Small) -> None:
+    """retrieve:K keeps K lines more than last:K: with little memory its speaker hears less of what was said, and moves less."""
+    quiet = open_backend("", mu=0.0, sigma=0.0)
+    moved = []
+    for memory in ("last:2", "retrieve:2", "whole"):
+        events = held(small(memory=memory, rounds=4, repetitions=4), quiet)
+        first, last = ([event.expected for event in of(events, Rated) if event.round == at] for at in (0, 4))
+        moved.append(sum(abs(one - other) for one, other in zip(first, last, strict=True)))
+    assert moved[0] < moved[1] < moved[2]
+
+
+def test_the_plan_counts_insights_and_weights(small: Small) -> None:
+    scenario = small(**RETRIEVES, think="bdi")
+    events = held(scenario, Fake(opinionated))
+    assert plan(scenario).notes == len(of(events, Private)) > len(of(events, Utterance))
+    assert plan(scenario).calls == len(of(events, Called))
+
+
+def test_they_are_for_a_memory_that_retrieves(small: Small) -> None:
+    for given in ({"reflect": 3}, {"importance": "asked"}, {"memory": "last:3", "reflect": 3}):
+        with pytest.raises(UserError, match="for memory=retrieve:K"):
+            small(**given)

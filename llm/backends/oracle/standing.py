@@ -69,15 +69,10 @@ def share_of(reading: Reading, text: str) -> float | None:
     return None if grade is None else grade / 10
 
 
-def gap(reading: Reading, oracle: Oracle, text: str) -> float | None:
-    """How far a text is from where it stands, 0 to 1; None when that cannot be told."""
-    own, other = standing(reading, oracle), share_of(reading, text)
-    return None if own is None or other is None else abs(own.share - other)
-
-
 def apart(reading: Reading, oracle: Oracle) -> float | None:
-    """How far off what was heard last is; None when nothing was heard, or nothing that could be read."""
-    return gap(reading, oracle, reading.heard[-1][1]) if reading.heard else None
+    """How far from where it stands what was heard last is, 0 to 1; None when nothing was heard, or nothing that could be read."""
+    own, other = standing(reading, oracle), share_of(reading, reading.heard[-1][1]) if reading.heard else None
+    return None if own is None or other is None else abs(own.share - other)
 
 
 def unknown(reading: Reading) -> Reply:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from llm.backends.oracle.reading import Reading
-from llm.backends.oracle.standing import gap, unknown
+from llm.backends.oracle.standing import share_of, standing, unknown
 from llm.request import Reply
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ def knows(reading: Reading) -> bool:
 def answer(reading: Reading, oracle: Oracle) -> Reply:
     found = _KNOWS.search(reading.ask)
     assert found is not None
-    low, high, apart = int(found["low"]), int(found["high"]), gap(reading, oracle, found["said"])
-    if reading.topic is None and apart is None:
+    low, high = int(found["low"]), int(found["high"])
+    own, said = standing(reading, oracle), share_of(reading, found["said"])
+    if own is None:
         return unknown(reading)
-    if apart is None:
+    if said is None:
         return Reply.failed("no_known_sentence", found["said"][:120])
-    return Reply(str(round(low + apart * (high - low))))
+    return Reply(str(round(low + abs(own.share - said) * (high - low))))
