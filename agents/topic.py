@@ -16,8 +16,8 @@ from llm.template import prompt
 
 TOPICS = HERE / "topics"
 PROMPTS = HERE / "prompts"
-PUBLIC = ":public"
-"""Behind a probe's name: the same question, asked before everybody."""
+PUBLIC, TURNS = ":public", ":turns"
+"""Behind a probe's name: the same question, asked before everybody; asked after every turn."""
 Audience = Literal["private", "public"]
 
 
@@ -110,12 +110,13 @@ class Topic:
         return self.title[0].upper() + self.title[1:]
 
     def probe(self, name: str) -> Probe:
-        """One of its own probes or of those for any topic; NAME:public is the same question asked before everybody."""
+        """One of its own probes or of those for any topic, or one of these with PUBLIC or TURNS behind its name."""
         known = {**shared_probes(), **self.probes}
-        bare = name.removesuffix(PUBLIC)
-        if bare not in known:
+        bare = name.removesuffix(PUBLIC).removesuffix(TURNS)
+        if bare not in known or name not in (bare, f"{bare}{PUBLIC}", f"{bare}{TURNS}"):
             raise unknown(f"probe of topic {self.slug}", name, known)
-        return known[bare] if bare == name else replace(known[bare], name=name, audience="public")
+        audience: Audience = "public" if name.endswith(PUBLIC) else known[bare].audience
+        return replace(known[bare], name=name, audience=audience)
 
 
 @cache

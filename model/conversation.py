@@ -25,10 +25,14 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class Desk:
-    """What a conversation is stamped with: the run's seed and, when calls are recorded, the key of a request."""
+    """What a conversation is stamped with: the run's seed and, when calls are recorded, the key of a request.
+
+    `asks` is how often a probe that is asked after every turn is put.
+    """
 
     seed: int
     key: Callable[[Request], bytes] | None = None
+    asks: int = 1
 
 
 @dataclass(slots=True)
@@ -37,6 +41,7 @@ class RoomState:
 
     `chair` is its mediator, if it has one, and `statements` what that one said so far: draft, revision, revision 3, ...
     Of a network `society` has the links, `heard` which turns of the round each agent heard, and `said` what can still be shown.
+    `each_turn` are the probes that everybody is asked after every turn.
     """
 
     id: str
@@ -52,6 +57,7 @@ class RoomState:
     society: Society | None = None
     heard: dict[int, list[int]] = field(default_factory=dict)
     said: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    each_turn: Sequence[Probe] = ()
 
     def seed(self, desk: Desk, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None) -> int:
         """The seed of one request, at a turn or (None) the last one.
@@ -84,6 +90,7 @@ def hold_round(
     for wave in waves(turns):
         if wave[0].speaker == MEDIATOR:
             yield from _mediate(room, wave[0], round_, desk, events)
+            events += yield from hold_surveys(room, round_, room.each_turn, desk.asks, desk)
             continue
         lot = [
             (iteration, turn.speaker, turn.form or statement) for iteration, turn in enumerate(wave, room.iteration + 1)
@@ -100,6 +107,7 @@ def hold_round(
             _spoken(room, turn, turn.form or statement, round_, iteration, reply, speech, events)
             if request and reply:
                 note(events, room, round_, turn.speaker, request, reply, desk)
+        events += yield from hold_surveys(room, round_, room.each_turn, desk.asks, desk)
     return events
 
 

@@ -23,7 +23,6 @@ from typing import Any, cast
 import mesa
 
 from agents.character import PLAIN
-from agents.topic import Probe
 from environments.base import MEDIATOR, Networked, Room
 from llm.driver import Conversation, Progress, drive
 from llm.errors import UserError, unknown
@@ -82,7 +81,7 @@ class DebateModel(mesa.Model):
         self.progress = progress
         self.round = 0
         self.error: Exception | None = None
-        self.desk = Desk(self.setup.seed, None if isinstance(self.recorder, Nowhere) else self._key)
+        self.desk = Desk(self.setup.seed, None if isinstance(self.recorder, Nowhere) else self._key, self.setup.asks)
         self._identity = identity_text(self.backend)
         self._felt: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
@@ -162,11 +161,8 @@ class DebateModel(mesa.Model):
         """Ask, if a survey is due."""
         if self.setup.surveys_after(self.round):
             asks = self.setup.asks
-            self._hold([hold_surveys(room, self.round, self._probes(room), asks, self.desk) for room in rooms])
-
-    def _probes(self, room: RoomState) -> list[Probe]:
-        topic = self.setup.subject(room.topic)
-        return [topic.probe(name) for name in (self.setup.probe, *self.setup.also)]
+            probes = {room.topic: self.setup.surveyed(self.setup.subject(room.topic)) for room in rooms}
+            self._hold([hold_surveys(room, self.round, probes[room.topic], asks, self.desk) for room in rooms])
 
     def _close(self, rooms: Sequence[RoomState]) -> None:
         """The end of private deliberations; the questionnaire is for the last episode of a session."""
@@ -197,6 +193,7 @@ class DebateModel(mesa.Model):
         room = RoomState(table.room, table.topic, table.group, table.repetition, dict(by_id), seats)
         room.chair = chair(self, table, list(by_id))
         room.society = settle(table, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
+        room.each_turn = self.setup.asked_each_turn(self.setup.subject(table.topic))
         return room
 
     def _reshuffled(self, room: str) -> tuple[int, ...]:

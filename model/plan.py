@@ -12,8 +12,9 @@ from typing import NamedTuple
 from agents.abilities import names
 from agents.mediators import open_mediator
 from agents.questionnaire import questionnaire
+from agents.topic import TURNS
 from environments._society import Society
-from environments.base import Group, Room
+from environments.base import Group, Room, waves
 from llm.backends.fake import Fake
 from llm.prices import Prices, bill
 from llm.randomness import stream
@@ -61,8 +62,11 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     groups, topics = scenario.build_environment().groups(), scenario.rooms_each
     sizes = [len(group.seats) for group in groups]
     held = min(scenario.repetitions, FEW) if varies(scenario) else 1
-    turns = [sum(_turns(scenario, group, number) for number in range(held)) / held for group in groups]
-    asked = 1 + len(scenario.also)
+    spoken = [[_lots(scenario, group, number) for number in range(held)] for group in groups]
+    turns = sum(sum(map(sum, each)) for each in spoken) / held
+    each_turn = [name for name in scenario.also if name.endswith(TURNS)]
+    between = len(each_turn) * sum(size * sum(map(len, each)) for size, each in zip(sizes, spoken, strict=True)) / held
+    asked = 1 + len(scenario.also) - len(each_turn)
     surveys = asked * sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
     surveys += scenario.rounds * (scenario.mediated and scenario.surveys_after(scenario.rounds))  # of the statements
     rooms = topics * (len(sizes) + len(scenario.reference)) * scenario.repetitions
@@ -71,8 +75,8 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     return (
         seated + outside,
         rooms,
-        round(topics * sum(turns) * scenario.repetitions),
-        seated * surveys + outside * asked * (surveys > 0),
+        round(topics * turns * scenario.repetitions),
+        seated * surveys + outside * asked * (surveys > 0) + round(topics * between * scenario.repetitions),
     )
 
 
@@ -92,14 +96,16 @@ def varies(scenario: Scenario) -> bool:
     return bool(getattr(scenario.build_environment(), "varies", False))
 
 
-def _turns(scenario: Scenario, group: Group, repetition: int) -> int:
+def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
+    """How many speak at once, lot by lot through all rounds."""
     ids, society = tuple(range(len(group.seats))), None
     if group.networked:
         draw = partial(stream, scenario.seed, "plan", repetition)
         society = Society(first_links(scenario, group, repetition), lambda agent: None, draw)
     room = Room(ids, ids, lambda: ids, society)
     environment = scenario.build_environment()
-    return sum(1 for round_ in range(1, scenario.rounds + 1) for _ in environment.turns(room, round_))
+    rounds = range(1, scenario.rounds + 1)
+    return [len(lot) for round_ in rounds for lot in waves(environment.turns(room, round_))]
 
 
 def plan(scenario: Scenario) -> Plan:

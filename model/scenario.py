@@ -16,7 +16,7 @@ from agents.mediators import open_mediator
 from agents.memory import Retrieval, make_memory
 from agents.persona import load_personas, party_of, persona_set
 from agents.question import Question, by_id, question_set, topics_of
-from agents.topic import Topic, load_topic
+from agents.topic import PUBLIC, TURNS, Probe, Topic, load_topic
 from environments import environment_class
 from environments import names as environment_names
 from environments.base import Environment, Group
@@ -75,7 +75,7 @@ class Scenario:
     probe: str = "attitude"  # the survey question, a probe of the topic
     also: tuple[
         str, ...
-    ] = ()  # further probes, asked after it: of the topic or of any (confidence), NAME:public before everybody
+    ] = ()  # further probes: of the topic or of any (confidence), NAME:public before everybody, NAME:turns after every turn
     survey: Literal["rounds", "ends", "never"] = "rounds"  # before and after each round; before and at the end; never
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read out of a reply
     asks: int = 2  # times a survey is asked until it can be read
@@ -148,8 +148,10 @@ class Scenario:
     def _check_probes(self, subject: Topic) -> None:
         names = (self.probe, *self.also)
         first, *_ = [subject.probe(name) for name in names]
-        if not first.on_axis:
-            raise UserError(f"probe {self.probe} measures no attitude: name it in also, beside a probe that does")
+        if not first.on_axis or self.probe.endswith((PUBLIC, TURNS)):
+            raise UserError(
+                f"probe {self.probe} is no main one: name it in also, beside a plain probe that measures an attitude"
+            )
         if len(set(names)) < len(names):
             raise UserError("also must name further probes, each once, and not the probe itself")
 
@@ -210,6 +212,14 @@ class Scenario:
     def subjects(self) -> list[Topic]:
         """Everything that a room may be about."""
         return [one.subject for one in self.pool()] if self.questions else [load_topic(slug) for slug in self.topics]
+
+    def surveyed(self, topic: Topic) -> list[Probe]:
+        """The probes of a survey, the main one first."""
+        return [topic.probe(name) for name in (self.probe, *self.also) if not name.endswith(TURNS)]
+
+    def asked_each_turn(self, topic: Topic) -> list[Probe]:
+        """The probes that are asked after every turn."""
+        return [topic.probe(name) for name in self.also if name.endswith(TURNS)]
 
     def surveys_after(self, round_: int) -> bool:
         """Is a survey due after this round (0: before the debate)?"""

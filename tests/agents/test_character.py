@@ -81,7 +81,7 @@ def test_what_is_mistyped_is_told_in_one_line(read, text: str, told: str) -> Non
 
 
 @pytest.mark.parametrize("role", ["convincer", "skeptic", "spreader", "commentator", "verifier", "bystander"])
-@pytest.mark.parametrize("argument", ["", "+knowledge", "+trust", "+status", "+support"])
+@pytest.mark.parametrize("argument", ["", "+knowledge", "+trust", "+status", "+support", "+logos", "+pathos", "+ethos"])
 def test_every_role_and_argument_says_something(role: str, argument: str) -> None:
     """No role, and no argument, is an empty word; an argument adds to what is asked, and changes nothing else."""
     bare, made = Character(role), Character(role_of(role + argument))

@@ -13,6 +13,7 @@ from llm.errors import UserError
 from llm.request import Request
 from model.debate import DebateModel
 from model.events import Called, Event, Rated, Utterance
+from model.plan import count, plan
 from model.recorder import InMemory
 from model.scenario import Scenario
 
@@ -83,8 +84,9 @@ def test_a_preset_that_makes_no_sense_is_refused(small: Small) -> None:
         small(also="confidense")
     with pytest.raises(UserError, match="each once"):
         small(also="attitude")
-    with pytest.raises(UserError, match="measures no attitude"):
-        small(probe="confidence")
+    for probe in ("confidence", "attitude:public", "attitude:turns"):
+        with pytest.raises(UserError, match=f"probe {probe} is no main one"):
+            small(probe=probe)
 
 
 def test_deliberations_have_them_too(small: Small) -> None:
@@ -98,3 +100,25 @@ def test_calls_are_noted(small: Small) -> None:
     events = held(small(also="confidence"))[1]
     calls = [event.purpose for event in events if isinstance(event, Called)]
     assert calls.count("survey") == sum(isinstance(event, Rated) for event in events)
+
+
+def test_a_trace_asks_everybody_after_every_turn(small: Small) -> None:
+    """Hidden beliefs turn by turn: every member after each of six turns, and what is said stays as it is."""
+    events = held(small(also="attitude:turns", repetitions=1))[1]
+    traced = [event for event in events if isinstance(event, Rated) and event.probe == "attitude:turns"]
+    assert [(event.round, event.iteration) for event in traced] == [
+        (1 + at // 4, at) for at in range(1, 7) for _ in range(3)
+    ]
+    plain = held(small(repetitions=1))[1]
+    assert [event for event in events if main(event)] == [event for event in plain if main(event)]
+    last = {event.agent: event.rating for event in traced if event.iteration == 6}
+    assert last == {event.agent: event.rating for event in plain if isinstance(event, Rated) and event.round == 2}
+
+
+@pytest.mark.parametrize("preset", ["three_way", "consensus", "echo_chamber"])
+def test_the_plan_counts_them_all(small: Small, preset: str) -> None:
+    topics, probe = ({"topics": ""}, "position") if preset == "consensus" else ({}, "attitude")
+    scenario = small(preset, also=f"confidence,{probe}:turns,confidence:turns", **topics)
+    events = held(scenario, Fake(opinionated))[1]
+    assert count(scenario)[3] == sum(isinstance(event, Rated) for event in events)
+    assert plan(scenario).calls == sum(isinstance(event, Called) for event in events)
