@@ -79,8 +79,8 @@ class Rating(NamedTuple):
 class Member(mesa.Agent, Privately, ABC):
     """Knows its persona, its topic, what it remembers and its last ratings; not the tick, the room or anybody's persona.
 
-    `opening` is the first paragraph that it reads, `others` whose lines it might be tempted to write. A kind of member says
-    in `_ask` how each form of utterance is asked for.
+    `prepares`: whether it asks itself anything before it speaks. `opening` is the first paragraph that it reads, `others` whose
+    lines it might be tempted to write. A kind of member says in `_ask` how each form of utterance is asked for.
     """
 
     def __init__(
@@ -105,6 +105,7 @@ class Member(mesa.Agent, Privately, ABC):
         self._system = Message("system", persona.backstory)
         self.character, self._instruction = PLAIN, ""
         self._others = tuple(others)
+        self.prepares = manner.think != "none" or manner.memory.startswith(("summary", "retrieve"))
         self.ability, self.note = open_ability(manner.think), Note(None)
 
     def endow(self, character: Character) -> None:
@@ -131,7 +132,9 @@ class Member(mesa.Agent, Privately, ABC):
 
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
         """Ask for an utterance of a form: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
-        self._instruction = " ".join(filter(None, [self._ask(form), self.character.ask]))
+        self._instruction = self._ask(form)
+        if self.character.role:
+            self._instruction += f" {self.character.ask}"
         messages = (self._system, *self.memory.messages(self._noted(self._instruction)))
         return Request(messages, self.manner.sampling, seed, adapter=self.adapter, voice=self.voice)
 

@@ -90,13 +90,15 @@ def hold_round(
     for wave in waves(turns):
         if wave[0].speaker == MEDIATOR:
             yield from _mediate(room, wave[0], round_, desk, events)
-            events += yield from hold_surveys(room, round_, room.each_turn, desk.asks, desk)
+            if room.each_turn:
+                events += yield from hold_surveys(room, round_, room.each_turn, desk.asks, desk)
             continue
         lot = [
             (iteration, turn.speaker, turn.form or statement) for iteration, turn in enumerate(wave, room.iteration + 1)
         ]
         room.iteration += len(wave)
-        yield from _prepare(room, lot, round_, desk, events)
+        if any(room.members[agent].prepares for _, agent, _ in lot):
+            yield from _prepare(room, lot, round_, desk, events)
         asked = [_asked(room, desk, *one) for one in lot]
         requests = tuple([request for request in asked if request])
         landed = iter((yield requests) if requests else ())
@@ -107,7 +109,8 @@ def hold_round(
             _spoken(room, turn, turn.form or statement, round_, iteration, reply, speech, events)
             if request and reply:
                 note(events, room, round_, turn.speaker, request, reply, desk)
-        events += yield from hold_surveys(room, round_, room.each_turn, desk.asks, desk)
+        if room.each_turn:
+            events += yield from hold_surveys(room, round_, room.each_turn, desk.asks, desk)
     return events
 
 
