@@ -100,9 +100,7 @@ class Scenario:
     )
     reflect: int = 0  # with retrieve:K, after how many lines somebody draws its conclusions; 0: never
     roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT] (or SEAT:.., or ROLE for everybody): agents/roles.toml
-    traits: tuple[
-        str, ...
-    ] = ()  # PARTY:TRAIT=LEVEL+.. or PARTY:drawn (or SEAT:.., or for everybody): agents/traits.toml
+    traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+.., PARTY:drawn (or SEAT, or for everybody): agents/traits.toml
     confirmation_bias: tuple[str, ...] = ()  # none, weak, strong for everybody, or PARTY:.. (or SEAT:..)
     think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/abilities)
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model

@@ -22,6 +22,7 @@ from model.recorder import InMemory
 from model.scenario import Scenario
 
 Small = Callable[..., Scenario]
+FITTING = {"consensus": {"topics": "", "episodes": 1}, "network": {"size": 8, "graph": "ring"}}
 
 
 def held(scenario: Scenario, backend: object | None = None) -> list[Event]:
@@ -53,10 +54,10 @@ def spied(scenario: Scenario) -> tuple[list[tuple[Request, str]], list[Event]]:
 
 
 @pytest.mark.parametrize("ability", names())
-@pytest.mark.parametrize("preset", ["three_way", "structured_debate", "consensus"])
+@pytest.mark.parametrize("preset", ["three_way", "structured_debate", "consensus", "network"])
 def test_one_note_before_every_utterance(small: Small, ability: str, preset: str) -> None:
     """On the known-truth speaker all can be read, in debates and deliberations alike."""
-    topics = {"topics": ""} if preset == "consensus" else {}
+    topics = FITTING.get(preset, {})
     events = held(small(preset, think=ability, repetitions=1, survey="never", **topics))
     notes = {(event.room, event.iteration, event.agent): event for event in of(events, Private)}
     turns = [event for event in of(events, Utterance) if event.agent]

@@ -18,6 +18,7 @@ from model.recorder import InMemory
 from model.scenario import Scenario
 
 Small = Callable[..., Scenario]
+FITTING = {"consensus": {"topics": "", "episodes": 1}, "network": {"size": 8, "graph": "ring"}}
 
 
 def held(scenario: Scenario, backend: object | None = None) -> list[Event]:
@@ -40,10 +41,10 @@ def test_seat_before_party_before_everybody(small: Small) -> None:
     assert {roles[seat] for seat in ("democrat 1", "democrat 2", "default")} == {"verifier"}
 
 
-@pytest.mark.parametrize("preset", ["three_way", "structured_debate", "consensus"])
+@pytest.mark.parametrize("preset", ["three_way", "structured_debate", "consensus", "network"])
 def test_they_compose_with_every_environment(small: Small, preset: str) -> None:
     """Every member is told, the known-truth speaker answers as before, nothing is refused or missing."""
-    topics = {"topics": ""} if preset == "consensus" else {}
+    topics = FITTING.get(preset, {})
     given = {"roles": "republican:convincer+status,bystander", "traits": "drawn", "confirmation_bias": "weak"}
     events = held(small(preset, repetitions=1, survey="ends", **given, **topics))
     members = [event for event in of(events, Seated) if event.agent]
