@@ -13,17 +13,21 @@ from typing import Any, NamedTuple
 
 import mesa
 
+from agents.abilities import open_ability
+from agents.abilities.base import Note
 from agents.attitude import Reading
-from agents.memory import Summary, make_memory
+from agents.character import PLAIN, Character
+from agents.memory import Summary, header_of, make_memory
 from agents.persona import DEFAULT, Persona
+from agents.privately import Privately
 from agents.refusal import refuses
+from agents.speech import clean_speech, shortened, speaks_for
 from agents.topic import PROMPTS, Probe, Topic
 from llm.request import Message, Reply, Request, Sampling
 from llm.template import prompt
 
 SUMMARY_TOKENS = 200
 SURVEY_TOKENS = 40
-_STOP = re.compile(r"[.!?]['\"”’)\]]*$")
 
 
 class Manner(NamedTuple):
@@ -31,6 +35,7 @@ class Manner(NamedTuple):
 
     `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what becomes of
     a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
+    `think`: what is done before speaking (agents/abilities/). `importance`, `reflect`: see `agents.memory.Retrieval`.
     """
 
     frame: str
@@ -41,6 +46,9 @@ class Manner(NamedTuple):
     reader: str
     format: str = "free"
     cut: str = "none"
+    think: str = "none"
+    importance: str = "novelty"
+    reflect: int = 0
 
 
 class Speech(NamedTuple):
@@ -53,9 +61,9 @@ class Speech(NamedTuple):
 class Rating(NamedTuple):
     """One answered survey: the value on the probe's scale (or None and a reason), and the raw reply.
 
-    `attitude` is the value on the topic's 0-10 axis. `expected` is the mean of the answer distribution on that axis, and
-    `probabilities` the distribution itself, where the backend gives it. `how` names the reader, and the way
-    a closed question was answered where a backend has several (`strict, logprobs`).
+    `attitude` is the value on the topic's 0-10 axis, `expected` the mean of the answer distribution on that axis (both None for
+    a probe that measures something else), and `probabilities` the distribution itself, where the backend gives it. `how` names
+    the reader, and the way a closed question was answered where a backend has several (`strict, logprobs`).
     """
 
     probe: str
@@ -68,11 +76,11 @@ class Rating(NamedTuple):
     how: str
 
 
-class Member(mesa.Agent, ABC):
+class Member(mesa.Agent, Privately, ABC):
     """Knows its persona, its topic, what it remembers and its last ratings; not the tick, the room or anybody's persona.
 
-    `opening` is the first paragraph that it reads, `others` whose lines it might be tempted to write. A kind of member says
-    in `_ask` how each form of utterance is asked for.
+    `prepares`: whether it asks itself anything before it speaks. `opening` is the first paragraph that it reads, `others` whose
+    lines it might be tempted to write. A kind of member says in `_ask` how each form of utterance is asked for.
     """
 
     def __init__(
@@ -90,12 +98,21 @@ class Member(mesa.Agent, ABC):
         super().__init__(model)
         self.persona, self.name, self.topic, self.manner = persona, name, topic, manner
         self.adapter, self.voice = adapter, voice
-        self.memory = make_memory(manner.memory, opening, prompt(PROMPTS, "summary_header").text)
+        header = prompt(PROMPTS, header_of(manner.memory)).text
+        self.memory = make_memory(manner.memory, opening, header, manner.importance, manner.reflect)
         self.ratings: dict[str, Rating] = {}
         self.muted = False
         self._system = Message("system", persona.backstory)
-        self._instruction = ""
+        self.character, self._instruction = PLAIN, ""
         self._others = tuple(others)
+        self.prepares = manner.think != "none" or manner.memory.startswith(("summary", "retrieve"))
+        self.ability, self.note = open_ability(manner.think), Note(None)
+
+    def endow(self, character: Character) -> None:
+        """Give it a role, a temperament, a confirmation bias. Before anything is said."""
+        self.character = character
+        self._system = Message("system", " ".join(filter(None, [self.persona.backstory, character.told])))
+        self.memory.opening = "\n\n".join(filter(None, [self.memory.opening, character.part]))
 
     @abstractmethod
     def _ask(self, form: str) -> str:
@@ -116,7 +133,9 @@ class Member(mesa.Agent, ABC):
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
         """Ask for an utterance of a form: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
         self._instruction = self._ask(form)
-        messages = (self._system, *self.memory.messages(self._instruction))
+        if self.character.role:
+            self._instruction += f" {self.character.ask}"
+        messages = (self._system, *self.memory.messages(self._noted(self._instruction)))
         return Request(messages, self.manner.sampling, seed, adapter=self.adapter, voice=self.voice)
 
     def absorb_speech(self, reply: Reply) -> Speech:
@@ -147,9 +166,9 @@ class Member(mesa.Agent, ABC):
         reading = (
             probe.read(reply.text, self.manner.reader) if reply.failure is None else Reading(None, reply.failure.name)
         )
-        attitude = None if reading.value is None else probe.attitude(reading.value)
+        attitude = probe.attitude(reading.value) if reading.value is not None and probe.on_axis else None
         shares = tuple([reply.answers[answer] for answer in probe.scale.answers]) if reply.answers else None
-        expected = probe.attitude(probe.scale.expected(reply.answers)) if reply.answers else None
+        expected = probe.attitude(probe.scale.expected(reply.answers)) if reply.answers and probe.on_axis else None
         how = f"{self.manner.reader}, {reply.way}" if reply.way else self.manner.reader
         rating = Rating(probe.name, reading.value, reading.reason, attitude, expected, shares, reply.text, how)
         self.ratings[probe.name] = rating
@@ -202,61 +221,10 @@ class Debater(Member):
         return prompt(PROMPTS, "turn").text
 
 
-def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
-    r"""A reply as one line: an own name label and wrapping quotes are dropped, and it ends where it starts to speak for others.
-
-    One line, because a line break followed by a name would read as somebody else's line in the next prompt.
-
-    >>> clean_speech('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(["Bob"]))
-    'I agree.'
-    """
-    text = _unquoted(text.strip())
-    if ":" in text:
-        text = _own_label(name).sub("", text)
-        if others and (found := others.search(text)):
-            text = text[: found.start()]
-    return _unquoted(" ".join(text.split()))
-
-
-def speaks_for(names: Sequence[str]) -> re.Pattern[str]:
-    """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `BOB (nods):`."""
-    return re.compile(rf"(?:^|[\n\r\v\f\x85\u2028\u2029]){_label(names)}", re.I)
-
-
 @lru_cache(maxsize=1024)
 def _speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
     """`speaks_for`, made when there is a colon to look at: a pattern takes as long to make as ten turns to hold."""
     return speaks_for(names)
-
-
-@lru_cache(maxsize=1024)
-def _own_label(name: str) -> re.Pattern[str]:
-    return re.compile(rf"^{_label((name, 'Me'))}[\s*_]*", re.I)
-
-
-def _label(names: Sequence[str]) -> str:
-    return rf"[\s*_>#-]*(?:{'|'.join(map(re.escape, names))})[*_]*(?:\s*\([^()\n]*\))?[*_]*\s*:"
-
-
-def _unquoted(text: str) -> str:
-    if text[:1] not in ('"', "“") or text[-1] not in ('"', "”") or sum(map(text.count, '"“”')) != 2:
-        return text
-    return text[1:-1].strip()
-
-
-def shortened(text: str, words: int, cut: str) -> str:
-    """A reply of more than `words` words as `cut` says (see `Manner`); where no sentence is that short, its first words and ….
-
-    >>> shortened("One two. Three four. Five.", 4, "sentence"), shortened("One two. Three four.", 3, "last")
-    ('One two. Three four.', 'two. Three four.')
-    """
-    said = text.split()
-    if cut == "none" or len(said) <= words:
-        return text
-    if cut == "last":  # as the public code of the UCL study does
-        return " ".join(said[-words:])
-    ends = [place for place, word in enumerate(said[:words], 1) if _STOP.search(word)]
-    return " ".join(said[: ends[-1]]) if ends else f"{' '.join(said[:words])}…"
 
 
 def _opening(persona: Persona, name: str, topic: Topic, others: Sequence[str], manner: Manner, known: str) -> str:

@@ -6,6 +6,9 @@ instruction. With whole memory this is append-only: what is sent at one turn is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from agents.retrieval import MOST, Trace, best, novelty, words
 from llm.errors import UserError
 from llm.request import Message
 
@@ -125,11 +128,70 @@ class Summary(LastLines):
         return f"{self.opening}\n\n{self.header}\n{self.summary}" if self.summary else self.opening
 
 
-def make_memory(kind: str, opening: str, header: str) -> Memory:
-    """`whole`, `last:K` or `summary:K`. Errors: UserError on anything else."""
+class Retrieval(LastLines):
+    """The last `size` lines in full, and of what came before, own insights among it, the `size` memories that come to mind.
+
+    `importance`: novelty, or asked (then `weigh` gives it). After every `reflect` lines (0: never) it wants to reflect.
+    """
+
+    def __init__(self, opening: str, size: int, header: str, importance: str = "novelty", reflect: int = 0):
+        super().__init__(opening, size)
+        self.header, self.importance, self.reflect = header, importance, reflect
+        self.traces: list[Trace] = []
+        self.unweighed: list[Trace] = []
+        self._known: set[str] = set()
+        self._reflected = 0
+
+    def _remember(self, name: str | None, text: str) -> None:
+        self._lines.append((name, text))
+        asked = self.importance == "asked"
+        trace = Trace(name, text, len(self._lines), None if asked else novelty(text, self._known))
+        self.traces.append(trace)
+        self.unweighed += [trace] if asked else []
+        self._known.update(words(text))
+
+    def messages(self, instruction: str) -> tuple[Message, ...]:
+        short = self._lines[-self.size :]
+        older = [trace for trace in self.traces if trace.insight or trace.time <= len(self._lines) - len(short)]
+        query = "\n".join([*[text for _, text in short], instruction])
+        found = best(older, query, len(self._lines), self.size)
+        recalled = "\n".join([self.header, *map(_recalled, found)]) if found else ""
+        return self._render(short, "\n\n".join(filter(None, [self.opening, recalled])), instruction)
+
+    @property
+    def reflects(self) -> bool:
+        """True once `reflect` lines were said since the last time."""
+        return 0 < self.reflect <= len(self._lines) - self._reflected
+
+    def recent(self, instruction: str) -> tuple[Message, ...]:
+        """What was said since it last reflected, and the instruction last."""
+        return self._render(self._lines[self._reflected :], self.opening, instruction)
+
+    def conclude(self, insights: Sequence[str]) -> None:
+        """Keep insights as memories of the highest importance; even none ends the wish to reflect."""
+        self.traces += [Trace(None, text, len(self._lines), MOST, insight=True) for text in insights]
+        self._reflected = len(self._lines)
+
+
+def _recalled(trace: Trace) -> str:
+    """A memory as one line that nobody can take for a line said now by another."""
+    if trace.insight:
+        return f'You concluded, "{trace.text}"'
+    return f'You said, "{trace.text}"' if trace.name is None else f"{trace.name}: {trace.text}"
+
+
+def make_memory(kind: str, opening: str, header: str, importance: str = "novelty", reflect: int = 0) -> Memory:
+    """`whole`, `last:K`, `summary:K` or `retrieve:K`. Errors: UserError on anything else."""
     name, _, size = kind.partition(":")
     if kind == "whole":
         return Memory(opening)
-    if name in ("last", "summary") and size.isdecimal() and int(size) > 0:
-        return LastLines(opening, int(size)) if name == "last" else Summary(opening, int(size), header)
-    raise UserError(f"memory {kind!r} is none of whole, last:K, summary:K (K lines, such as last:12)")
+    if name not in ("last", "summary", "retrieve") or not size.isdecimal() or not int(size):
+        raise UserError(f"memory {kind!r} is none of whole, last:K, summary:K, retrieve:K (K lines, such as last:12)")
+    if name == "retrieve":
+        return Retrieval(opening, int(size), header, importance, reflect)
+    return LastLines(opening, int(size)) if name == "last" else Summary(opening, int(size), header)
+
+
+def header_of(kind: str) -> str:
+    """The prompt that stands over what such a memory adds to the lines."""
+    return "retrieval_header" if kind.startswith("retrieve") else "summary_header"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal, get_args
 
 from agents.attitude import LABELLED, Reading, Scale, read_rating
 from agents.datafiles import HERE, build, read_toml, section
@@ -15,11 +16,18 @@ from llm.template import prompt
 
 TOPICS = HERE / "topics"
 PROMPTS = HERE / "prompts"
+PUBLIC, TURNS = ":public", ":turns"
+"""Behind a probe's name: the same question, asked before everybody; asked after every turn."""
+Audience = Literal["private", "public"]
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One survey question: what it measures (`construct`), on which scale, and its polarity on the topic's axis."""
+    """One survey question: what it measures (`construct`), on which scale, and its polarity on the topic's axis.
+
+    Polarity 0: it measures something else than the topic's axis (agents/probes.toml). `audience` is who is said to hear the
+    answer; nobody does, whatever is said.
+    """
 
     name: str
     construct: str
@@ -27,10 +35,13 @@ class Probe:
     question: str
     polarity: int = 1
     sentence: str = ""
+    audience: Audience = "private"
 
     def __post_init__(self) -> None:
-        if self.polarity not in (1, -1):
-            raise UserError(f"probe {self.name}: polarity must be 1 or -1, not {self.polarity}")
+        if self.polarity not in (1, -1, 0):
+            raise UserError(f"probe {self.name}: polarity must be 1, -1 or 0, not {self.polarity}")
+        if self.audience not in get_args(Audience):
+            raise unknown(f"audience of probe {self.name}", self.audience, get_args(Audience))
 
     def ask(self, frame: str) -> str:
         """The survey question as it is put to an agent in a `frame` (debate, conversation)."""
@@ -43,8 +54,17 @@ class Probe:
         }
         if self.scale.kind == LABELLED:
             form = self.sentence.replace("{label}", "[word]").replace("{number}", "[number]")
-            return prompt(PROMPTS, "survey_labelled").fill(**slots, sentence=form)
-        return prompt(PROMPTS, "survey_numeric").fill(**slots)
+            return prompt(PROMPTS, f"survey_labelled{self._suffix}").fill(**slots, sentence=form)
+        return prompt(PROMPTS, f"survey_numeric{self._suffix}").fill(**slots)
+
+    @property
+    def _suffix(self) -> str:
+        return "_public" if self.audience == "public" else ""
+
+    @property
+    def on_axis(self) -> bool:
+        """Whether an answer is an attitude toward the topic."""
+        return self.polarity != 0
 
     @property
     def prefix(self) -> str:
@@ -55,7 +75,9 @@ class Probe:
         return read_rating(text, self.scale, reader)
 
     def attitude(self, rating: float) -> float:
-        """A rating of this probe on the topic's 0-10 axis."""
+        """A rating of this probe on the topic's 0-10 axis. Errors: ValueError when it measures something else."""
+        if not self.on_axis:
+            raise ValueError(f"probe {self.name} is not on the topic's axis")
         return self.scale.attitude(rating, self.polarity)
 
 
@@ -88,15 +110,26 @@ class Topic:
         return self.title[0].upper() + self.title[1:]
 
     def probe(self, name: str) -> Probe:
-        if name not in self.probes:
-            raise unknown(f"probe of topic {self.slug}", name, self.probes)
-        return self.probes[name]
+        """One of its own probes or of those for any topic, or one of these with PUBLIC or TURNS behind its name."""
+        known = {**shared_probes(), **self.probes}
+        bare = name.removesuffix(PUBLIC).removesuffix(TURNS)
+        if bare not in known or name not in (bare, f"{bare}{PUBLIC}", f"{bare}{TURNS}"):
+            raise unknown(f"probe of topic {self.slug}", name, known)
+        audience: Audience = "public" if name.endswith(PUBLIC) else known[bare].audience
+        return replace(known[bare], name=name, audience=audience)
 
 
 @cache
 def scales(path: Path = HERE / "scales.toml") -> Mapping[str, Scale]:
     """The shared scales by name."""
     return _scales(read_toml(path), path.name)
+
+
+@cache
+def shared_probes(path: Path = HERE / "probes.toml") -> Mapping[str, Probe]:
+    """The probes that can be asked on any topic, by name."""
+    entries = read_toml(path)
+    return {name: _probe(name, section(entries, name, path.name), scales(), path.stem) for name in entries}
 
 
 def _scales(entries: dict, where: str) -> dict[str, Scale]:

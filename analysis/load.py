@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from agents.character import trait_names
 from agents.topic import load_topic
 from llm.errors import UserError
 from model import events
@@ -27,13 +28,19 @@ class Tables:
     """One run. Every table has its columns and their types even when it is empty.
 
     agents:     one row a seat: room, agent, topic, group, repetition, seat, party, persona, name
+    characters: one row an agent that was given something beside its persona: the keys, role, confirmation_bias, and a column a
+                trait with its level (empty where none was given)
     utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
                 raw (the reply as it came, where cleaning changed it), form (what was asked for: reply, opening, opinion, ...)
     summaries:  one row a summary of memory: the keys, round, iteration (before that turn), text, reason
+    private:    one row a note that an agent made for itself: the keys, round, iteration (before that turn), purpose (the
+                ability, reflection, importance), text, reason, raw, of (the line that is weighed)
     attitudes:  one row a rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
                 reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),
                 earlier (JSON: replies to the same question that could not be read)
+    probes:     one row a rating of a further probe (`also` in the scenario), with the columns of attitudes; attitude and
+                expected are empty for a probe that measures no attitude toward the topic
     calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
                 sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
                 unread (lines), repeated (calls), cut (replies), cached_tokens, thinking_tokens
@@ -46,9 +53,12 @@ class Tables:
 
     header: events.Header
     agents: pd.DataFrame
+    characters: pd.DataFrame
     utterances: pd.DataFrame
     summaries: pd.DataFrame
+    private: pd.DataFrame
     attitudes: pd.DataFrame
+    probes: pd.DataFrame
     calls: pd.DataFrame
     interventions: pd.DataFrame
     links: pd.DataFrame
@@ -92,18 +102,18 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     notes = calls.pop("notes")
     for name in NOTED:
         calls[name] = pd.Series([noted.get(name, 0) for noted in notes], dtype="int64")
-    attitudes = _frame(kinds[events.Rated], events.Rated)
-    for name in ("probabilities", "earlier"):
-        attitudes[name] = pd.Series(
-            [json.dumps(list(found)) if found else None for found in attitudes[name]], dtype="object"
-        )
+    header, rated = kinds[events.Header][-1], kinds[events.Rated]
+    further = set(header.scenario.get("also", ()))
     utterances = _frame(kinds[events.Utterance], events.Utterance)
     return Tables(
-        kinds[events.Header][-1],
+        header,
         agents,
+        _named(_characters(kinds[events.Endowed]), agents),
         _named(utterances, agents),
         _named(_frame(kinds[events.Summarised], events.Summarised), agents),
-        _named(attitudes, agents),
+        _named(_frame(kinds[events.Private], events.Private), agents),
+        _named(_ratings([event for event in rated if event.probe not in further]), agents),
+        _named(_ratings([event for event in rated if event.probe in further]), agents),
         calls,
         _interventions(_frame(kinds[events.Intervened], events.Intervened), agents),
         _links(kinds[events.Linked], kinds[events.Unlinked]),
@@ -136,6 +146,22 @@ def record_of(run: Path) -> Path:
     if run.is_dir():
         return run / RECORD if (run / RECORD).exists() else run / PARTIAL
     return run
+
+
+def _characters(endowed: Sequence[events.Endowed]) -> pd.DataFrame:
+    frame = _frame(endowed, events.Endowed)
+    given = frame.pop("traits")
+    frame["role"] = pd.Series([role or None for role in frame["role"]], dtype="object")
+    for trait in trait_names():
+        frame[trait] = pd.Series([traits.get(trait) for traits in given], dtype="object")
+    return frame
+
+
+def _ratings(rated: Sequence[events.Rated]) -> pd.DataFrame:
+    frame = _frame(rated, events.Rated)
+    for name in ("probabilities", "earlier"):
+        frame[name] = pd.Series([json.dumps(list(found)) if found else None for found in frame[name]], dtype="object")
+    return frame
 
 
 def _frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:

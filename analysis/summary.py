@@ -158,9 +158,13 @@ def missing(tables: Tables) -> Iterator[str]:
     """What could not be read, counted, with reasons."""
     ratings, spoken, calls = tables.attitudes, tables.utterances, tables.calls
     unrated, silent = ratings[ratings["rating"].isna()], spoken[spoken["text"].isna()]
+    notes = tables.private[tables.private["text"].isna()]
+    unanswered = tables.probes[tables.probes["rating"].isna()]
     rows = [
         ("ratings", len(ratings), unrated["reason"], unrated["party"]),
+        ("ratings of further probes", len(tables.probes), unanswered["reason"], unanswered["party"]),
         ("replies", len(spoken), silent["reason"], silent["party"]),
+        ("notes to themselves", len(tables.private), notes["reason"], notes["party"]),
         ("calls that failed", len(calls), calls["failure"].dropna(), ()),
         ("ratings asked more than once", len(ratings), ratings.loc[ratings["asked"] > 1, "asked"], ()),
         ("calls with lines that the model could not read", len(calls), calls.loc[calls["unread"] > 0, "purpose"], ()),
@@ -170,7 +174,12 @@ def missing(tables: Tables) -> Iterator[str]:
     if told:
         yield markdown_table(["what", "count", "of", "reasons", "by party"], told) + "\n"
     else:
-        there = [("rating", len(ratings)), ("reply", len(spoken)), ("call", len(calls))]
+        there = [
+            ("rating", len(ratings)),
+            ("further rating", len(tables.probes)),
+            ("reply", len(spoken)),
+            ("call", len(calls)),
+        ]
         named = [counted(number_, noun) for noun, number_ in there if number_]
         none = "" if len(ratings) else " There are no ratings."
         yield f"Nothing: {listed(named)}, all readable.{none}\n" if named else "Nothing was asked yet.\n"
@@ -191,6 +200,8 @@ def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING)
         "sent before": _sent_before(calls),
         **({"cost": cost} if (cost := bill(_used(tables), prices)) else {}),
         "survey": f"probe {scenario['probe']}, temperature {scenario['survey_temperature']}, reader {scenario['reader']}",
+        **({"before speaking": scenario["think"]} if scenario.get("think", "none") != "none" else {}),
+        **({"asked as well": ", ".join(scenario["also"])} if scenario.get("also") else {}),
         **({"ratings read": _ways(tables.attitudes)} if len(tables.attitudes) else {}),
         "replies": f"temperature {scenario['temperature']}, at most {scenario['max_tokens']} tokens",
         "seed, revision": f"{scenario['seed']}, {tables.header.revision}",

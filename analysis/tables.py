@@ -9,14 +9,16 @@ import pandas as pd
 
 from analysis.load import Tables
 
+FURTHER = ("characters", "private", "probes", "interventions", "links", "heard")
+
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
-    """Write the tables of a run into a folder, interventions, links and what was heard where there are any; the paths written."""
+    """Write the tables of a run into a folder, further ones where there is anything in them; the paths written."""
     folder.mkdir(parents=True, exist_ok=True)
-    there = [name for name in ("interventions", "links", "heard") if len(getattr(tables, name))]
+    further = [name for name in FURTHER if len(getattr(tables, name))]
     return [
         path
-        for name in ("agents", "utterances", "summaries", "attitudes", "calls", *there)
+        for name in ("agents", "utterances", "summaries", "attitudes", "calls", *further)
         for path in write_table(getattr(tables, name), folder / name)
     ]
 

@@ -72,10 +72,12 @@ def _sections(tables: Tables) -> dict[tuple[str, str], list[_Room]]:
 
 
 def _turns(tables: Tables) -> pd.DataFrame:
-    """Utterances, each after the summary of memory that was made for it, in order."""
+    """Utterances, each after the summary of memory and the notes to itself that were made for it, in order."""
     columns = ["room", "round", "iteration", "name", "text", "reason"]
-    memories, spoken = tables.summaries[columns].assign(spoken=False), tables.utterances[columns].assign(spoken=True)
-    return pd.concat([memories, spoken]).sort_values("iteration", kind="stable")
+    memories, spoken = tables.summaries[columns].assign(what="memory"), tables.utterances[columns].assign(what="")
+    shown = tables.private[tables.private["purpose"] != "importance"]
+    notes = shown[columns].assign(what="note to itself (" + shown["purpose"] + ")")
+    return pd.concat([memories, notes, spoken]).sort_values("iteration", kind="stable")
 
 
 def _contents(tables: Tables, sections: dict[tuple[str, str], list[_Room]]) -> Iterator[str]:
@@ -106,7 +108,7 @@ def _room(room: _Room, number_: int, group: str) -> Iterator[str]:
         for row in room.outside.get(round_, ()):
             yield f"*{outside.happened(row, room.seated)}*\n"
         for row in turns:
-            yield f"**{harmless(row['name'])}:** {_said(row)}\n" if row["spoken"] else f"*{_remembered(row)}*\n"
+            yield f"**{harmless(row['name'])}:** {_said(row)}\n" if not row["what"] else f"*{_remembered(row)}*\n"
         yield from _ratings(room, round_)
 
 
@@ -116,8 +118,9 @@ def _said(row: dict[str, Any]) -> str:
 
 def _remembered(row: dict[str, Any]) -> str:
     """What stands between two asterisks of emphasis: no space at its end."""
-    told = row["text"] if isinstance(row["text"], str) else f"– (no summary: {row['reason']})"
-    return harmless(f"{row['name']}'s memory: {told}").strip()
+    none = "no summary" if row["what"] == "memory" else "none"
+    told = row["text"] if isinstance(row["text"], str) else f"– ({none}: {row['reason']})"
+    return harmless(f"{row['name']}'s {row['what']}: {told}").strip()
 
 
 def _ratings(room: _Room, round_: int) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -12,10 +12,11 @@ from agents.mediator import Chair
 from agents.topic import Probe
 from environments._society import Society
 from environments.base import MEDIATOR, Turn, waves
-from llm.driver import Conversation, ask, ask_all
+from llm.driver import Conversation, ask_all
 from llm.randomness import derive
 from llm.request import Reply, Request
-from model.events import Called, Chosen, Event, Proposed, Ranked, Rated, Summarised, Thought, Utterance
+from model.errands import ERRANDS
+from model.events import Called, Chosen, Event, Proposed, Ranked, Rated, Thought, Utterance
 from model.prefix import as_text, common, with_reply
 
 Key = TypeVar("Key")
@@ -24,10 +25,14 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class Desk:
-    """What a conversation is stamped with: the run's seed and, when calls are recorded, the key of a request."""
+    """What a conversation is stamped with: the run's seed and, when calls are recorded, the key of a request.
+
+    `asks` is how often a probe that is asked after every turn is put.
+    """
 
     seed: int
     key: Callable[[Request], bytes] | None = None
+    asks: int = 1
 
 
 @dataclass(slots=True)
@@ -36,6 +41,7 @@ class RoomState:
 
     `chair` is its mediator, if it has one, and `statements` what that one said so far: draft, revision, revision 3, ...
     Of a network `society` has the links, `heard` which turns of the round each agent heard, and `said` what can still be shown.
+    `each_turn` are the probes that everybody is asked after every turn.
     """
 
     id: str
@@ -51,10 +57,15 @@ class RoomState:
     society: Society | None = None
     heard: dict[int, list[int]] = field(default_factory=dict)
     said: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    each_turn: Sequence[Probe] = ()
 
-    def seed(self, desk: Desk, agent: int, purpose: str, attempt: int = 0) -> int:
-        """The seed of one request. It names the seat, not the agent's number: the same in any selection of rooms."""
-        return derive(desk.seed, self.id, self.seats[agent], self.iteration, purpose, attempt)
+    def seed(self, desk: Desk, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None) -> int:
+        """The seed of one request, at a turn or (None) the last one.
+
+        It names the seat, not the agent's number: the same in any selection of rooms.
+        """
+        at = self.iteration if iteration is None else iteration
+        return derive(desk.seed, self.id, self.seats[agent], at, purpose, attempt)
 
     def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
         """Give what was said to those who hear it."""
@@ -79,16 +90,16 @@ def hold_round(
     for wave in waves(turns):
         if wave[0].speaker == MEDIATOR:
             yield from _mediate(room, wave[0], round_, desk, events)
+            if room.each_turn:
+                events += yield from hold_surveys(room, round_, room.each_turn, desk.asks, desk)
             continue
-        asked: list[Request | None] = []
-        for turn in wave:
-            room.iteration += 1
-            speaker = room.members[turn.speaker]
-            if speaker.memory.overflows:
-                yield from _summarise(room, speaker, turn.speaker, round_, desk, events)
-            able = speaker.unable(turn.form or statement) is None
-            seed = room.seed(desk, turn.speaker, "speech")
-            asked.append(speaker.compose_speech(seed, turn.form or statement) if able else None)
+        lot = [
+            (iteration, turn.speaker, turn.form or statement) for iteration, turn in enumerate(wave, room.iteration + 1)
+        ]
+        room.iteration += len(wave)
+        if any(room.members[agent].prepares for _, agent, _ in lot):
+            yield from _prepare(room, lot, round_, desk, events)
+        asked = [_asked(room, desk, *one) for one in lot]
         requests = tuple([request for request in asked if request])
         landed = iter((yield requests) if requests else ())
         replies = [next(landed) if request else None for request in asked]
@@ -98,6 +109,8 @@ def hold_round(
             _spoken(room, turn, turn.form or statement, round_, iteration, reply, speech, events)
             if request and reply:
                 note(events, room, round_, turn.speaker, request, reply, desk)
+        if room.each_turn:
+            events += yield from hold_surveys(room, round_, room.each_turn, desk.asks, desk)
     return events
 
 
@@ -140,6 +153,16 @@ def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Des
 
     yield from ask_until(list(room.members), compose, absorb, asks)
     return [*rated.values(), *calls]
+
+
+def hold_surveys(
+    room: RoomState, round_: int, probes: Sequence[Probe], asks: int, desk: Desk
+) -> Conversation[list[Event]]:
+    """One survey after the other, each of every member; nobody is told an answer, an own earlier one neither."""
+    events: list[Event] = []
+    for probe in probes:
+        events += yield from hold_survey(room, round_, probe, asks, desk)
+    return events
 
 
 def ask_until(
@@ -211,15 +234,24 @@ def noted(talk: Conversation[Result], each: Callable[[Request, Reply], object]) 
         return result
 
 
-def _summarise(
-    room: RoomState, speaker: Member, agent: int, round_: int, desk: Desk, events: list[Event]
+def _prepare(
+    room: RoomState, lot: list[tuple[int, int, str]], round_: int, desk: Desk, events: list[Event]
 ) -> Conversation[None]:
-    request = speaker.compose_summary(room.seed(desk, agent, "summary"))
-    reply = yield from ask(request)
-    speaker.absorb_summary(reply)
-    reason = reply.failure.name if reply.failure else None
-    events.append(Summarised(room.id, round_, room.iteration, agent, reply.text, reason))
-    note(events, room, round_, agent, request, reply, desk)
+    """What those who are about to speak ask themselves, one kind of question after the other, each of all of them at once."""
+    for kind in ERRANDS:
+        errands = [one for iteration, agent, form in lot for one in kind(room, round_, iteration, agent, form, desk)]
+        replies = yield from ask_all([errand.request for errand in errands])
+        for errand, reply in zip(errands, replies, strict=True):
+            events.append(errand.absorb(reply))
+            note(events, room, round_, errand.agent, errand.request, reply, desk)
+
+
+def _asked(room: RoomState, desk: Desk, iteration: int, agent: int, form: str) -> Request | None:
+    """What a speaker is asked; None where it cannot be."""
+    speaker = room.members[agent]
+    if speaker.unable(form) is not None:
+        return None
+    return speaker.compose_speech(room.seed(desk, agent, "speech", iteration=iteration), form)
 
 
 def note(

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import mesa
 
-from agents.topic import Probe
+from agents.character import PLAIN
 from environments.base import MEDIATOR, Networked, Room
 from llm.driver import Conversation, Progress, drive
 from llm.errors import UserError, unknown
@@ -30,8 +30,9 @@ from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
 from llm.several import open_all
 from model.closing import hold_closing
-from model.conversation import Desk, RoomState, hold_round, hold_survey
-from model.events import Event, Posed, Seated
+from model.conversation import Desk, RoomState, hold_round, hold_surveys
+from model.endowment import endowments
+from model.events import Endowed, Event, Posed, Seated
 from model.interventions import intervene
 from model.recorder import Nowhere, Recorder
 from model.scenario import MEDIATOR as PARTY
@@ -70,6 +71,7 @@ class DebateModel(mesa.Model):
         self.setup = _scenario(preset, topics, repetitions, rounds, llm, settings, rng)
         super().__init__(rng=self.setup.seed)
         self.manner = self.setup.manner()
+        self.characters = endowments(self.setup)
         self.environment = self.setup.build_environment()
         self.voices = self.setup.own_llms()
         self.backend = backend if backend is not None else open_all(self.setup.llm, self.voices)
@@ -79,7 +81,7 @@ class DebateModel(mesa.Model):
         self.progress = progress
         self.round = 0
         self.error: Exception | None = None
-        self.desk = Desk(self.setup.seed, None if isinstance(self.recorder, Nowhere) else self._key)
+        self.desk = Desk(self.setup.seed, None if isinstance(self.recorder, Nowhere) else self._key, self.setup.asks)
         self._identity = identity_text(self.backend)
         self._felt: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
@@ -158,10 +160,9 @@ class DebateModel(mesa.Model):
     def _survey(self, rooms: Sequence[RoomState]) -> None:
         """Ask, if a survey is due."""
         if self.setup.surveys_after(self.round):
-            self._hold([hold_survey(room, self.round, self._probe(room), self.setup.asks, self.desk) for room in rooms])
-
-    def _probe(self, room: RoomState) -> Probe:
-        return self.setup.subject(room.topic).probe(self.setup.probe)
+            asks = self.setup.asks
+            probes = {room.topic: self.setup.surveyed(self.setup.subject(room.topic)) for room in rooms}
+            self._hold([hold_surveys(room, self.round, probes[room.topic], asks, self.desk) for room in rooms])
 
     def _close(self, rooms: Sequence[RoomState]) -> None:
         """The end of private deliberations; the questionnaire is for the last episode of a session."""
@@ -192,6 +193,7 @@ class DebateModel(mesa.Model):
         room = RoomState(table.room, table.topic, table.group, table.repetition, dict(by_id), seats)
         room.chair = chair(self, table, list(by_id))
         room.society = settle(table, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
+        room.each_turn = self.setup.asked_each_turn(self.setup.subject(table.topic))
         return room
 
     def _reshuffled(self, room: str) -> tuple[int, ...]:
@@ -209,6 +211,9 @@ class DebateModel(mesa.Model):
         for number, agent in room.members.items():
             persona = agent.persona
             yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
+            if agent.character != PLAIN:
+                given = agent.character
+                yield Endowed(number, room.id, given.role, dict(given.traits), given.confirmation_bias)
         if room.chair:
             yield Seated(MEDIATOR, *place, PARTY, PARTY, "", room.chair.name)
         yield from linked(room)

@@ -52,6 +52,18 @@ class Seated:
 
 
 @dataclass(frozen=True, slots=True)
+class Endowed:
+    """What an agent was given beside its persona (agents/character.py), after its seat; there is none for those given nothing."""
+
+    kind: ClassVar[str] = "endowed"
+    agent: int
+    room: str
+    role: str
+    traits: dict[str, str]
+    confirmation_bias: str
+
+
+@dataclass(frozen=True, slots=True)
 class Posed:
     """The question of a room, where rooms draw theirs from a set (see agents.question.Question for its fields).
 
@@ -202,6 +214,26 @@ class Summarised:
 
 
 @dataclass(frozen=True, slots=True)
+class Private:
+    """What an agent wrote for itself before the turn `iteration`; nobody else reads it. `text` None has a `reason`.
+
+    `purpose` says what for: an ability (bdi, latent, ...), reflection (insights, one a line), importance (1 to 10, of the line
+    `of`). `raw` is the reply as it came, where reading changed it.
+    """
+
+    kind: ClassVar[str] = "private"
+    room: str
+    round: int
+    iteration: int
+    agent: int
+    purpose: str
+    text: str | None
+    reason: str | None
+    raw: str | None = None
+    of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rated:
     """One survey answer after `iteration` turns (0: before the debate). See agents.debater.Rating for the fields.
 
@@ -290,6 +322,7 @@ class Ended:
 Event = (
     Header
     | Seated
+    | Endowed
     | Posed
     | Linked
     | Unlinked
@@ -299,6 +332,7 @@ Event = (
     | Ranked
     | Chosen
     | Summarised
+    | Private
     | Rated
     | Answered
     | Called

@@ -9,10 +9,12 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from agents.abilities import names
 from agents.mediators import open_mediator
 from agents.questionnaire import questionnaire
+from agents.topic import TURNS
 from environments._society import Society
-from environments.base import Group, Room
+from environments.base import Group, Room, waves
 from llm.backends.fake import Fake
 from llm.prices import Prices, bill
 from llm.randomness import stream
@@ -32,7 +34,7 @@ class Plan(NamedTuple):
     """Numbers of a run without re-asks and summaries. Tokens by voice are estimates (words * 4/3, every reply at full length).
 
     `others` are calls that are neither a reply nor a rating: candidates and rankings of a mediator, items of a questionnaire;
-    less the replies of a mediator that asks no model.
+    less the replies of a mediator that asks no model. `notes` are what agents write for themselves (agents/abilities/).
     """
 
     agents: int
@@ -40,6 +42,7 @@ class Plan(NamedTuple):
     replies: int
     ratings: int
     others: int
+    notes: int
     tokens: Mapping[str, Usage]
 
     @property
@@ -48,7 +51,7 @@ class Plan(NamedTuple):
 
     @property
     def calls(self) -> int:
-        return self.replies + self.ratings + self.others
+        return self.replies + self.ratings + self.others + self.notes
 
 
 def count(scenario: Scenario) -> tuple[int, int, int, int]:
@@ -59,8 +62,12 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     groups, topics = scenario.build_environment().groups(), scenario.rooms_each
     sizes = [len(group.seats) for group in groups]
     held = min(scenario.repetitions, FEW) if varies(scenario) else 1
-    turns = [sum(_turns(scenario, group, number) for number in range(held)) / held for group in groups]
-    surveys = sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
+    spoken = [[_lots(scenario, group, number) for number in range(held)] for group in groups]
+    turns = sum(sum(map(sum, each)) for each in spoken) / held
+    each_turn = [name for name in scenario.also if name.endswith(TURNS)]
+    between = len(each_turn) * sum(size * sum(map(len, each)) for size, each in zip(sizes, spoken, strict=True)) / held
+    asked = 1 + len(scenario.also) - len(each_turn)
+    surveys = asked * sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
     surveys += scenario.rounds * (scenario.mediated and scenario.surveys_after(scenario.rounds))  # of the statements
     rooms = topics * (len(sizes) + len(scenario.reference)) * scenario.repetitions
     seated = topics * sum(sizes) * scenario.repetitions
@@ -68,8 +75,8 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     return (
         seated + outside,
         rooms,
-        round(topics * sum(turns) * scenario.repetitions),
-        seated * surveys + outside * (surveys > 0),
+        round(topics * turns * scenario.repetitions),
+        seated * surveys + outside * asked * (surveys > 0) + round(topics * between * scenario.repetitions),
     )
 
 
@@ -89,23 +96,26 @@ def varies(scenario: Scenario) -> bool:
     return bool(getattr(scenario.build_environment(), "varies", False))
 
 
-def _turns(scenario: Scenario, group: Group, repetition: int) -> int:
+def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
+    """How many speak at once, lot by lot through all rounds."""
     ids, society = tuple(range(len(group.seats))), None
     if group.networked:
         draw = partial(stream, scenario.seed, "plan", repetition)
         society = Society(first_links(scenario, group, repetition), lambda agent: None, draw)
     room = Room(ids, ids, lambda: ids, society)
     environment = scenario.build_environment()
-    return sum(1 for round_ in range(1, scenario.rounds + 1) for _ in environment.turns(room, round_))
+    rounds = range(1, scenario.rounds + 1)
+    return [len(lot) for round_ in rounds for lot in waves(environment.turns(room, round_))]
 
 
 def plan(scenario: Scenario) -> Plan:
     """The full plan: one repetition is held with a stand-in that says as many words as are asked for, and scaled up."""
-    words: Counter[tuple[str, str]] = Counter()
+    words, notes = Counter[tuple[str, str]](), Counter[str]()
     line = " ".join(["word"] * scenario.words)
 
     def stand_in(request: Request) -> str:
         text = request.answers[0] if request.answers else _ranking(request) or line
+        notes[request.purpose] += 1
         words[request.voice, "prompt"] += sum(message.content.count(" ") + 1 for message in request.messages)
         words[request.voice, "reply"] += text.count(" ") + 1
         return text
@@ -116,7 +126,8 @@ def plan(scenario: Scenario) -> Plan:
         voice: Usage(*[int(words[voice, kind] * scale) for kind in ("prompt", "reply")])
         for voice in sorted({voice for voice, _ in words})
     }
-    return Plan(*count(scenario), others(scenario), used)
+    noted = scenario.repetitions * sum(notes[name] for name in (*names(), "reflection", "importance"))
+    return Plan(*count(scenario), others(scenario), noted, used)
 
 
 def _ranking(request: Request) -> str:
@@ -135,6 +146,7 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     )
     more = f", and {made.others:,} of the mediators and the questionnaire" if made.others > 0 else ""
     about = "about " if varies(scenario) else ""
+    more += f", and {made.notes:,} notes to themselves" if made.notes else ""
     yield (
         f"  {about}{made.calls:,} calls to {scenario.llm}: {about}{made.replies:,} replies and {made.ratings:,} ratings{more} "
         "(more if a rating has to be asked again)"

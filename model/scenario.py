@@ -9,19 +9,21 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.abilities import open_ability
 from agents.datafiles import read_toml, section
 from agents.debater import Manner
 from agents.mediators import open_mediator
-from agents.memory import make_memory
+from agents.memory import Retrieval, make_memory
 from agents.persona import load_personas, party_of, persona_set
 from agents.question import Question, by_id, question_set, topics_of
-from agents.topic import Topic, load_topic
+from agents.topic import PUBLIC, TURNS, Probe, Topic, load_topic
 from environments import environment_class
 from environments import names as environment_names
 from environments.base import Environment, Group
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 from llm.request import Sampling
+from model.endowment import endowments
 from model.interventions import Intervention, timetable
 from model.interventions.model import Model
 from model.settings import coerced
@@ -35,6 +37,7 @@ _LEAST = {
     "max_tokens": 1,
     "temperature": 0,
     "survey_temperature": 0,
+    "reflect": 0,
     "seed": 0,
 }
 MEDIATOR = "mediator"
@@ -70,6 +73,9 @@ class Scenario:
     reference: tuple[str, ...] = ()  # parties asked once before the debates without taking part (dashed line)
     frame: str = "debate"  # the word used for it: debate, conversation
     probe: str = "attitude"  # the survey question, a probe of the topic
+    also: tuple[
+        str, ...
+    ] = ()  # further probes: of the topic or of any (confidence), NAME:public before everybody, NAME:turns after every turn
     survey: Literal["rounds", "ends", "never"] = "rounds"  # before and after each round; before and at the end; never
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read out of a reply
     asks: int = 2  # times a survey is asked until it can be read
@@ -88,7 +94,15 @@ class Scenario:
     temperature: float = 1.0
     top_p: float = 1.0
     survey_temperature: float = 0.0
-    memory: str = "whole"  # whole, last:K, summary:K
+    memory: str = "whole"  # whole, last:K, summary:K, retrieve:K
+    importance: Literal["novelty", "asked"] = (
+        "novelty"  # with retrieve:K, how important a line is: by new words, or asked
+    )
+    reflect: int = 0  # with retrieve:K, after how many lines somebody draws its conclusions; 0: never
+    roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT] (or SEAT:.., or ROLE for everybody): agents/roles.toml
+    traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+.., PARTY:drawn (or SEAT, or for everybody): agents/traits.toml
+    confirmation_bias: tuple[str, ...] = ()  # none, weak, strong for everybody, or PARTY:.. (or SEAT:..)
+    think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/abilities)
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model
     interventions: tuple[Intervention, ...] = ()  # what happens from outside, when and to whom (model/interventions)
     llm: str = "pocket"
@@ -106,13 +120,17 @@ class Scenario:
         if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
             raise UserError("topics must name at least one topic, each once")
         for subject in self.subjects():
-            subject.probe(self.probe)
+            self._check_probes(subject)
         self._check_deliberation()
         if self.survey != "rounds" and getattr(self.build_environment(), "by_attitude", False):
             raise UserError(f"environment {self.environment} as it is set goes by attitudes: set survey=rounds")
         for seat in self.seats():
             load_personas(seat, persona_set(self.personas))
-        make_memory(self.memory, "", "")
+        memory = make_memory(self.memory, "", "")
+        if (self.reflect or self.importance == "asked") and not isinstance(memory, Retrieval):
+            raise UserError(f"reflect and importance are for memory=retrieve:K, not {self.memory}")
+        open_ability(self.think)
+        endowments(self)
         self.own_adapters()
         self.own_llms()
         self._check_interventions()
@@ -124,6 +142,16 @@ class Scenario:
         except ValueError as error:
             raise UserError(f"environment {self.environment}: {error}") from error
         return environment
+
+    def _check_probes(self, subject: Topic) -> None:
+        names = (self.probe, *self.also)
+        first, *_ = [subject.probe(name) for name in names]
+        if not first.on_axis or self.probe.endswith((PUBLIC, TURNS)):
+            raise UserError(
+                f"probe {self.probe} is no main one: name it in also, beside a plain probe that measures an attitude"
+            )
+        if len(set(names)) < len(names):
+            raise UserError("also must name further probes, each once, and not the probe itself")
 
     def _check_deliberation(self) -> None:
         open_mediator(self.mediator)
@@ -183,6 +211,14 @@ class Scenario:
         """Everything that a room may be about."""
         return [one.subject for one in self.pool()] if self.questions else [load_topic(slug) for slug in self.topics]
 
+    def surveyed(self, topic: Topic) -> list[Probe]:
+        """The probes of a survey, the main one first."""
+        return [topic.probe(name) for name in (self.probe, *self.also) if not name.endswith(TURNS)]
+
+    def asked_each_turn(self, topic: Topic) -> list[Probe]:
+        """The probes that are asked after every turn."""
+        return [topic.probe(name) for name in self.also if name.endswith(TURNS)]
+
     def surveys_after(self, round_: int) -> bool:
         """Is a survey due after this round (0: before the debate)?"""
         return self.survey == "rounds" or (self.survey == "ends" and round_ in (0, self.rounds))
@@ -200,8 +236,7 @@ class Scenario:
 
     def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
         found: dict[str, str] = {}
-        known = dict.fromkeys([*self.parties(), *(label for group in self._groups() for label in group.labels)])
-        known |= {MEDIATOR: None} if self.mediated else {}
+        known = self.who() | ({MEDIATOR: None} if self.mediated else {})
         for entry in entries:
             who, _, value = entry.partition(mark)
             if who not in known:
@@ -222,10 +257,23 @@ class Scenario:
         """Their parties, sorted."""
         return sorted({party_of(seat) for seat in self.seats()})
 
+    def who(self) -> dict[str, None]:
+        """Every party and every label of a seat: by these a field names somebody."""
+        return dict.fromkeys([*self.parties(), *(label for group in self._groups() for label in group.labels)])
+
     def manner(self) -> Manner:
         """How the agents debate."""
         sampling = Sampling(self.temperature, self.max_tokens, self.top_p)
-        how = (self.survey_temperature, self.memory, self.reader, self.format, self.cut)
+        how = (
+            self.survey_temperature,
+            self.memory,
+            self.reader,
+            self.format,
+            self.cut,
+            self.think,
+            self.importance,
+            self.reflect,
+        )
         return Manner(self.frame, self.words, sampling, *how)
 
     def statement(self, round_: int) -> str:

@@ -42,6 +42,7 @@ class Placed(Member):
         """Note where it sits."""
         place = table.places[number]
         self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
+        self.endow(self.model.characters(place))
 
     @property
     def attitude(self) -> float | None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from dataclasses import fields
 from typing import Any
 
 from agents.mediators.base import Mediator
+from agents.options import options_of
 from llm.errors import UserError, unknown
 
 
@@ -27,10 +27,8 @@ def open_mediator(spec: str) -> Mediator:
     if name not in names():
         raise unknown("mediator", name, names())
     kind = _class(name)
-    known = {field.name: str(field.type) for field in fields(kind) if field.init}
-    options = dict(_option(name, pair, known) for pair in pairs)
     try:
-        mediator: Mediator = kind(**options)
+        mediator: Mediator = kind(**options_of(name, pairs, kind))
     except ValueError as error:
         raise UserError(f"mediator {name}: {error}") from error
     return mediator
@@ -40,17 +38,6 @@ def _class(name: str) -> Any:
     module = importlib.import_module(f"agents.mediators.{name}")
     own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
     return next(kind for kind in own if hasattr(kind, "speak"))
-
-
-def _option(name: str, pair: str, known: dict[str, str]) -> tuple[str, int | str]:
-    key, equals, value = pair.partition("=")
-    if key not in known:
-        raise unknown(f"option of {name}", key, known)
-    if known[key] == "int" and not value.isdecimal():
-        raise UserError(f"option {key} of {name} must be a whole number, not {value!r}")
-    if not equals or not value:
-        raise UserError(f"option {key} of {name}: write it as {key}=value")
-    return key, int(value) if known[key] == "int" else value
 
 
 __all__ = ["Mediator", "names", "open_mediator"]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.debater import clean_speech
 from agents.question import Question
 from agents.refusal import refuses
+from agents.speech import clean_speech
 from agents.topic import PROMPTS
 from llm.driver import Conversation, ask_all
 from llm.request import Message, Reply, Request, Sampling

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.debater import Rating, Speech, clean_speech, shortened, speaks_for
+from agents.debater import Rating, Speech
+from agents.speech import clean_speech, shortened, speaks_for
 from agents.topic import load_topic
 from llm.request import Reply
 
@@ -64,7 +65,7 @@ def test_what_was_said_is_sent_again(make: Make) -> None:
     assert sent(second)[-2:] == ["assistant: We must act.", "user: Bob: No.\n\nComplete your next reply."]
 
 
-@pytest.mark.parametrize("memory", ["whole", "last:3", "summary:2"])
+@pytest.mark.parametrize("memory", ["whole", "last:3", "summary:2", "retrieve:2"])
 @pytest.mark.parametrize("text", [None, "", "  \n", "Ann:", '""', "Bob: I say no."])
 def test_a_failed_reply_leaves_no_trace(make: Make, memory: str, text: str | None) -> None:
     """A silent turn is as if it had never been asked: the next request is the same, word for word."""
@@ -90,7 +91,7 @@ def test_why_nothing_was_said(make: Make, text: str, reason: str) -> None:
     assert make("Ann", "Bob").absorb_speech(Reply(text)) == Speech(None, reason)
 
 
-@pytest.mark.parametrize("memory", ["whole", "last:3", "summary:2"])
+@pytest.mark.parametrize("memory", ["whole", "last:3", "summary:2", "retrieve:2"])
 def test_a_survey_is_never_remembered(make: Make, memory: str) -> None:
     """Asked or not, answered or not, the debate goes on the same: neither question nor answer is in any later request."""
     asked, spared = (make("Ann", "Bob", memory=memory) for _ in range(2))

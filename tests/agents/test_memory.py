@@ -13,7 +13,7 @@ from llm.request import Message
 OPENING, TURN = "Opening.", "Your turn."
 LINES = st.tuples(st.sampled_from(["Bob", "Cid", None]), st.text("ab \n:", min_size=1, max_size=6))
 HISTORIES = st.lists(LINES, max_size=25)
-KINDS = st.sampled_from(["whole", "last:1", "last:3", "summary:2"])
+KINDS = st.sampled_from(["whole", "last:1", "last:3", "summary:2", "retrieve:2"])
 
 
 def tell(memory: Memory, lines: list[tuple[str | None, str]]) -> Memory:

@@ -8,7 +8,7 @@ import pytest
 
 from agents.attitude import LABELLED
 from agents.persona import parties
-from agents.topic import load_topic, scales, slugs
+from agents.topic import load_topic, scales, shared_probes, slugs
 from llm.errors import UserError
 
 GOOD = """
@@ -84,6 +84,7 @@ def test_labelled_question_shows_the_form() -> None:
 def test_every_shipped_scale_is_used() -> None:
     """A scale that no probe uses is one that nobody has tried."""
     used = {probe.scale.name for slug in slugs() for probe in load_topic(slug).probes.values()}
+    used |= {probe.scale.name for probe in shared_probes().values()}
     assert used == set(scales())
 
 
@@ -113,7 +114,7 @@ def test_a_new_topic_is_one_file(tmp_path: Path) -> None:
         ('scale = "severity_0_10"\n', "", "unknown scale of probe attitude in topic bats"),
         ("{label}", "{lable}", "a labelled scale needs a sentence with {label}"),
         ('sentence = "Bats are {label} ({number})."', "", "a labelled scale needs a sentence with {label}"),
-        ("[probes.words]", "polarity = 0\n[probes.words]", "polarity must be 1 or -1, not 0"),
+        ("[probes.words]", "polarity = 2\n[probes.words]", "polarity must be 1, -1 or 0, not 2"),
         (
             "[probes.words]",
             "polarity = true\n[probes.words]",
@@ -160,3 +161,22 @@ def test_a_missing_scale_file_is_told(tmp_path: Path) -> None:
     """The path is in the line."""
     with pytest.raises(UserError, match=r"cannot read .*none\.toml: No such file"):
         scales(tmp_path / "none.toml")
+
+
+def test_a_probe_for_any_topic_is_found_in_every_topic(tmp_path: Path) -> None:
+    """Confidence is asked wherever it is wanted; what it measures has no place on a topic's axis."""
+    (tmp_path / "bats.toml").write_text(GOOD)
+    for topic in (load_topic("racism"), load_topic("bats", tmp_path)):
+        asked = topic.probe("confidence")
+        assert (asked.scale.low, asked.scale.high, asked.on_axis) == (0, 100, False)
+        with pytest.raises(ValueError, match="not on the topic's axis"):
+            asked.attitude(80)
+
+
+def test_a_public_probe_is_the_same_question() -> None:
+    """Only who is said to hear the answer differs: a gap between the two is then due to that."""
+    private, public = (load_topic("racism").probe(name) for name in ("attitude", "attitude:public"))
+    assert (public.question, public.scale, public.polarity) == (private.question, private.scale, private.polarity)
+    assert public.ask("debate").startswith("Before everybody who takes part in the debate: ")
+    with pytest.raises(UserError, match="unknown probe of topic racism 'atitude:public'"):
+        load_topic("racism").probe("atitude:public")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.load import load
-from analysis.metrics import crossing, drift, first_cycle, metrics, trajectory
+from analysis.load import Tables, load
+from analysis.metrics import confidence, crossing, drift, first_cycle, further, metrics, trajectory
 from analysis.metrics._cells import default_level
 from analysis.metrics.drift import slope
 
-ALL = ("trajectory", "drift", "first_cycle", "crossing")
+ALL = ("trajectory", "drift", "first_cycle", "crossing", "further", "confidence")
 
 
 def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
@@ -242,7 +243,7 @@ def test_surveys_never_held_or_held_once_give_an_empty_table(name: str, held: Ca
 @pytest.mark.parametrize("name", ALL)
 def test_a_run_asked_at_both_ends_has_every_metric(name: str, ran: Callable) -> None:
     """survey=ends is a run like any other; its rounds are 0 and 2."""
-    tables = load(ran(survey="ends"))
+    tables = load(ran(survey="ends", also="confidence"))
     assert set(tables.attitudes["round"]) == {0, 2}
     assert set(metrics()[name].compute(tables)["party"]) >= {"republican", "democrat"}
 
@@ -272,3 +273,58 @@ def test_headlines_count_what_the_tables_say(held: Callable) -> None:
     assert "(the one line that moved)" in told
     both = first_cycle.compute(held(*[{"republican": [2, 5, 7], "democrat": [9, 7, 6]}] * 3))
     assert "(median of the 2 lines that moved)" in first_cycle.headline(both)
+
+
+def bets(held: Callable, *rooms: dict[str, list[float | None]]) -> Tables:
+    """Tables whose attitudes are all 5, with confidence as a further probe."""
+    tables = held(*[{seat: [5.0] * len(ratings) for seat, ratings in room.items()} for room in rooms])
+    told = tables.attitudes.copy()
+    told["probe"] = "confidence"
+    for number, room in enumerate(rooms):
+        for seat, ratings in room.items():
+            here = told["room"].str.endswith(f"/{number}") & (told["seat"] == seat)
+            told.loc[here, "rating"] = np.array(ratings, dtype=float)
+    return replace(tables, probes=told.assign(attitude=np.nan))
+
+
+def test_confidence_by_hand(held: Callable) -> None:
+    """Rooms 60 to 80 and 50 to 90: escalation 30; both sides at 75 or more in one of two rooms, though one's bet was 74."""
+    tables = bets(held, {"republican": [60, 80], "democrat": [70, 76]}, {"republican": [50, 90], "democrat": [70, 74]})
+    found = row(confidence.compute(tables))
+    assert found[["rooms", "missing", "start", "end", "escalation"]].to_list() == [2, 0, 55, 85, 30]
+    assert found[["whole", "sure"]].to_list() == [2, 0.5]
+    assert confidence.headline(confidence.compute(tables)).startswith("Confidence in the own position changed by +17.5")
+
+
+def test_a_missing_bet_is_no_doubt(held: Callable) -> None:
+    """A room in which one bet could not be read is not counted among those that could be sure: nor as unsure."""
+    tables = bets(
+        held, {"republican": [60, 80], "democrat": [70, None]}, {"republican": [50, 90], "democrat": [70, 80]}
+    )
+    found = confidence.compute(tables)
+    assert found["whole"].to_list() == [1, 1]
+    assert found["sure"].to_list() == [1.0, 1.0]
+    assert row(found, "democrat")[["rooms", "missing"]].to_list() == [1, 1]
+
+
+def test_further_probes_keep_their_scale(held: Callable) -> None:
+    points = further.compute(bets(held, {"republican": [60, 80]}, {"republican": [50, 90]}))
+    assert points["mean"].to_list() == [55, 85]
+    assert points["probe"].unique().tolist() == ["confidence"]
+
+
+def test_without_further_probes_there_is_nothing_to_say(held: Callable) -> None:
+    """A run that asks for none has empty tables and no headline."""
+    tables = held({"republican": [2, 3]})
+    assert further.compute(tables).empty
+    assert confidence.compute(tables).empty
+
+
+def test_every_metric_of_attitudes_is_the_same_with_further_probes(ran: Callable) -> None:
+    """Whatever pivots attitudes must see the main probe alone, or a bet of 80 becomes an attitude of 8."""
+    with_, without = (load(ran("three_way", rounds=2, **more)) for more in ({"also": "confidence,attitude:public"}, {}))
+    assert with_.attitudes.equals(without.attitudes)
+    assert sorted(with_.probes["probe"].unique()) == ["attitude:public", "confidence"]
+    assert without.probes.empty
+    for name in ("trajectory", "drift", "first_cycle", "crossing"):
+        assert metrics()[name].compute(with_).equals(metrics()[name].compute(without))

@@ -46,10 +46,10 @@ def same(one: pd.DataFrame, other: pd.DataFrame) -> None:
 @pytest.mark.parametrize("preset", ["two_way", "three_way"])
 def test_parquet_and_csv_hold_the_same_values(preset: str, ran: Callable, tmp_path: Path) -> None:
     """Whoever reads the one or the other works on the same data, to the last digit."""
-    tables = load(ran(preset, memory="summary:1"))
+    tables = load(ran(preset, memory="summary:1", also="confidence", think="bdi", traits="drawn"))
     assert len(tables.summaries)
-    assert len(write_tables(tables, tmp_path)) == 10
-    for name in ("agents", "utterances", "summaries", "attitudes", "calls"):
+    assert len(write_tables(tables, tmp_path)) == 16
+    for name in ("agents", "characters", "utterances", "summaries", "private", "attitudes", "probes", "calls"):
         kept, text = read(tmp_path / name)
         same(kept, text)
         same(kept, getattr(tables, name))

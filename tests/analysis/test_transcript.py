@@ -137,3 +137,13 @@ def test_names_and_headings_from_a_record_are_harmless_too(held: Callable, tmp_p
     shown = write_transcript(replace(tables, header=header), tmp_path / "t.md").read_text()
     assert "<b>" not in shown
     assert "\n# y" not in shown
+
+
+def test_notes_to_oneself_stand_before_the_turn(ran: Callable, tmp_path: Path) -> None:
+    """A reader sees what was thought before what was said, and can tell the two apart."""
+    text = written(ran("two_way", think="latent"), tmp_path)
+    notes = re.findall(
+        r"^\*(\w+)'s note to itself \(latent\): Stance: .+ Feeling: .+\*\n\n\*\*(\w+):\*\*", text, re.MULTILINE
+    )
+    assert len(notes) == len(load(ran("two_way", think="latent")).private) == 12
+    assert all(thinker == speaker for thinker, speaker in notes)

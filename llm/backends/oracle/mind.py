@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 from llm.backends.oracle.banks import data, recognised, sentences, topics
 from llm.backends.oracle.reading import party
 from llm.randomness import digest
+
+REACH = {"weak": 5.0, "strong": 2.0}
+"""How far off a line may be and still have influence, by the confirmation bias of who hears it (on 0-10)."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,12 @@ def planted(changes: Mapping[str, float] | None = None) -> dict[str, Parameters]
         slug: Parameters(**{**{name: table[name] for name in names}, **table["start"], **(changes or {})})
         for slug, table in tables.items()
     }
+
+
+@lru_cache(maxsize=1024)
+def biased(planted: Parameters, bias: str) -> Parameters:
+    """The parameters of somebody with a confirmation bias: a line farther away than REACH has no influence."""
+    return replace(planted, epsilon=min(planted.epsilon, REACH[bias])) if bias else planted
 
 
 def start(persona: str, slug: str, planted: Parameters) -> float:

@@ -17,12 +17,21 @@ _NO_NAMES = frozenset(
 )
 _REPUBLICAN = re.compile(r"\b(?:republicans?|conservatives?|gop)\b", re.I)
 _DEMOCRAT = re.compile(r"\b(?:democrats?|democratic party|liberals?|progressives?)\b", re.I)
+_TEMPERAMENT = re.compile(r" ?\bBy temperament you are [^.]*\.")
+_BIASES = {
+    "weak": re.compile(r" ?\bWhat fits the views you already hold convinces you sooner\b[^.]*\."),
+    "strong": re.compile(r" ?\bYou take in only what fits the views you already hold\b[^.]*\."),
+}
 _WORDS = re.compile(r"(\d+) (?:words|word)\b")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The request as read. `heard` and `own` are the lines said by others (name, text) and by oneself, in order."""
+    """The request as read. `heard` and `own` are the lines said by others (name, text) and by oneself, in order.
+
+    `persona` is what it is told to be, without a temperament (of which it takes no notice) and a confirmation bias, which is
+    `bias`: weak, strong, or "" for none.
+    """
 
     request: Request
     persona: str
@@ -30,6 +39,7 @@ class Reading:
     heard: tuple[tuple[str, str], ...]
     own: tuple[str, ...]
     ask: str
+    bias: str = ""
 
     @cached_property
     def party(self) -> str:
@@ -71,7 +81,17 @@ def read(request: Request) -> Reading:
             first, said, last = _paragraphs(content)
             opening, ask = opening or first, last
             heard += said
-    return Reading(request, persona, opening, tuple(heard), tuple(own), ask)
+    persona, bias = _plainly(persona)
+    return Reading(request, persona, opening, tuple(heard), tuple(own), ask, bias)
+
+
+@lru_cache(maxsize=4096)
+def _plainly(persona: str) -> tuple[str, str]:
+    """A persona without its temperament and confirmation bias, and the latter."""
+    bias = next((name for name, told in _BIASES.items() if told.search(persona)), "")
+    for told in (*_BIASES.values(), _TEMPERAMENT):
+        persona = told.sub("", persona)
+    return persona, bias
 
 
 @lru_cache(maxsize=1 << 16)

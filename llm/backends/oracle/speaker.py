@@ -13,7 +13,7 @@ from typing import Any
 from llm.backends.oracle import asks
 from llm.backends.oracle.banks import fingerprint
 from llm.backends.oracle.civic import law
-from llm.backends.oracle.mind import Parameters, attitude, planted
+from llm.backends.oracle.mind import Parameters, attitude, biased, planted
 from llm.backends.oracle.reading import Reading, read
 from llm.request import Reply, Request, Usage
 
@@ -48,7 +48,9 @@ class Oracle:
         """Attitude on the reading's topic, and the number of lines that could not be read."""
         if reading.topic is None:
             raise ValueError("the reading has no topic")
-        return attitude(reading.persona, reading.topic, reading.heard, self.parameters[reading.topic])
+        return attitude(
+            reading.persona, reading.topic, reading.heard, biased(self.parameters[reading.topic], reading.bias)
+        )
 
     def _reply(self, request: Request) -> Reply:
         reading = read(request)

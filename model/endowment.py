@@ -1,0 +1,67 @@
+"""Who is given which role, temperament and confirmation bias: what a preset says of parties and seats, as characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from agents.character import PLAIN, Character, bias_of, role_of, traits_of
+from llm.errors import UserError, unknown
+from llm.randomness import stream
+
+if TYPE_CHECKING:
+    from model.scenario import Scenario
+    from model.seating import Place
+
+EVERYBODY = ""
+Given = Mapping[str, str]
+
+
+def endowments(scenario: Scenario) -> Callable[[Place], Character]:
+    """The character of somebody at a place: what its seat is given, else its party, else everybody.
+
+    A persona has the same drawn temperament wherever it sits. Errors: UserError on an entry that names nobody, or nothing that
+    is known.
+    """
+    roles, traits, biases = _checked(scenario)
+
+    def character(place: Place) -> Character:
+        role, temper, bias = (_of(given, place) for given in (roles, traits, biases))
+        if not (role or temper or bias):
+            return PLAIN
+        rng = stream(scenario.seed, "traits", place.persona.id, place.persona.name)
+        return Character(role, traits_of(temper, rng) if temper else {}, bias or PLAIN.confirmation_bias)
+
+    return character
+
+
+def _checked(scenario: Scenario) -> tuple[Given, Given, Given]:
+    who = scenario.who() if scenario.roles or scenario.traits or scenario.confirmation_bias else {}
+    roles = _given("roles", scenario.roles, who)
+    traits = _given("traits", scenario.traits, who)
+    biases = _given("confirmation_bias", scenario.confirmation_bias, who)
+    for role in roles.values():
+        role_of(role)
+    for temper in traits.values():
+        traits_of(temper, stream(0, "any"))
+    for bias in biases.values():
+        bias_of(bias)
+    return roles, traits, biases
+
+
+def _of(given: Given, place: Place) -> str:
+    return next((given[who] for who in (place.seat, place.persona.party, EVERYBODY) if who in given), "")
+
+
+def _given(field: str, entries: Iterable[str], who: Mapping[str, None]) -> Given:
+    """WHO:VALUE (a party or a seat), or VALUE for everybody who is not named."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        name, colon, value = entry.partition(":")
+        name, value = (name, value) if colon else (EVERYBODY, entry)
+        if name not in (EVERYBODY, *who):
+            raise unknown(f"party of {field}", name, who)
+        if not value or name in found or (colon and not name):
+            raise UserError(f"{field}: write PARTY:VALUE, each party once, or VALUE for everybody, not {entry!r}")
+        found[name] = value
+    return found
