@@ -21,8 +21,10 @@ def small() -> Callable[..., Scenario]:
     """A preset cut down to two rooms a cell on one topic; more settings by name."""
 
     def make(name: str = "three_way", **settings: object) -> Scenario:
-        return load_preset(name).with_settings(
-            {"topics": "racism", "repetitions": 2, "rounds": 2, "llm": "oracle"} | settings
+        preset = load_preset(name)
+        rounds = max([2, *[one.round for one in preset.interventions]])
+        return preset.with_settings(
+            {"topics": "racism", "repetitions": 2, "rounds": rounds, "llm": "oracle"} | settings
         )
 
     return make
