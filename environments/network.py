@@ -48,6 +48,7 @@ class Network:
             raise ValueError(f"size must be at least {len(set(self.parties))}: one of each party")
         for folder, spec in self._choices():
             opened(folder, spec)
+        opened(graphs, self.graph).fits(self.groups()[0].seats)
 
     def _choices(self) -> list[tuple[Any, str]]:
         return [

@@ -1,4 +1,4 @@
-"""Graphs of a population. A module defines one frozen dataclass whose fields are the options of `graph = "small_world,degree=6"`.
+"""Graphs of a population. A module defines one frozen dataclass, a `Graph`, with the options of `graph = "small_world,degree=6"`.
 
 `build(seats, rng)` gives a networkx graph on the seat numbers from 0; an arc a -> b of a directed one says that a hears b, an
 edge of an undirected one that both hear each other. `placed`: the graph itself says who of which party sits where; on all others

@@ -16,10 +16,11 @@ import networkx as nx
 import numpy as np
 
 from environments._specs import in_range
+from environments.graphs._base import Graph
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(Graph):
     """`degree`: expected number heard; `homophily`: expected share of one's links within one's party.
 
     `directed`: whether hearing somebody says nothing of being heard.
@@ -34,11 +35,13 @@ class Blocks:
         in_range(0, 1, homophily=self.homophily)
         in_range(0, 1e6, degree=self.degree)
 
+    def fits(self, seats: tuple[str, ...]) -> None:
+        if any(chance > 1 for row in self.chances(Counter(seats)) for chance in row):
+            raise ValueError(f"a degree of {self.degree:g} cannot be had among {len(seats)} people: give a smaller one")
+
     def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
         sizes = Counter(seats)
         chances = self.chances(sizes)
-        if any(chance > 1 for row in chances for chance in row):
-            raise ValueError(f"a degree of {self.degree:g} cannot be had among {len(seats)} people: give a smaller one")
         places = [[seat for seat, one in enumerate(seats) if one == party] for party in sizes]
         graph = nx.DiGraph() if self.directed else nx.Graph()
         graph.add_nodes_from(range(len(seats)))
@@ -55,8 +58,8 @@ class Blocks:
         >>> Blocks(8, 0.75).chances(Counter({"republican": 25, "democrat": 25}))
         [[0.25, 0.08], [0.08, 0.25]]
         """
-        people = sizes.total()
-        within, across = self.homophily * self.degree, (1 - self.homophily) * self.degree
+        people, own = sizes.total(), self.homophily if len(sizes) > 1 else 1.0
+        within, across = own * self.degree, (1 - own) * self.degree
         others = sum(size * (people - size) for size in sizes.values()) / people  # of another party, on average
         return [
             [within / max(size - 1, 1) if one == other else across / others for other in sizes]

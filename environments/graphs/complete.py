@@ -7,9 +7,11 @@ from random import Random
 
 import networkx as nx
 
+from environments.graphs._base import Graph
+
 
 @dataclass(frozen=True)
-class Complete:
+class Complete(Graph):
     """No options."""
 
     placed = True

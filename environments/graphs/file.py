@@ -11,14 +11,15 @@ from xml.etree.ElementTree import ParseError
 
 import networkx as nx
 
+from environments.graphs._base import Graph
+
 
 @dataclass(frozen=True)
-class File:
+class File(Graph):
     """`path` of the file; `directed`: read an edge list as who hears whom."""
 
     path: str
     directed: bool = False
-    placed = False
 
     def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
         graph = self._read()

@@ -9,14 +9,14 @@ from random import Random
 import networkx as nx
 
 from environments._specs import in_range
+from environments.graphs._base import Graph
 
 
 @dataclass(frozen=True)
-class Geometric:
+class Geometric(Graph):
     """`degree`: expected number heard by somebody who is not near the border. The radius is sqrt(degree / (pi * people))."""
 
     degree: float = 8.0
-    placed = False
 
     def __post_init__(self) -> None:
         in_range(0, 1e6, degree=self.degree)

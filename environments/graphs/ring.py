@@ -7,19 +7,22 @@ from random import Random
 
 import networkx as nx
 
+from environments.graphs._base import Graph
+
 
 @dataclass(frozen=True)
-class Ring:
+class Ring(Graph):
     """`degree`: how many everybody hears, an even number."""
 
     degree: int = 4
-    placed = False
 
     def __post_init__(self) -> None:
         if self.degree < 2 or self.degree % 2:
             raise ValueError(f"degree must be an even number of at least 2, not {self.degree}")
 
-    def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
+    def fits(self, seats: tuple[str, ...]) -> None:
         if self.degree >= len(seats):
             raise ValueError(f"nobody of {len(seats)} people can hear {self.degree} others: give a smaller degree")
+
+    def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
         return nx.circulant_graph(len(seats), range(1, self.degree // 2 + 1))

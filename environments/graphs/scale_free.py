@@ -7,22 +7,25 @@ from random import Random
 
 import networkx as nx
 
+from environments.graphs._base import Graph
+
 
 @dataclass(frozen=True)
-class ScaleFree:
+class ScaleFree(Graph):
     """`links`: how many each newcomer makes; `directed`: it hears them and they do not hear it, as where people follow."""
 
     links: int = 3
     directed: bool = False
-    placed = False
 
     def __post_init__(self) -> None:
         if self.links < 1:
             raise ValueError(f"links must be at least 1, not {self.links}")
 
-    def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
+    def fits(self, seats: tuple[str, ...]) -> None:
         if self.links >= len(seats):
             raise ValueError(f"{len(seats)} people are too few for {self.links} links each: give fewer links")
+
+    def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
         graph = nx.barabasi_albert_graph(len(seats), self.links, seed=rng)
         if not self.directed:
             return graph

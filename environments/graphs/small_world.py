@@ -8,21 +8,23 @@ from random import Random
 import networkx as nx
 
 from environments._specs import in_range
+from environments.graphs._base import Graph
 from environments.graphs.ring import Ring
 
 
 @dataclass(frozen=True)
-class SmallWorld:
+class SmallWorld(Graph):
     """`degree`: mean number heard, an even number; `rewired`: probability that a link of the lattice leads to anybody instead."""
 
     degree: int = 6
     rewired: float = 0.1
-    placed = False
 
     def __post_init__(self) -> None:
         Ring(self.degree)
         in_range(0, 1, rewired=self.rewired)
 
+    def fits(self, seats: tuple[str, ...]) -> None:
+        Ring(self.degree).fits(seats)
+
     def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
-        Ring(self.degree).build(seats, rng)
         return nx.watts_strogatz_graph(len(seats), self.degree, self.rewired, seed=rng)

@@ -261,6 +261,11 @@ def test_blocks_are_as_homophilous_as_they_state() -> None:
     assert within / total == pytest.approx(0.75, abs=0.01)
 
 
+def test_among_people_of_one_party_all_links_are_within_it() -> None:
+    network = Network(("democrat",), 300, "blocks,degree=8,homophily=0.2")
+    assert len(network.links(network.groups()[0].seats, random.Random(1))) / 300 == pytest.approx(8, rel=0.1)
+
+
 @pytest.mark.parametrize("directed", ["true", "false"])
 def test_all_pairs_of_blocks_are_reached(directed: str) -> None:
     """With chances of 1 the graph is complete: no pair is left out by the way in which they are numbered."""
@@ -356,12 +361,12 @@ def test_a_wrong_option_is_told(options: dict[str, Any], words: str) -> None:
 
 @pytest.mark.parametrize(("graph", "size"), [("ring,degree=4", 4), ("scale_free,links=3", 3), ("blocks,degree=20", 20)])
 def test_a_graph_that_cannot_be_had_is_told(graph: str, size: int) -> None:
-    network = Network(size=size, graph=graph)
+    """Before anything is made: a folder of a run would be left behind."""
     with pytest.raises(ValueError, match=r"give (a smaller|fewer)"):
-        network.links(network.groups()[0].seats, random.Random(0))
+        Network(size=size, graph=graph)
 
 
 def test_parties_are_shared_out_in_turn_and_counted_in_the_name() -> None:
-    group = Network(("republican", "democrat", "democrat"), 7).groups()[0]
+    group = Network(("republican", "democrat", "democrat"), 7, "complete").groups()[0]
     assert group.seats == ("republican", "democrat", "democrat") * 2 + ("republican",)
     assert (group.name, group.networked, type(Turn(1, ()))) == ("3 republican+4 democrat", True, Turn)
