@@ -12,11 +12,14 @@ from typing import Any
 
 from environments.base import Environment
 
+SHARED = ("base", "sparse")
+"""Modules that are no environments."""
+
 
 def names() -> list[str]:
-    """Every environment, sorted: the modules of the folder but for `base` and those with an underscore."""
+    """Every environment, sorted: the modules of the folder but for those in SHARED and those with an underscore."""
     found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
-    return sorted(name for name in found if name != "base" and not name.startswith("_"))
+    return sorted(name for name in found if name not in SHARED and not name.startswith("_"))
 
 
 def environment_class(name: str) -> Any:
