@@ -34,6 +34,7 @@ EPILOG = """examples:
   python run.py validate --llm oracle --judge oracle                (do the personas answer as their leaning says?)
   python run.py train --party republican --out runs/tuned           (move a model's bias)
   python run.py representatives --help                              (agents that stand in for a participant)
+  python run.py population --law deffuant --agents 1000000          (a million people, moved by a law)
   python run.py personas --party republican --out my_personas       (write personas anew, with any model)
   python run.py questions --llm openai:MODEL --out mine.toml        (write divisive questions, with any model)"""
 
@@ -265,6 +266,7 @@ ELSEWHERE = {
     "intervene": "analysis.commands_intervene",
     "judge": "analysis.commands",
     "report": "analysis.commands",
+    "population": "analysis.commands_population",
     "structured": "analysis.commands_structured",
     "sweep": "analysis.commands_sweeps",
     "validate": "analysis.commands",

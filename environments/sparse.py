@@ -28,12 +28,12 @@ def random_graph(size: int, degree: float, generator: np.random.Generator) -> cs
     return _linked(_distinct(draw, round(size * degree / 2)), size)
 
 
-def ring(size: int, degree: int) -> csr_array:
+def ring(size: int, degree: float) -> csr_array:
     """A ring lattice: everybody linked with the degree / 2 next ones on either side."""
     return _linked(np.sort(_coded(*_lattice(size, degree), size)), size)
 
 
-def small_world(size: int, degree: int, rewire: float, generator: np.random.Generator) -> csr_array:
+def small_world(size: int, degree: float, rewire: float, generator: np.random.Generator) -> csr_array:
     """A ring lattice in which each link, with probability `rewire`, leads from its first end to anybody.
 
     Source: Watts and Strogatz 1998, Nature 393, 440-442. Departure: all links are rewired at once, not one by one around the
@@ -87,13 +87,13 @@ def blocks(membership: Codes, degree: float, homophily: float, generator: np.ran
     return _linked(np.concatenate((_distinct(draw_within, within), _distinct(draw_between, between))), size)
 
 
-def scale_free(size: int, degree: int, generator: np.random.Generator) -> csr_array:
+def scale_free(size: int, degree: float, generator: np.random.Generator) -> csr_array:
     """Preferential attachment, degree / 2 links a newcomer, by way of networkx. Source: Barabási and Albert 1999, Science
     286, 509-512."""
     _even(degree)
     _check(size, degree, size - 1)
     _refuse_large(size)
-    return from_networkx(nx.barabasi_albert_graph(size, degree // 2, seed=int(generator.integers(2**31))))
+    return from_networkx(nx.barabasi_albert_graph(size, int(degree) // 2, seed=int(generator.integers(2**31))))
 
 
 def from_networkx(graph: nx.Graph) -> csr_array:
@@ -106,10 +106,11 @@ def from_networkx(graph: nx.Graph) -> csr_array:
     return _narrow(found)
 
 
-def _lattice(size: int, degree: int) -> tuple[Codes, Codes]:
+def _lattice(size: int, degree: float) -> tuple[Codes, Codes]:
     _even(degree)
     _check(size, degree, size - 1)
-    one, step = np.repeat(np.arange(size), degree // 2), np.tile(np.arange(1, degree // 2 + 1), size)
+    ahead = np.arange(1, int(degree) // 2 + 1)
+    one, step = np.repeat(np.arange(size), len(ahead)), np.tile(ahead, size)
     return one, (one + step) % size
 
 

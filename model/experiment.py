@@ -31,12 +31,16 @@ _SAID = ("name", "title", "source")  # words about a scenario that change nothin
 
 def header(scenario: Scenario, given: tuple[str, ...], backend: Backend) -> Header:
     """All that is needed to run it again."""
-    versions = {name: metadata.version(name) for name in PACKAGES if _installed(name)}
-    versions["python"] = platform.python_version()
     prompts, data = digests(PROMPTS), _data_digest(scenario)
     return Header(
-        SCHEMA, scenario.to_dict(), tuple(sorted(given)), dict(backend.identity), prompts, data, _revision(), versions
+        SCHEMA, scenario.to_dict(), tuple(sorted(given)), dict(backend.identity), prompts, data, revision(), versions()
     )
+
+
+def versions() -> dict[str, str]:
+    """Of the packages that matter, and of Python."""
+    found = {name: metadata.version(name) for name in PACKAGES if _installed(name)}
+    return {**found, "python": platform.python_version()}
 
 
 def check_folder(folder: Path, scenario: Scenario) -> None:
@@ -127,7 +131,7 @@ def _installed(name: str) -> bool:
     return bool(list(metadata.distributions(name=name)))
 
 
-def _revision() -> str:
+def revision() -> str:
     """The commit of the checkout this code stands in, with a + when it was changed since; `release` outside a checkout."""
     here = Path(__file__).parent.parent
     if not (here / ".git").exists():

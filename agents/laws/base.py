@@ -20,9 +20,29 @@ Codes = NDArray[np.int64]
 class Law(ABC):
     """One step of a whole population. A law is frozen: what it needs to know of the start it is given by `begin`."""
 
+    @property
+    def people(self) -> tuple[tuple[str, float, tuple[float, ...]], ...]:
+        """Whom a fitted law was fitted to: name, share and where they begin (quantiles); nobody for a law that is no fit."""
+        return ()
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What a fitted law has to say of itself wherever it was used, as lines of Markdown; nothing for a law that is no
+        fit."""
+        return ()
+
+    @property
+    def digest(self) -> str:
+        """Of the file that a fitted law was read from; "" for a law that is no fit."""
+        return ""
+
     def begin(self, opinions: Floats, parties: Codes, names: Sequence[str]) -> Law:
         """The law for a population that starts here. parties: (n,) places in `names`. Errors: ValueError where it cannot."""
         return self
+
+    def beyond(self, opinions: Floats, graph: csr_array) -> float | None:
+        """The share of people who are where a fitted law was never fitted; None for a law that is no fit."""
+        return None
 
     @abstractmethod
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:

@@ -1,0 +1,100 @@
+"""The command `run.py population`."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from llm.errors import UserError
+from model.commandline import Parser, bar, natural
+
+LABEL = "population.json"
+
+
+def population(arguments: Sequence[str]) -> int:
+    """`run.py population --law LAW`: a large population moved by a law."""
+    parser = Parser(
+        prog="run.py population",
+        description="Move a population of up to millions by a law of opinion dynamics on a sparse graph (docs/populations.md).",
+    )
+    parser.add_argument(
+        "--law",
+        metavar="NAME[:FILE][,key=value]",
+        required=True,
+        help="deffuant, hegselmann_krause, degroot, friedkin_johnsen",
+    )
+    parser.add_argument(
+        "--graph",
+        metavar="NAME[,key=value]",
+        default="small_world",
+        help="small_world, random, ring, blocks, scale_free; each takes degree=N (small_world)",
+    )
+    parser.add_argument("--agents", metavar="N", type=natural, default=100_000, help="(100000)")
+    parser.add_argument("--steps", metavar="N", type=natural, default=20, help="(20)")
+    parser.add_argument("--every", metavar="K", type=natural, default=1, help="record each K-th step (1)")
+    parser.add_argument(
+        "--parties",
+        metavar="NAME[:MEAN:SD][:WEIGHT],...",
+        default="",
+        help="who they are and where they begin (everybody alike, evenly over the axis; a fitted law knows its own)",
+    )
+    parser.add_argument("--seed", metavar="N", type=natural, default=0, help="same seed, same record")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/population-<time>)")
+    options = parser.parse_args(arguments)
+    if options.every < 1 or options.steps % options.every:
+        raise UserError(
+            f"--every {options.every}: {options.steps} steps must be a multiple of it, so that the last is recorded"
+        )
+    run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
+    folder = options.out or Path("runs") / f"population-{time.strftime('%Y%m%d-%H%M%S')}"
+    command = f"python run.py population {shlex.join(arguments)}"
+    print(f"folder   {folder}", flush=True)
+    print(f"summary  {_held(run, folder, command)}\nfigure   {folder / 'figures' / 'distribution.png'}")
+    return 0
+
+
+def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
+    """Run it, unless the folder has it; its summary."""
+    from agents.laws import open_law
+    from analysis.population import SUMMARY, write
+    from model.population import PopulationModel
+
+    law = open_law(run["law"])
+    _claimed(folder, run | {"fit": law.digest})
+    if (folder / SUMMARY).exists():
+        print("this population is finished; nothing was run")
+        return folder / SUMMARY
+    recorder = _recorder(folder, run)
+    model = None
+    with bar(run["law"], run["steps"], "step") as progress:
+        try:
+            model = PopulationModel(
+                law, run["graph"], run["agents"], run["parties"], run["steps"], run["seed"], recorder
+            )
+            model.run(progress)
+        finally:
+            recorder.close(whole=model is not None and model.error is None)
+    return write(folder, model.datacollector.get_model_vars_dataframe(), run, law.told, command)
+
+
+def _recorder(folder: Path, run: dict[str, Any]) -> Any:
+    from model.columns import ToParquet
+    from model.experiment import revision, versions
+
+    return ToParquet(folder, run["every"], run | {"revision": revision(), "versions": versions()})
+
+
+def _claimed(folder: Path, run: dict[str, Any]) -> None:
+    """One folder, one population. Errors: UserError on a folder of another, or of something else."""
+    from analysis.kept import claim
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()) and not (folder / LABEL).exists():
+            raise UserError(f"{folder} is not empty and holds no population; give another --out")
+        claim(folder / LABEL, run, "population")
+    except OSError as error:
+        raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error

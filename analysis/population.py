@@ -1,0 +1,124 @@
+"""The report of a population: the distribution of attitudes over time as a figure and a table, and summary.md."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from analysis.plots import OTHERS, STYLES, save, style
+from analysis.tables import write_table
+from analysis.wording import harmless, markdown_table, number, plain
+from model.columns import ATTITUDES
+
+BINS = 50
+AXIS = (0.0, 10.0)
+SUMMARY = "summary.md"
+ABOUT = (
+    "A law moves numbers: nobody speaks here, and no language model is asked. What comes out follows from the law, the graph and "
+    "the start, and is no evidence about people or language models."
+)
+
+
+def distribution(folder: Path) -> pd.DataFrame:
+    """How many people are in each of 50 bins of the axis: step, low, high, people. Read in pieces: memory does not grow with
+    the record."""
+    counts: dict[int, np.ndarray] = {}
+    for batch in pq.ParquetFile(folder / ATTITUDES).iter_batches(columns=["step", "attitude"], batch_size=1 << 20):
+        steps, attitudes = (batch.column(name).to_numpy() for name in ("step", "attitude"))
+        for step in np.unique_values(steps).tolist():
+            found, _ = np.histogram(attitudes[steps == step], bins=BINS, range=AXIS)
+            counts[step] = counts.get(step, 0) + found
+    edges = np.linspace(*AXIS, BINS + 1).round(6)
+    parts = [
+        pd.DataFrame({"step": step, "low": edges[:-1], "high": edges[1:], "people": found})
+        for step, found in sorted(counts.items())
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def write(folder: Path, scalars: pd.DataFrame, run: Mapping[str, Any], told: Sequence[str], command: str) -> Path:
+    """Write tables/, figures/ and summary.md into the folder of a finished population; the summary's path.
+
+    scalars: the model's reporters, a row a step. run: the settings. told: what a fitted law has to say of itself, in Markdown.
+    """
+    spread = distribution(folder)
+    (folder / "tables").mkdir(exist_ok=True)
+    (folder / "figures").mkdir(exist_ok=True)
+    kept = scalars.drop(columns=["stopped"])
+    write_table(kept, folder / "tables" / "scalars")
+    write_table(spread, folder / "tables" / "distribution")
+    caption = f"{run['law']} on {run['graph']}, {run['agents']:,} agents, seed {run['seed']}"
+    figure = save(drawn(spread, kept, caption), folder / "figures" / "distribution")
+    lines = _lines(kept, run, told, figure.relative_to(folder).as_posix(), command)
+    (folder / SUMMARY).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder / SUMMARY
+
+
+def drawn(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
+    """The share of people by attitude and step, as shades; the mean of each party as a line with its own marker and dashes."""
+    table = spread.pivot(index="low", columns="step", values="people")
+    steps = table.columns.to_numpy()
+    between = (steps[1:] + steps[:-1]) / 2 if len(steps) > 1 else np.array([])
+    edges = np.concatenate(([steps[0] - 0.5], between, [steps[-1] + 0.5]))
+    with style():
+        figure = Figure(figsize=(5.2, 3.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        axis = figure.subplots()
+        shares = table.to_numpy() / table.to_numpy().sum(axis=0)
+        shades = axis.pcolormesh(edges, np.linspace(*AXIS, BINS + 1), shares, cmap="Greys", rasterized=True, vmin=0)
+        figure.colorbar(shades, ax=axis, label=f"Share of people in {AXIS[1] / BINS:g} points")
+        for name, look in _looks(scalars):
+            axis.plot(
+                scalars["step"], scalars[name], label=name.removeprefix("mean_") if "_" in name else "mean", **look
+            )
+        axis.set(xlabel="Step", ylabel="Attitude (0–10)", ylim=AXIS, xlim=(edges[0], edges[-1]))
+        axis.set_title(textwrap.fill(plain(caption), 84))
+        axis.legend(loc="upper right", fontsize=7)
+    return figure
+
+
+def _looks(scalars: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The columns of means, of the parties where there are several, and how each is drawn."""
+    names = [name for name in scalars if name.startswith("mean_")] or ["mean"]
+    for place, name in enumerate(names):
+        look = STYLES.get(name.removeprefix("mean_")) or OTHERS[place % len(OTHERS)]
+        every = max(1, math.ceil(len(scalars) / 12))
+        yield (
+            name,
+            {"color": look["color"], "linestyle": look["linestyle"], "marker": look["markers"][0], "markevery": every}
+            | {"markersize": 3.4, "linewidth": 1.2},
+        )
+
+
+def _lines(
+    scalars: pd.DataFrame, run: Mapping[str, Any], told: Sequence[str], figure: str, command: str
+) -> Iterator[str]:
+    yield f"# A population of {run['agents']:,}\n"
+    yield harmless(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.") + "\n"
+    yield f"> {ABOUT}\n"
+    yield f"![Share of people by attitude and step]({figure})\n"
+    yield "## In short\n"
+    start, end = scalars.iloc[0], scalars.iloc[-1]
+    shown = [name for name in scalars if name not in ("step", "beyond")]
+    yield markdown_table(
+        ["", "start", f"step {int(end['step'])}"],
+        [
+            [harmless(name.replace("_", ", ")), number(float(start[name]), 3), number(float(end[name]), 3)]
+            for name in shown
+        ],
+    )
+    yield "\nAttitudes run from 0 to 10; `above` is the share of people above 5, the variance is that of the population.\n"
+    yield from told
+    yield "## Files\n"
+    record = f"`{ATTITUDES}` (step, agent, attitude; every {run['every']}. step), `agents.parquet` (agent, party)"
+    yield f"{record}; `tables/scalars`, `tables/distribution`.\n"
+    yield f"## Run it again\n\n```sh\n{command}\n```"

@@ -1,0 +1,152 @@
+"""PopulationModel: a million people as arrays in one Mesa model, stepped by a law of opinion dynamics.
+
+No agent objects: everybody is a row. One `step` in order:
+1. the law moves all opinions (agents/laws/), with a random stream of its own for each step;
+2. the attitudes are recorded, if this step is one of those that are;
+3. the DataCollector collects.
+
+Works alike on Mesa 3.3 and 3.5. As in model/debate.py no exception leaves `step`: it is kept in `error`, and `run()` raises it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import mesa
+import numpy as np
+
+from agents.laws import Law, open_law
+from llm.errors import UserError
+from llm.randomness import derive
+from model.columns import Columns, Nothing
+from model.people import EVERYBODY, Party, begun, linked, parse_parties, seated
+
+MIDDLE = 5.0
+LARGEST = 100_000_000
+
+
+class PopulationModel(mesa.Model):
+    """A population of one law on one graph.
+
+    law, graph: specs (docs/populations.md). agents: how many. parties: who they are and where they begin (model/people.py);
+    "" leaves it to the law, and everybody evenly over the axis where the law does not say. steps: after so many `running` is
+    turned off. rng: the seed (int). recorder: where attitudes go; nowhere by default. Errors: UserError.
+    """
+
+    def __init__(
+        self,
+        law: str | Law = "deffuant",
+        graph: str = "small_world",
+        agents: int = 10_000,
+        parties: str = "",
+        steps: int = 20,
+        rng: int | None = None,
+        recorder: Columns | None = None,
+    ):
+        if not 1 <= agents <= LARGEST:
+            raise UserError(f"a population has 1 to {LARGEST:,} agents, not {agents:,}")
+        self.root = 0 if rng is None else int(rng)
+        super().__init__(rng=self.root)
+        law = open_law(law) if isinstance(law, str) else law
+        self.parties = parse_parties(parties) if parties else _own(law) or EVERYBODY
+        self.codes = seated(self.parties, agents, self._stream("parties"))
+        self.graph = linked(graph, self.codes, self._stream("graph"))
+        self.opinions = begun(self.parties, self.codes, self._stream("start"))
+        try:
+            self.law = law.begin(self.opinions, self.codes, [party.name for party in self.parties])
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        self.limit, self.round = steps, 0
+        self.error: Exception | None = None
+        self.recorder: Columns = recorder if recorder is not None else Nothing()
+        self.datacollector = mesa.DataCollector(model_reporters=self._reporters())
+        self._guarded(self._open)
+
+    @property
+    def over(self) -> bool:
+        """True when no step is left, or an error keeps from taking it."""
+        return self.error is not None or self.round >= self.limit
+
+    def step(self) -> None:
+        """One step of the law. The step after the last one does nothing but turn `running` off (as model/debate.py)."""
+        if self.over:
+            self.running = False
+        else:
+            self._guarded(self._move)
+
+    def run(self, progress: Callable[[int], object] | None = None) -> None:
+        """Step to the end; progress(1) is called after each step. Raises what stopped the model, if anything did."""
+        while not self.over:
+            self.step()
+            if progress:
+                progress(1)
+        self.running = False
+        if self.error:
+            raise self.error
+
+    def _guarded(self, phase: Callable[[], None]) -> None:
+        try:
+            phase()
+        except Exception as error:  # noqa: BLE001  kept and shown: run() raises it, batch_run reads it
+            self.error = error
+        self.datacollector.collect(self)
+
+    def _open(self) -> None:
+        self.recorder.open(self.codes, [party.name for party in self.parties])
+        self.recorder.write(0, self.opinions)
+
+    def _move(self) -> None:
+        self.round += 1
+        self.opinions = self.law.step(self.opinions, self.graph, self._stream("step", self.round))
+        self.recorder.write(self.round, self.opinions)
+
+    def _stream(self, *name: object) -> np.random.Generator:
+        return np.random.default_rng(derive(self.root, "population", *name))
+
+    def _reporters(self) -> dict[str, Any]:
+        """Mean, variance and share above the middle of the axis, of everybody and by party where there are several."""
+        found: dict[str, Any] = {"step": _step, "mean": _mean, "variance": _variance, "above": _above}
+        for code, party in enumerate(self.parties if len(self.parties) > 1 else ()):
+            for name, reporter in (("mean", _mean), ("variance", _variance), ("above", _above)):
+                found[f"{name}_{party.name}"] = partial(reporter, code=code)
+        return found | {"beyond": _beyond, "stopped": _stopped}
+
+
+def _own(law: Law) -> tuple[Party, ...]:
+    """The people that a fitted law was fitted to."""
+    return tuple([Party(*one) for one in law.people])
+
+
+def _step(model: PopulationModel) -> int:
+    return model.round
+
+
+def _of(model: PopulationModel, code: int | None) -> Any:
+    return model.opinions if code is None else model.opinions[model.codes == code]
+
+
+def _mean(model: PopulationModel, code: int | None = None) -> float | None:
+    """None of a party that nobody is in."""
+    found = _of(model, code)
+    return float(found.mean()) if len(found) else None
+
+
+def _variance(model: PopulationModel, code: int | None = None) -> float | None:
+    """Of the population: the squares' mean."""
+    found = _of(model, code)
+    return float(found.var()) if len(found) else None
+
+
+def _above(model: PopulationModel, code: int | None = None) -> float | None:
+    found = _of(model, code)
+    return float((found > MIDDLE).mean()) if len(found) else None
+
+
+def _beyond(model: PopulationModel) -> float | None:
+    return model.law.beyond(model.opinions, model.graph)
+
+
+def _stopped(model: PopulationModel) -> str | None:
+    return None if model.error is None else f"{type(model.error).__name__}: {model.error}"

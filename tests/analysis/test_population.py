@@ -1,0 +1,102 @@
+"""`run.py population`: what a user gets, that it is the same again, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import run
+from analysis.population import distribution
+from model.columns import ToParquet
+
+SMALL = [
+    "population",
+    "--law",
+    "deffuant",
+    "--agents",
+    "500",
+    "--steps",
+    "4",
+    "--every",
+    "2",
+    "--parties",
+    "a:2:1,b:8:1",
+]
+
+
+def held(folder: Path, *more: str) -> int:
+    return run.main([*SMALL, *more, "--out", str(folder)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished population. Do not write into it."""
+    found = tmp_path_factory.mktemp("population") / "run"
+    assert held(found) == 0
+    return found
+
+
+def test_a_population_leaves_record_tables_figure_and_summary(folder: Path) -> None:
+    summary = (folder / "summary.md").read_text()
+    assert "no evidence about people" in summary
+    assert "run.py population --law deffuant" in summary
+    assert (folder / "figures" / "distribution.svg").stat().st_size > 1000
+    table = pd.read_parquet(folder / "tables" / "distribution.parquet")
+    assert table.groupby("step")["people"].sum().to_dict() == {0: 500, 2: 500, 4: 500}
+    scalars = pd.read_csv(folder / "tables" / "scalars.csv")
+    assert scalars["step"].tolist() == [0, 1, 2, 3, 4]
+    assert scalars["mean_a"].iloc[0] < 3 < 7 < scalars["mean_b"].iloc[0]
+
+
+def test_the_same_command_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    assert held(tmp_path) == 0
+    files = [path for path in sorted(folder.rglob("*.*")) if path.name != "summary.md"]  # it names its folder
+    assert len(files) == 9
+    for path in files:
+        assert path.read_bytes() == (tmp_path / path.relative_to(folder)).read_bytes(), path
+
+
+def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is run twice, and a folder of another population is not touched."""
+    assert held(folder) == 0
+    assert "nothing was run" in capsys.readouterr().out
+    assert held(folder, "--seed", "5") == 2
+    assert "holds another population" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--every", "3"], "multiple"),
+        (["--law", "nobody"], "unknown law"),
+        (["--graph", "ring,degree=3"], "even degree"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], told: str
+) -> None:
+    assert held(tmp_path / "run", *more) == 2
+    shown = capsys.readouterr().err
+    assert told in shown
+    assert shown.count("\n") == 1
+
+
+def test_a_folder_with_other_things_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A population is never written among somebody's files."""
+    (tmp_path / "thesis.doc").write_text("mine")
+    assert held(tmp_path) == 2
+    assert "holds no population" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
+
+
+def test_the_distribution_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ends of the axis count; a step that is spread over several groups of rows is one."""
+    monkeypatch.setattr("model.columns.ROWS", 2)
+    recorder = ToParquet(tmp_path, 1, {})
+    recorder.write(0, np.array([0.0, 0.1, 0.2, 10.0, 9.9]))
+    recorder.close()
+    table = distribution(tmp_path)
+    assert table[table["people"] > 0][["low", "people"]].to_numpy().tolist() == [[0.0, 2.0], [0.2, 1.0], [9.8, 2.0]]
