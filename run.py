@@ -267,6 +267,7 @@ ELSEWHERE = {
     "judge": "analysis.commands",
     "report": "analysis.commands",
     "population": "analysis.commands_population",
+    "surrogate": "analysis.commands_population",
     "structured": "analysis.commands_structured",
     "sweep": "analysis.commands_sweeps",
     "validate": "analysis.commands",

@@ -1,4 +1,4 @@
-"""The command `run.py population`."""
+"""The commands `run.py population` and `surrogate`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def population(arguments: Sequence[str]) -> int:
         "--law",
         metavar="NAME[:FILE][,key=value]",
         required=True,
-        help="deffuant, hegselmann_krause, degroot, friedkin_johnsen",
+        help="deffuant, hegselmann_krause, degroot, friedkin_johnsen; surrogate:FILE of run.py surrogate",
     )
     parser.add_argument(
         "--graph",
@@ -77,7 +77,9 @@ def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
             model.run(progress)
         finally:
             recorder.close(whole=model is not None and model.error is None)
-    return write(folder, model.datacollector.get_model_vars_dataframe(), run, law.told, command)
+    if law.caption:
+        print(law.caption)
+    return write(folder, model.datacollector.get_model_vars_dataframe(), run, law, command)
 
 
 def _recorder(folder: Path, run: dict[str, Any]) -> Any:
@@ -98,3 +100,31 @@ def _claimed(folder: Path, run: dict[str, Any]) -> None:
         claim(folder / LABEL, run, "population")
     except OSError as error:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
+
+
+def surrogate(arguments: Sequence[str]) -> int:
+    """`run.py surrogate RUN`: fit a response to a recorded run, and say how near it comes to rooms that it has not seen."""
+    parser = Parser(
+        prog="run.py surrogate",
+        description="Fit how people of a recorded run respond to what they hear, check it on rooms held out, and write it for "
+        "run.py population --law surrogate:FILE (docs/populations.md).",
+    )
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run folder with a survey after each round")
+    parser.add_argument(
+        "--heard",
+        choices=("grades", "attitudes"),
+        default="",
+        help="what is heard: grades of lines, by the oracle's sentences, or the attitudes of who speaks (grades, where "
+        "all speakers are ours)",
+    )
+    parser.add_argument("--out", metavar="FILE", type=Path, help="(RUN/surrogate.json)")
+    options = parser.parse_args(arguments)
+    from analysis.load import load
+    from analysis.surrogate.report import surrogate as fitted
+    from analysis.surrogate.report import write
+
+    found = fitted(load(options.run), options.heard)
+    for topic in found["topics"].values():
+        print("\n".join(topic["told"]))
+    print(f"surrogate {write(found, options.out or options.run / 'surrogate.json')}")
+    return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,11 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
+from agents.laws import Law
 from analysis.plots import OTHERS, STYLES, save, style
 from analysis.tables import write_table
 from analysis.wording import harmless, markdown_table, number, plain
@@ -45,10 +48,11 @@ def distribution(folder: Path) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def write(folder: Path, scalars: pd.DataFrame, run: Mapping[str, Any], told: Sequence[str], command: str) -> Path:
+def write(folder: Path, scalars: pd.DataFrame, run: Mapping[str, Any], law: Law, command: str) -> Path:
     """Write tables/, figures/ and summary.md into the folder of a finished population; the summary's path.
 
-    scalars: the model's reporters, a row a step. run: the settings. told: what a fitted law has to say of itself, in Markdown.
+    scalars: the model's reporters, a row a step. run: the settings. law: what a fitted law has to say of itself goes with
+    everything.
     """
     spread = distribution(folder)
     (folder / "tables").mkdir(exist_ok=True)
@@ -57,14 +61,16 @@ def write(folder: Path, scalars: pd.DataFrame, run: Mapping[str, Any], told: Seq
     write_table(kept, folder / "tables" / "scalars")
     write_table(spread, folder / "tables" / "distribution")
     caption = f"{run['law']} on {run['graph']}, {run['agents']:,} agents, seed {run['seed']}"
+    caption = f"{caption}. {law.caption}" if law.caption else caption
     figure = save(drawn(spread, kept, caption), folder / "figures" / "distribution")
-    lines = _lines(kept, run, told, figure.relative_to(folder).as_posix(), command)
+    lines = _lines(kept, run, law, figure.relative_to(folder).as_posix(), command)
     (folder / SUMMARY).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder / SUMMARY
 
 
 def drawn(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
-    """The share of people by attitude and step, as shades; the mean of each party as a line with its own marker and dashes."""
+    """The share of people by attitude and step, as shades; the mean of each party as a line with its own marker and
+    dashes."""
     table = spread.pivot(index="low", columns="step", values="people")
     steps = table.columns.to_numpy()
     between = (steps[1:] + steps[:-1]) / 2 if len(steps) > 1 else np.array([])
@@ -74,13 +80,16 @@ def drawn(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
         FigureCanvasAgg(figure)
         axis = figure.subplots()
         shares = table.to_numpy() / table.to_numpy().sum(axis=0)
-        shades = axis.pcolormesh(edges, np.linspace(*AXIS, BINS + 1), shares, cmap="Greys", rasterized=True, vmin=0)
+        shades = axis.pcolormesh(
+            edges, np.linspace(*AXIS, BINS + 1), shares, cmap="Greys", rasterized=True, norm=PowerNorm(0.5, 0)
+        )
         figure.colorbar(shades, ax=axis, label=f"Share of people in {AXIS[1] / BINS:g} points")
         for name, look in _looks(scalars):
             axis.plot(
                 scalars["step"], scalars[name], label=name.removeprefix("mean_") if "_" in name else "mean", **look
             )
         axis.set(xlabel="Step", ylabel="Attitude (0–10)", ylim=AXIS, xlim=(edges[0], edges[-1]))
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.set_title(textwrap.fill(plain(caption), 84))
         axis.legend(loc="upper right", fontsize=7)
     return figure
@@ -99,9 +108,7 @@ def _looks(scalars: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-def _lines(
-    scalars: pd.DataFrame, run: Mapping[str, Any], told: Sequence[str], figure: str, command: str
-) -> Iterator[str]:
+def _lines(scalars: pd.DataFrame, run: Mapping[str, Any], law: Law, figure: str, command: str) -> Iterator[str]:
     yield f"# A population of {run['agents']:,}\n"
     yield harmless(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.") + "\n"
     yield f"> {ABOUT}\n"
@@ -117,7 +124,10 @@ def _lines(
         ],
     )
     yield "\nAttitudes run from 0 to 10; `above` is the share of people above 5, the variance is that of the population.\n"
-    yield from told
+    if end["beyond"] is not None and not pd.isna(end["beyond"]):
+        told = f"{number(float(end['beyond']))} at the end, {number(float(scalars['beyond'].max()))} at most"
+        yield f"Share of people outside of what the surrogate was fitted to: {told}.\n"
+    yield from law.told
     yield "## Files\n"
     record = f"`{ATTITUDES}` (step, agent, attitude; every {run['every']}. step), `agents.parquet` (agent, party)"
     yield f"{record}; `tables/scalars`, `tables/distribution`.\n"

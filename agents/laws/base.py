@@ -32,6 +32,11 @@ class Law(ABC):
         return ()
 
     @property
+    def caption(self) -> str:
+        """The same in a line, for figures."""
+        return ""
+
+    @property
     def digest(self) -> str:
         """Of the file that a fitted law was read from; "" for a law that is no fit."""
         return ""

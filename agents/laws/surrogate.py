@@ -1,0 +1,128 @@
+"""surrogate: people as a response that was fitted to a recorded run (analysis/surrogate/): `--law
+surrogate:FILE[,topic=SLUG]`.
+
+    said_j  = x_j + offset + noise                                   what everybody says, as a grade on the axis
+    x_i'    = x_i                                                    with probability `stay`
+            = x_i + intercept + own x_i + heard h_i + noise          else; h_i: the mean of what i hears (graph); its own
+            opinion, if nothing
+
+Offset, stay, intercept, own, heard and the spreads of both noises (normal) are those of its party. All is kept within 0 and
+10. It answers to the mean of what it hears, however many say it: the rooms that it was fitted to had their own number of
+people.
+
+Options
+    topic   which of the file's topics; may be left out where it has one
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from agents.laws.base import Codes, Floats, Law, heard
+from llm.errors import UserError, unknown
+from llm.randomness import digest
+
+SCHEMA = 1
+NAMES = (
+    "offset",
+    "noise",
+    "stay",
+    "intercept",
+    "own",
+    "heard",
+    "spread",
+    "own_low",
+    "own_high",
+    "heard_low",
+    "heard_high",
+)
+"""Numbers of a party's response, in order; the last four say between which values it was fitted."""
+
+
+@dataclass(frozen=True)
+class Surrogate(Law):
+    """A fitted response; see the module's manual page. `fit` is one topic of the file, `codes` everybody's party there."""
+
+    file: str = ""
+    topic: str = ""
+    fit: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    codes: Codes | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.fit is None:
+            object.__setattr__(self, "fit", read(Path(self.file), self.topic))
+
+    @property
+    def people(self) -> tuple[tuple[str, float, tuple[float, ...]], ...]:
+        return tuple([(name, one["share"], tuple(one["starts"])) for name, one in self._fit["parties"].items()])
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        return tuple(self._fit["told"])
+
+    @property
+    def caption(self) -> str:
+        return str(self._fit["caption"])
+
+    @property
+    def digest(self) -> str:
+        return digest(json.dumps(self._fit, sort_keys=True)).hex()
+
+    def begin(self, opinions: Floats, parties: Codes, names: Sequence[str]) -> Surrogate:
+        known = list(self._fit["parties"])
+        for name in names:
+            if name not in known:
+                raise ValueError(f"the surrogate was fitted to {', '.join(known)}: it knows no {name}")
+        return replace(self, codes=np.array([known.index(name) for name in names], dtype=np.int64)[parties])
+
+    def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
+        offset, noise, stay, intercept, own, drawn, spread = self._mine[:7]
+        chance, first, second = (draw(len(opinions)) for draw in (generator.random, *[generator.standard_normal] * 2))
+        said = np.clip(opinions + offset + noise * first, 0, 10)
+        shift = intercept + own * opinions + drawn * heard(opinions, graph, said) + spread * second
+        return np.where(chance < stay, opinions, np.clip(opinions + shift, 0, 10))
+
+    def beyond(self, opinions: Floats, graph: csr_array) -> float:
+        low, high, least, most = self._mine[7:]
+        listened = heard(opinions, graph, np.clip(opinions + self._mine[0], 0, 10))
+        inside = (low <= opinions) & (opinions <= high) & (least <= listened) & (listened <= most)
+        return float(1 - inside.mean())
+
+    @property
+    def _fit(self) -> Mapping[str, Any]:
+        return self.fit or {}
+
+    @cached_property
+    def _mine(self) -> Floats:
+        """(numbers, n): everybody's numbers."""
+        if self.codes is None:
+            raise ValueError("a surrogate has to know who is of which party: law.begin(...)")
+        table = np.array([[one[name] for name in NAMES] for one in self._fit["parties"].values()], dtype=float)
+        return np.ascontiguousarray(table.T[:, self.codes])
+
+
+def read(path: Path, topic: str) -> Mapping[str, Any]:
+    """One topic of a file that `run.py surrogate` wrote. Errors: UserError."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        topics = dict(found["topics"]) if found["schema"] == SCHEMA else {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"cannot read the surrogate {path}: {getattr(error, 'strerror', None) or 'it is none'}"
+        ) from error
+    if not topics:
+        raise UserError(f"{path} was written by another version of the program: fit it anew (run.py surrogate RUN)")
+    if not topic and len(topics) > 1:
+        raise UserError(f"{path} has {', '.join(topics)}: say which (--law surrogate:{path},topic=SLUG)")
+    if topic and topic not in topics:
+        raise unknown(f"topic of {path}", topic, topics)
+    one: Mapping[str, Any] = topics[topic or next(iter(topics))]
+    return one
