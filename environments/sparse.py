@@ -140,7 +140,8 @@ def _among(codes: Codes, taken: Codes) -> NDArray[np.bool_]:
     """Which codes stand in a sorted array."""
     if not len(taken):
         return np.zeros(len(codes), dtype=bool)
-    return taken[np.minimum(np.searchsorted(taken, codes), len(taken) - 1)] == codes
+    places = np.minimum(np.searchsorted(taken, codes), len(taken) - 1)
+    return np.asarray(taken[places] == codes, dtype=np.bool_)
 
 
 def _distinct(draw: Callable[[int], Codes], count: int) -> Codes:

@@ -61,7 +61,9 @@ def heard(opinions: Floats, graph: csr_array, said: Floats | None = None) -> Flo
     [6.25, 0.0, 7.0]
     """
     weight = graph @ np.ones(len(opinions))
-    return np.divide(graph @ (opinions if said is None else said), weight, out=opinions.copy(), where=weight > 0)
+    found = opinions.copy()
+    np.divide(graph @ (opinions if said is None else said), weight, out=found, where=weight > 0)
+    return found
 
 
 def share(name: str, value: float) -> None:

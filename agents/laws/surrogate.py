@@ -85,7 +85,7 @@ class Surrogate(Law):
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
         offset, noise, stay, intercept, own, drawn, spread = self._mine[:7]
-        chance, first, second = (draw(len(opinions)) for draw in (generator.random, *[generator.standard_normal] * 2))
+        chance, (first, second) = generator.random(len(opinions)), generator.standard_normal((2, len(opinions)))
         said = np.clip(opinions + offset + noise * first, 0, 10)
         shift = intercept + own * opinions + drawn * heard(opinions, graph, said) + spread * second
         return np.where(chance < stay, opinions, np.clip(opinions + shift, 0, 10))

@@ -90,7 +90,7 @@ def _jackknifed(design: Floats, shift: Floats, rooms: np.ndarray) -> tuple[Float
     without = squares.sum(axis=0) - squares
     count = len(names)
     if count < ROOMS or (np.linalg.matrix_rank(without, hermitian=True) < 3).any():
-        return np.linalg.lstsq(design, shift)[0], None
+        return np.asarray(np.linalg.lstsq(design, shift)[0], dtype=np.float64), None
     whole = np.linalg.solve(squares.sum(axis=0), products.sum(axis=0))
     steps = np.linalg.solve(without, (products.sum(axis=0) - products)[..., None])[..., 0] - whole
     errors = np.sqrt((count - 1) / count * ((steps - steps.mean(axis=0)) ** 2).sum(axis=0))

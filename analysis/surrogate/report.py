@@ -120,10 +120,11 @@ def _rows(scores: pd.DataFrame) -> Iterator[list[str]]:
 
 def _cell(scores: pd.DataFrame, score: str, who: str) -> str:
     row = scores[(scores["score"] == score) & (scores["who"] == who)].iloc[0]
-    return estimate(*(None if math.isnan(row[name]) else float(row[name]) for name in ("value", "low", "high")))
+    value, low, high = (None if math.isnan(row[name]) else float(row[name]) for name in ("value", "low", "high"))
+    return estimate(value, low, high)
 
 
 def _party(name: str, one: dict[str, Any]) -> list[str]:
     ends = one["intervals"] or {}
-    fitted = [estimate(one[key], *ends.get(key, (None, None)), digits=3) for key in FITTED]
+    fitted = [estimate(one[key], *ends.get(key, (None, None)), 3) for key in FITTED]
     return [name, number(one["stay"]), *fitted, number(one["spread"]), f"{one['transitions']:,}"]
