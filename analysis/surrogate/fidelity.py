@@ -65,7 +65,8 @@ def _scored(data: Transitions, rooms: list[str], parties: dict[str, Any]) -> Ite
     codes, names = pd.factorize(data.parties.reindex(held.index))
     where = pd.factorize(held.index.get_level_values("room"))[0]
     real = held.to_numpy(dtype=float)
-    paths = _predicted(real[:, 0], codes, list(names), where, parties, real.shape[1])
+    graph = _graph(held.index, where, data.links)
+    paths = _predicted(real[:, 0], codes, list(names), graph, parties, real.shape[1])
     still = np.repeat(real[:, :1], real.shape[1], axis=1)
     for room in range(where.max() + 1):
         mine = where == room
@@ -73,13 +74,9 @@ def _scored(data: Transitions, rooms: list[str], parties: dict[str, Any]) -> Ite
 
 
 def _predicted(
-    start: Floats, codes: np.ndarray, names: list[str], where: np.ndarray, parties: dict[str, Any], surveys: int
+    start: Floats, codes: np.ndarray, names: list[str], once: csr_array, parties: dict[str, Any], surveys: int
 ) -> Floats:
-    """(draws, agents, surveys): all rooms at once, each a population of its own in which everybody hears everybody else."""
-    sizes = np.bincount(where)
-    if (np.diff(where) < 0).any():
-        raise ValueError("the agents of a room have to stand together")
-    once = block_diag([np.ones((size, size)) - np.eye(size) for size in sizes], format="csr")
+    """(draws, agents, surveys): all rooms at once, as one population."""
     graph = csr_array(block_diag([once] * DRAWS, format="csr"))
     opinions = np.tile(start, DRAWS)
     law = Surrogate(fit={"parties": parties}).begin(opinions, np.tile(codes, DRAWS), names)
@@ -87,6 +84,19 @@ def _predicted(
     for _ in range(surveys - 1):
         found.append(law.step(found[-1], graph, generator))
     return np.stack(found, axis=-1).reshape(DRAWS, len(start), surveys)
+
+
+def _graph(who: pd.MultiIndex, where: np.ndarray, links: pd.DataFrame) -> csr_array:
+    """Everybody hears everybody else of its room, or, in networks, those whom it heard at the start."""
+    if links.empty:
+        if (np.diff(where) < 0).any():
+            raise ValueError("the agents of a room have to stand together")
+        return csr_array(
+            block_diag([np.ones((size, size)) - np.eye(size) for size in np.bincount(where)], format="csr")
+        )
+    ends = [who.get_indexer(pd.MultiIndex.from_frame(links[["room", end]])) for end in ("source", "target")]
+    there = (ends[0] >= 0) & (ends[1] >= 0)
+    return csr_array((np.ones(int(there.sum())), (ends[0][there], ends[1][there])), shape=(len(who), len(who)))
 
 
 def _room(real: Floats, codes: np.ndarray, drawn: Floats, still: Floats) -> dict[str, float]:

@@ -23,6 +23,7 @@ class Transitions:
     levels: attitude by (room, agent) and survey; NaN where it is missing. parties: by (room, agent).
     steps:  a row an agent and interval: room, agent, party, own, heard, after; only where all three are known.
     spoken: a row a line: room, party, own (its speaker's attitude at the survey before), grade; only where both are known.
+    links:  room, source, target: who hears whom in a network at the start; empty where everybody hears everybody.
     missing: intervals left out, by reason. how: `expected` (mean of the answer distribution) or `attitude` (the rating).
     """
 
@@ -30,6 +31,7 @@ class Transitions:
     parties: pd.Series
     steps: pd.DataFrame
     spoken: pd.DataFrame
+    links: pd.DataFrame
     missing: dict[str, int]
     how: str
 
@@ -50,7 +52,10 @@ def transitions(tables: Tables, topic: str, grade: Grade | None) -> Transitions:
         raise UserError(f"{topic}: no attitudes before and after anything was heard (--set survey=rounds)")
     parties = rated.drop_duplicates(WHO).set_index(WHO)["party"].reindex(levels.index)
     lines = _lines(tables, topic, grade)
-    parts = [_interval(levels, lines, *pair) for pair in zip(levels.columns[:-1], levels.columns[1:], strict=True)]
+    parts = [
+        _interval(levels, lines, tables.heard, *pair)
+        for pair in zip(levels.columns[:-1], levels.columns[1:], strict=True)
+    ]
     steps, spoken = (pd.concat(found) for found in zip(*parts, strict=True))
     steps["party"] = parties.reindex(pd.MultiIndex.from_frame(steps[WHO])).to_numpy()
     spoken["party"] = parties.reindex(pd.MultiIndex.from_frame(spoken[WHO])).to_numpy()
@@ -61,30 +66,46 @@ def transitions(tables: Tables, topic: str, grade: Grade | None) -> Transitions:
             steps.loc[steps[["own", "after"]].notna().all(axis=1), "heard"].isna().sum()
         ),
     }
+    links = tables.links.loc[tables.links["round"] == 0, ["room", "source", "target"]]
     missing = {reason: number for reason, number in missing.items() if number}
-    return Transitions(levels, parties, steps.dropna(), spoken.dropna(), missing, how)
+    return Transitions(levels, parties, steps.dropna(), spoken.dropna(), links, missing, how)
 
 
 def _lines(tables: Tables, topic: str, grade: Grade | None) -> pd.DataFrame:
-    """room, round, agent and grade (NaN where there is none) of every line."""
+    """room, round, iteration, agent and grade (NaN where there is none) of every line."""
     said = tables.utterances[(tables.utterances["topic"] == topic) & tables.utterances["text"].notna()]
-    lines = said[["room", "round", "agent"]].copy()
+    lines = said[["room", "round", "iteration", "agent"]].copy()
     graded = [grade(topic, str(text)) for text in said["text"]] if grade else None
     lines["grade"] = np.nan if graded is None else pd.Series(graded, index=lines.index, dtype=float)
     lines["mine"] = grade is None
     return lines
 
 
-def _interval(levels: pd.DataFrame, lines: pd.DataFrame, before: int, after: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _interval(
+    levels: pd.DataFrame, lines: pd.DataFrame, heard: pd.DataFrame, before: int, after: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What every agent heard between two surveys, and the lines said there with their speakers' attitudes before."""
-    said = lines[(lines["round"] > before) & (lines["round"] <= after)].copy()
+    said = lines[lines["round"] <= after].copy()
     said["own"] = levels[before].reindex(pd.MultiIndex.from_frame(said[WHO])).to_numpy()
     said["grade"] = said["grade"].where(~said["mine"], said["own"])
+    new = said["round"] > before
+    steps = pd.DataFrame({"own": levels[before], "after": levels[after]}).reset_index()
+    means = _shown(said, heard, before, after) if len(heard) else _around(said[new], steps)
+    steps["heard"] = means.reindex(pd.MultiIndex.from_frame(steps[WHO])).to_numpy(dtype=float)
+    return steps, said.loc[new & ~said["mine"], [*WHO, "own", "grade"]]
+
+
+def _shown(said: pd.DataFrame, heard: pd.DataFrame, before: int, after: int) -> pd.Series:
+    """The mean grade of what everybody of a network heard or was shown, posts of earlier rounds among it."""
+    rows = heard[(heard["round"] > before) & (heard["round"] <= after)]
+    found = rows.merge(said[["room", "iteration", "grade"]], on=["room", "iteration"])
+    return found.groupby(WHO)["grade"].mean()
+
+
+def _around(said: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
+    """The mean grade of what the others in the room said."""
     known = said.dropna(subset=["grade"])
     room, mine = (known.groupby(keys)["grade"].agg(["sum", "count"]) for keys in ("room", WHO))
-    steps = pd.DataFrame({"own": levels[before], "after": levels[after]}).reset_index()
-    whole = room.reindex(steps["room"]).fillna(0.0).to_numpy()
-    part = mine.reindex(pd.MultiIndex.from_frame(steps[WHO])).fillna(0.0).to_numpy()
-    total, count = (whole - part).T
-    steps["heard"] = np.divide(total, count, out=np.full(len(steps), np.nan), where=count > 0)
-    return steps, said.loc[~said["mine"], [*WHO, "own", "grade"]]
+    who = pd.MultiIndex.from_frame(steps[WHO])
+    total, count = (room.reindex(steps["room"]).fillna(0.0).to_numpy() - mine.reindex(who).fillna(0.0).to_numpy()).T
+    return pd.Series(np.divide(total, count, out=np.full(len(steps), np.nan), where=count > 0), index=who)

@@ -54,7 +54,10 @@ def made_up(tables: Tables, rooms: int = 120, surveys: int = 6, seed: int = 1) -
         attitudes += [key | {"round": 0, "expected": x, "attitude": x} for key, x in zip(keys, level, strict=True)]
         for round_ in range(1, surveys):
             said = level + PLANTED["offset"] + PLANTED["noise"] * rng.standard_normal(3)
-            spoken += [key | {"round": round_, "text": repr(float(x))} for key, x in zip(keys, said, strict=True)]
+            spoken += [
+                key | {"round": round_, "iteration": 0, "text": repr(float(x))}
+                for key, x in zip(keys, said, strict=True)
+            ]
             heard = (said.sum() - said) / 2
             shift = PLANTED["intercept"] + PLANTED["own"] * level + PLANTED["heard"] * heard
             moved = level + shift + PLANTED["spread"] * rng.standard_normal(3)
@@ -148,7 +151,10 @@ def test_what_is_heard_by_hand(held: Tables) -> None:
     before, after = (5.0, 2.0, 8.0), (6.0, np.nan, 8.0)
     rated = [k | {"round": 0, "expected": x, "attitude": x} for k, x in zip(key, before, strict=True)]
     rated += [k | {"round": 1, "expected": x, "attitude": x} for k, x in zip(key, after, strict=True)]
-    spoken = [k | {"round": 1, "text": text} for k, text in zip(key, ("9", "4", "?"), strict=True)]
+    spoken = [
+        k | {"round": 1, "iteration": n, "text": t}
+        for n, (k, t) in enumerate(zip(key, ("9", "4", "?"), strict=True), 1)
+    ]
     tables = replace(held, agents=pd.DataFrame(key), utterances=pd.DataFrame(spoken), attitudes=pd.DataFrame(rated))
     data = transitions(tables, "racism", lambda topic, text: None if text == "?" else float(text))
     assert data.steps[["agent", "own", "heard", "after"]].to_numpy().tolist() == [[0, 5, 4, 6], [2, 8, 6.5, 8]]
@@ -162,6 +168,26 @@ def test_what_is_heard_by_hand(held: Tables) -> None:
         "no attitude after": 1,
         "nothing heard that could be graded": 1,
     }
+
+
+def test_in_a_network_only_what_was_shown_is_heard(held: Tables) -> None:
+    """Agent 0 was shown line 2 and, in the second round, line 1 of the first again; 1 heard nothing; links at the start are
+    the graph of a prediction, in which 0 hears 1 and 1 nobody."""
+    key = [{"room": "r", "agent": seat, "topic": "racism", "group": "g", "party": "democrat"} for seat in (5, 6)]
+    rated = [
+        k | {"round": n, "expected": x, "attitude": x} for n in range(3) for k, x in zip(key, (5.0, 2.0), strict=True)
+    ]
+    spoken = [key[n % 2] | {"round": 1 + n // 2, "iteration": n + 1, "text": str(n + 1)} for n in range(4)]
+    heard = pd.DataFrame({"room": "r", "round": [1, 2, 2], "agent": 5, "iteration": [2, 1, 4]})
+    links = pd.DataFrame({"room": "r", "round": [0, 1], "change": "added", "source": [5, 6], "target": [6, 5]})
+    frames = {
+        name: pd.DataFrame(rows) for name, rows in (("agents", key), ("utterances", spoken), ("attitudes", rated))
+    }
+    data = transitions(replace(held, **frames, heard=heard, links=links), "racism", lambda topic, text: float(text))
+    assert data.steps[["agent", "heard"]].to_numpy().tolist() == [[5, 2.0], [5, 2.5]]
+    assert data.missing == {"nothing heard that could be graded": 2}
+    graph = fidelity._graph(data.levels.index, np.zeros(2, dtype=np.int64), data.links)
+    assert graph.toarray().tolist() == [[0.0, 1.0], [0.0, 0.0]]
 
 
 def test_a_step_by_hand() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from llm.errors import UserError
 from model.columns import AGENTS, ATTITUDES, ToParquet
-from model.population import PopulationModel
 from model.people import Party, begun, parse_parties, seated
+from model.population import PopulationModel
 
 TWO = "republican:3:1,democrat:8:1:3"
 
