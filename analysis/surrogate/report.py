@@ -126,5 +126,8 @@ def _cell(scores: pd.DataFrame, score: str, who: str) -> str:
 
 def _party(name: str, one: dict[str, Any]) -> list[str]:
     ends = one["intervals"] or {}
-    fitted = [estimate(one[key], *ends.get(key, (None, None)), 3) for key in FITTED]
+    fitted = []
+    for key in FITTED:
+        low, high = ends.get(key, (None, None))
+        fitted.append(estimate(one[key], low, high, 3))
     return [name, number(one["stay"]), *fitted, number(one["spread"]), f"{one['transitions']:,}"]

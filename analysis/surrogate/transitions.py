@@ -46,6 +46,10 @@ def transitions(tables: Tables, topic: str, grade: Grade | None) -> Transitions:
     rated = tables.attitudes[(tables.attitudes["topic"] == topic) & (tables.attitudes["group"] != "reference")]
     if (tables.agents["party"] == MEDIATOR).any():
         raise UserError("a surrogate hears the others in the room: this run has a mediator instead")
+    if len(tables.interventions):
+        raise UserError(
+            "a surrogate hears the others in the room: this run has interventions besides (fit one without)"
+        )
     how = "expected" if rated["expected"].notna().all() else "attitude"
     levels = rated.pivot(index=WHO, columns="round", values=how)
     if levels.shape[1] < 2:

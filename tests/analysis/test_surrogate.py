@@ -247,6 +247,10 @@ def test_too_few_rooms_and_a_mediator_are_refused(held: Tables, ran: Run) -> Non
     few = partial(load, ran("three_way", repetitions=6))
     with pytest.raises(UserError, match="at least 10"):
         surrogate(few())
+    with pytest.raises(UserError, match="interventions"):
+        transitions(replace(held, interventions=pd.DataFrame({"room": ["r"]})), "racism", grade)
+    with pytest.raises(UserError, match="a mediator"):
+        transitions(replace(held, agents=held.agents.assign(party="mediator")), "racism", grade)
     with pytest.raises(UserError, match="no attitudes before and after"):
         surrogate(load(ran("two_way", survey="never")))
 
