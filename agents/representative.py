@@ -89,8 +89,7 @@ class Representative:
 
     def compose_critique(self, seed: int) -> Request:
         """Ask for the critique of the draft."""
-        told = {"purpose": "critique", "adapter": self.adapter, "voice": self.voice}
-        return Request(self.messages(), self.sampling, seed, **told)
+        return Request(self.messages(), self.sampling, seed, purpose="critique", adapter=self.adapter, voice=self.voice)
 
     @staticmethod
     def absorb_critique(reply: Reply) -> Critique:
