@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.debater import SURVEY_TOKENS, Member, Rating
+from agents.debater import SURVEY_TOKENS, Member, Rating, Speech
 from agents.persona import Persona
 from agents.question import POSITION
-from agents.questionnaire import Answer, Item
+from agents.questionnaire import Answer, Item, questionnaire
 from agents.topic import PROMPTS, Probe, Topic, scales
 from llm.request import Message, Reply, Request, Sampling
 from llm.template import prompt
@@ -19,7 +19,8 @@ STATEMENTS = ("draft", "revision")
 class Participant(Member):
     """`people` is how many deliberate, itself among them: all that it is told of the others.
 
-    `position` is its first readable agreement with the question's statement (1-7), None before that.
+    `position` is its first readable agreement with the question's statement (1-7), None before that; `said` its first opinion and
+    critique, by form; `statement` what the mediator said last; `answers` what it answered of the questionnaire, by item.
     """
 
     def __init__(
@@ -36,6 +37,20 @@ class Participant(Member):
         opening = prompt(PROMPTS, "deliberation").fill(number=people, question=topic.question)
         super().__init__(model, persona, name, topic, opening, (), manner, adapter, voice)
         self.position: float | None = None
+        self.statement: str | None = None
+        self.said: dict[str, str] = {}
+        self.answers: dict[str, str] = {}
+        self._open = False
+        self._form = ""
+
+    @property
+    def demographics(self) -> dict[str, str]:
+        """What it told of itself; who would rather not say has not answered."""
+        declined = {item.name: item.answers[-1] for item in questionnaire()}
+        return {name: text for name, text in self.answers.items() if text != declined.get(name)}
+
+    def stand_aside(self) -> None:
+        """The critique of the last statement is somebody else's to write."""
         self._open = False
 
     def _ask(self, form: str) -> str:
@@ -47,12 +62,19 @@ class Participant(Member):
 
     def hear(self, name: str, text: str, form: str = "draft") -> None:
         super().hear(name, text, form)
-        self._open = self._open or form in STATEMENTS
+        if form in STATEMENTS:
+            self.statement, self._open = text, True
 
     def compose_speech(self, seed: int, form: str = "opinion") -> Request:
         """Ask for its `opinion`, or for its `critique` of what the mediator said last."""
-        self._open = False
+        self._open, self._form = False, form
         return super().compose_speech(seed, form)
+
+    def absorb_speech(self, reply: Reply) -> Speech:
+        speech = super().absorb_speech(reply)
+        if speech.text is not None:
+            self.said.setdefault(self._form, speech.text)
+        return speech
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
         rating = super().absorb_survey(reply, probe)
@@ -69,8 +91,11 @@ class Participant(Member):
         return Request(messages, sampling, seed, item.answers, "questionnaire", "", self.adapter, self.voice)
 
     def absorb_item(self, reply: Reply, item: Item) -> Answer:
-        """The answer read from a reply, or None and a reason. It is not remembered."""
-        return item.read(reply.text) if reply.failure is None else Answer(None, reply.failure.name)
+        """The answer read from a reply, or None and a reason. It colours nothing that is said later."""
+        answer = item.read(reply.text) if reply.failure is None else Answer(None, reply.failure.name)
+        if answer.text is not None:
+            self.answers[item.name] = answer.text
+        return answer
 
 
 def rates(name: str, statement: str) -> Probe:

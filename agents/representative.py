@@ -72,19 +72,27 @@ class Critique:
 class Representative:
     """Composes the request for one critique and reads the reply; it does not ask the model itself."""
 
-    def __init__(self, brief: Brief, knows: str = "", sampling: Sampling | None = None, adapter: str = ""):
-        self.brief, self.knows, self.adapter = brief, known(knows), adapter
+    def __init__(
+        self, brief: Brief, knows: str = "", sampling: Sampling | None = None, adapter: str = "", voice: str = ""
+    ):
+        self.brief, self.knows, self.adapter, self.voice = brief, known(knows), adapter, voice
         self.sampling = sampling or Sampling(1.0, TOKENS)
 
     def messages(self) -> tuple[Message, ...]:
         """The prompt: one user message."""
         return (Message("user", "\n".join(_sections(self.brief, self.knows))),)
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The ids of the other questions on which the prompt has something."""
+        return tuple(one.question.id for one in self.brief.others[:OTHERS] if _other(one, self.knows))
+
     def compose_critique(self, seed: int) -> Request:
         """Ask for the critique of the draft."""
-        return Request(self.messages(), self.sampling, seed, purpose="critique", adapter=self.adapter)
+        return Request(self.messages(), self.sampling, seed, purpose="critique", adapter=self.adapter, voice=self.voice)
 
-    def absorb_critique(self, reply: Reply) -> Critique:
+    @staticmethod
+    def absorb_critique(reply: Reply) -> Critique:
         """The critique on one line. A failed or empty reply and a refusal are none, with the reason."""
         if reply.failure:
             return Critique(None, reply.failure.name)

@@ -77,6 +77,7 @@ def judge(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", metavar="N", type=natural, default=0)
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/judge)")
     options = parser.parse_args(arguments)
+    from analysis.deliberation.consensus_report import deliberates
     from analysis.judge.bench import judged, scores
     from analysis.judge.report import write
     from analysis.judge.verdicts import Judging
@@ -85,6 +86,11 @@ def judge(arguments: Sequence[str]) -> int:
     told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
     judging = Judging(options.calls, options.temperature, options.examples, told, options.seed)
     tables, out = load(options.run), options.out or options.run / "judge"
+    if deliberates(tables):
+        raise UserError(
+            f"{options.run} holds private deliberations, which have no topic's claim to be judged by: ratings are in its "
+            f"summary, and run.py representatives substitute {options.run} --judge SPEC compares statements"
+        )
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no statement to judge")
     found = judged(tables, out, options.llm, judging, bar)

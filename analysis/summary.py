@@ -32,6 +32,7 @@ from analysis.wording import (
 from llm.errors import UserError
 from llm.prices import UNPRICED, Prices, bill
 from llm.request import Usage
+from model.scenario import REPRESENTATIVE
 
 ASKED = {
     "rounds": "Attitudes are asked before the debate and after each round and run from 0 to 10:",
@@ -221,7 +222,8 @@ def _used(tables: Tables) -> dict[str, Usage]:
     own = {spec.partition("=")[0] for spec in tables.header.scenario["llms"]}
     agents = tables.agents.drop_duplicates("agent").set_index("agent")  # a mediator has one number in every room
     named = agents["seat"].where(agents["seat"].isin(own), agents["party"].where(agents["party"].isin(own), ""))
-    voices = tables.calls["agent"].map(named)
+    who = tables.calls["agent"]  # a representative has the number of its member with a minus
+    voices = who.map(named).where(who >= 0, REPRESENTATIVE if REPRESENTATIVE in own else "")
     for one in tables.interventions[tables.interventions["what"] == "model"].itertuples():
         theirs = tables.calls["agent"].isin(json.loads(one.agents)) & (tables.calls["room"] == one.room)
         voices = voices.mask(theirs & (tables.calls["round"] >= one.round), one.text)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from agents.debater import Member, Speech
 from agents.mediator import Chair
+from agents.proxy import CRITIQUE, Proxy
 from agents.topic import Probe
 from environments._society import Society
 from environments.base import MEDIATOR, Turn, waves
@@ -16,7 +17,7 @@ from llm.driver import Conversation, ask_all
 from llm.randomness import derive
 from llm.request import Reply, Request
 from model.errands import ERRANDS
-from model.events import Called, Chosen, Event, Proposed, Ranked, Rated, Thought, Utterance
+from model.events import Called, Chosen, Event, Proposed, Ranked, Rated, Represented, Thought, Utterance
 from model.prefix import as_text, common, with_reply
 
 Key = TypeVar("Key")
@@ -42,6 +43,7 @@ class RoomState:
     `chair` is its mediator, if it has one, and `statements` what that one said so far: draft, revision, revision 3, ...
     Of a network `society` has the links, `heard` which turns of the round each agent heard, and `said` what can still be shown.
     `each_turn` are the probes that everybody is asked after every turn.
+    `proxies` are the representatives of its members, by the member's id.
     """
 
     id: str
@@ -58,6 +60,16 @@ class RoomState:
     heard: dict[int, list[int]] = field(default_factory=dict)
     said: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     each_turn: Sequence[Probe] = ()
+    proxies: dict[int, Proxy] = field(default_factory=dict)
+
+    def writer(self, agent: int, form: str) -> Member | Proxy:
+        """Who writes what an agent is asked for: itself, or of a critique its representative, if it has one that can."""
+        proxy = self.proxies.get(agent)
+        return proxy if proxy and form == CRITIQUE and proxy.ready else self.members[agent]
+
+    def caller(self, agent: int, form: str) -> int:
+        """Whose call it is: an agent's, or with a minus before it its representative's."""
+        return agent if self.writer(agent, form) is self.members[agent] else -agent
 
     def seed(self, desk: Desk, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None) -> int:
         """The seed of one request, at a turn or (None) the last one.
@@ -97,8 +109,9 @@ def hold_round(
             (iteration, turn.speaker, turn.form or statement) for iteration, turn in enumerate(wave, room.iteration + 1)
         ]
         room.iteration += len(wave)
-        if any(room.members[agent].prepares for _, agent, _ in lot):
-            yield from _prepare(room, lot, round_, desk, events)
+        own = [one for one in lot if room.caller(*one[1:]) > 0] if room.proxies else lot
+        if any(room.members[agent].prepares for _, agent, _ in own):
+            yield from _prepare(room, own, round_, desk, events)
         asked = [_asked(room, desk, *one) for one in lot]
         requests = tuple([request for request in asked if request])
         landed = iter((yield requests) if requests else ())
@@ -106,9 +119,10 @@ def hold_round(
         said = [_said(room, turn, turn.form or statement, reply) for turn, reply in zip(wave, replies, strict=True)]
         first = room.iteration - len(wave) + 1
         for iteration, (turn, request, reply, speech) in enumerate(zip(wave, asked, replies, said, strict=True), first):
-            _spoken(room, turn, turn.form or statement, round_, iteration, reply, speech, events)
+            form = turn.form or statement
+            _spoken(room, turn, form, round_, iteration, reply, speech, events)
             if request and reply:
-                note(events, room, round_, turn.speaker, request, reply, desk)
+                note(events, room, round_, room.caller(turn.speaker, form), request, reply, desk)
         if room.each_turn:
             events += yield from hold_surveys(room, round_, room.each_turn, desk.asks, desk)
     return events
@@ -116,7 +130,7 @@ def hold_round(
 
 def _said(room: RoomState, turn: Turn, form: str, reply: Reply | None) -> Speech:
     """What somebody said, which it remembers before it hears those who spoke with it. No reply: it could not be asked."""
-    speaker = room.members[turn.speaker]
+    speaker = room.writer(turn.speaker, form)
     return speaker.absorb_speech(reply) if reply else Speech(None, speaker.unable(form))
 
 
@@ -134,6 +148,9 @@ def _spoken(
     if speech.text is not None:
         room.tell(turn, room.members[turn.speaker].name, speech.text, form, iteration)
     raw = reply.text if reply and reply.text != speech.text else None
+    writer = room.writer(turn.speaker, form)
+    if reply and isinstance(writer, Proxy):
+        events.append(Represented(room.id, round_, iteration, turn.speaker, writer.knows, writer.told))
     events.append(Utterance(room.id, round_, iteration, turn.speaker, speech.text, speech.reason, raw, form))
 
 
@@ -248,7 +265,7 @@ def _prepare(
 
 def _asked(room: RoomState, desk: Desk, iteration: int, agent: int, form: str) -> Request | None:
     """What a speaker is asked; None where it cannot be."""
-    speaker = room.members[agent]
+    speaker = room.writer(agent, form)
     if speaker.unable(form) is not None:
         return None
     return speaker.compose_speech(room.seed(desk, agent, "speech", iteration=iteration), form)

@@ -29,12 +29,13 @@ from llm.errors import UserError, unknown
 from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
 from llm.several import open_all
-from model.closing import hold_closing
+from model.closing import hold_closing, hold_questionnaire
 from model.conversation import Desk, RoomState, hold_round, hold_surveys
 from model.endowment import endowments
 from model.events import Endowed, Event, Posed, Seated
 from model.interventions import intervene
 from model.recorder import Nowhere, Recorder
+from model.representing import lots, represent
 from model.scenario import MEDIATOR as PARTY
 from model.scenario import Scenario, load_preset, parse_settings
 from model.seating import REFERENCE, Table, tables
@@ -86,6 +87,7 @@ class DebateModel(mesa.Model):
         self._felt: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
         self.rooms = self._seat()
+        represent(self, self.rooms)
         self.datacollector = mesa.DataCollector(
             model_reporters=self._reporters(), agent_reporters={"attitude": _attitude, "party": _party, "room": _room}
         )
@@ -130,6 +132,9 @@ class DebateModel(mesa.Model):
     def _open(self) -> None:
         self.recorder.write(self._seated())
         self._survey(self.rooms)
+        if "D" in self.setup.told:
+            asked = [room for room in self.rooms if room.proxies]
+            self._hold([hold_questionnaire(room, self.round, self.setup.asks, self.desk) for room in asked])
 
     def _round(self) -> None:
         self.round += 1
@@ -138,7 +143,8 @@ class DebateModel(mesa.Model):
         self._intervene(debating)
         for agent in self.agents:  # nobody keeps an older rating: an attitude that was not asked for is None
             agent.ratings.clear()
-        self._hold([self._held(room) for room in debating])
+        for lot in lots(self.setup, debating):
+            self._hold([self._held(room) for room in lot])
         self._survey(debating)
         if self.round == self.setup.rounds:
             self._close(debating)
@@ -165,9 +171,9 @@ class DebateModel(mesa.Model):
             self._hold([hold_surveys(room, self.round, probes[room.topic], asks, self.desk) for room in rooms])
 
     def _close(self, rooms: Sequence[RoomState]) -> None:
-        """The end of private deliberations; the questionnaire is for the last episode of a session."""
+        """The end of private deliberations; the questionnaire is for the last episode of a session, unless asked before."""
         if self.setup.surveys_after(self.round):
-            last = self.setup.episodes - 1
+            last = self.setup.episodes - 1 if "D" not in self.setup.told else None
             told = [(room, self.tables[room.id].episode == last) for room in rooms if room.chair]
             self._hold([hold_closing(room, self.round, self.setup.asks, items, self.desk) for room, items in told])
 

@@ -139,6 +139,22 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
+class Represented:
+    """The next utterance of `agent` is written by its representative, which is told of the member what `knows` says.
+
+    Letters of D, O, C, P (agents/representative.py); `told` are the ids of the other questions on which the prompt has something.
+    """
+
+    kind: ClassVar[str] = "represented"
+    room: str
+    round: int
+    iteration: int
+    agent: int
+    knows: str
+    told: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Proposed:
     """A candidate for the mediator's statement at turn `iteration`, numbered from 0; `text` None has a `reason`."""
 
@@ -261,6 +277,7 @@ class Rated:
 class Called:
     """One call to the model: its journal key, what for, what it cost, and what the backend noted (`unread` lines).
 
+    A representative's call has the number of its member with a minus before it.
     `prompt_chars` is the length of the prompt, `sent_before` how much of its beginning the agent had sent before
     (model/prefix.py).
     """
@@ -328,6 +345,7 @@ Event = (
     | Unlinked
     | Utterance
     | Heard
+    | Represented
     | Proposed
     | Ranked
     | Chosen

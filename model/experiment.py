@@ -15,6 +15,7 @@ from agents.mediators import open_mediator
 from agents.persona import persona_set
 from agents.question import set_path
 from agents.questionnaire import SHIPPED as QUESTIONNAIRE
+from agents.representative import HERE as REPRESENTATIVE
 from agents.topic import PROMPTS, TOPICS
 from llm.backends import essence
 from llm.errors import UserError
@@ -31,7 +32,7 @@ _SAID = ("name", "title", "source")  # words about a scenario that change nothin
 
 def header(scenario: Scenario, given: tuple[str, ...], backend: Backend) -> Header:
     """All that is needed to run it again."""
-    prompts, data = digests(PROMPTS), _data_digest(scenario)
+    prompts, data = _prompts(scenario), _data_digest(scenario)
     return Header(
         SCHEMA, scenario.to_dict(), tuple(sorted(given)), dict(backend.identity), prompts, data, revision(), versions()
     )
@@ -93,7 +94,13 @@ def fields_of(scenario: Scenario) -> dict[str, Any]:
 
 
 def _contents(scenario: Scenario) -> dict[str, Any]:
-    return {"scenario": fields_of(scenario), "prompts": digests(PROMPTS), "data": _data_digest(scenario)}
+    return {"scenario": fields_of(scenario), "prompts": _prompts(scenario), "data": _data_digest(scenario)}
+
+
+def _prompts(scenario: Scenario) -> dict[str, str]:
+    """Name and digest of every prompt; those of representatives where there are any."""
+    theirs = digests(REPRESENTATIVE) if scenario.represented != "none" else {}
+    return digests(PROMPTS) | {f"{REPRESENTATIVE.name}/{name}": text for name, text in theirs.items()}
 
 
 def _data_digest(scenario: Scenario) -> str:

@@ -16,6 +16,7 @@ from agents.mediators import open_mediator
 from agents.memory import Retrieval, make_memory
 from agents.persona import load_personas, party_of, persona_set
 from agents.question import Question, by_id, question_set, topics_of
+from agents.representative import known
 from agents.topic import PUBLIC, TURNS, Probe, Topic, load_topic
 from environments import environment_class
 from environments import names as environment_names
@@ -40,8 +41,8 @@ _LEAST = {
     "reflect": 0,
     "seed": 0,
 }
-MEDIATOR = "mediator"
-"""The party and seat of who has none of its own."""
+MEDIATOR, REPRESENTATIVE = "mediator", "representative"
+"""The party and seat of those who have none of their own."""
 PRESETS = Path(__file__).parent / "scenarios"
 
 
@@ -82,6 +83,10 @@ class Scenario:
     mediator: str = (
         "draft_revise"  # who makes the statements, in rooms with a mediator: NAME[,option=value] (agents/mediators)
     )
+    represented: Literal["none", "one", "all"] = (
+        "none"  # for whom a representative writes in the last episode of a session
+    )
+    knows: str = ""  # what representatives are told: letters of D, O, C, P (agents/representative.py)
     format: Literal["free", "structured"] = (
         "free"  # structured: a case, a question, roles; statements open and close it
     )
@@ -155,6 +160,7 @@ class Scenario:
 
     def _check_deliberation(self) -> None:
         open_mediator(self.mediator)
+        self._check_represented(known(self.knows))
         if self.mediated and not self.questions:
             raise UserError(
                 f"environment {self.environment} deliberates on questions: set questions to shipped or to a path"
@@ -178,6 +184,21 @@ class Scenario:
                 raise UserError(f"{one.kind} are those of a network, and environment {self.environment} has none")
             for who in sorted(set(one.whom()) - known):
                 raise unknown(f"party or seat of {one.kind}", who, known)
+
+    def _check_represented(self, letters: str) -> None:
+        if self.represented == "none":
+            return
+        if not self.mediated:
+            raise UserError("representatives write critiques, which are asked for in the environment mediated alone")
+        if set(letters) & set("OCP") and self.episodes < 2:
+            raise UserError(f"knows={letters} is of the episodes before: episodes must be at least 2")
+        if set(letters) & set("DP") and self.survey == "never":
+            raise UserError(f"knows={letters} needs what surveys ask: survey must not be never")
+
+    @property
+    def told(self) -> str:
+        """What representatives are told, in the order D, O, C, P; nothing where there are none."""
+        return known(self.knows) if self.represented != "none" else ""
 
     @property
     def mediated(self) -> bool:
@@ -236,11 +257,12 @@ class Scenario:
 
     def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
         found: dict[str, str] = {}
-        known = self.who() | ({MEDIATOR: None} if self.mediated else {})
+        voices = self.who() | ({MEDIATOR: None} if self.mediated else {})
+        voices |= {REPRESENTATIVE: None} if self.represented != "none" else {}
         for entry in entries:
             who, _, value = entry.partition(mark)
-            if who not in known:
-                raise unknown(f"party of {name}", who, known)
+            if who not in voices:
+                raise unknown(f"party of {name}", who, voices)
             if not value or who in found:
                 raise UserError(f"{name}: write PARTY{mark}{what}, each party once, not {entry!r}")
             found[who] = value

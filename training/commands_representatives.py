@@ -164,7 +164,9 @@ def substitute(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--payoff", metavar="NAME", default="judge", help="the payoff scorer: judge, ranking, own (judge)"
     )
-    parser.add_argument("--judge", metavar="SPEC", default="oracle", help="the payoff scorer's model (oracle)")
+    parser.add_argument(
+        "--judge", metavar="SPEC", default="oracle", help="the model that scores and compares statements (oracle)"
+    )
     parser.add_argument("--repetitions", metavar="N", type=natural, default=3, help="re-simulations of each (3)")
     parser.add_argument("--limit", metavar="N", type=natural, help="most episodes (all)")
     options = parser.parse_args(arguments)

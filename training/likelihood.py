@@ -59,10 +59,14 @@ def _tokens(text: Text, tokenizer: Any, ended: bool) -> tuple[list[int], int]:
 
 @torch.no_grad()
 def _sums(rows: Sequence[tuple[list[int], int]], model: Any) -> list[float]:
-    """Log-probability of each reply. Rows are padded behind, where nothing that counts can see it."""
+    """Log-probability of each reply. Rows are padded behind, where nothing that counts can see it.
+
+    Logits are made from the first reply of the batch on: those of the prompts would be most of the work.
+    """
     width = max(len(ids) for ids, _ in rows)
     ids = torch.tensor([ids + [0] * (width - len(ids)) for ids, _ in rows], device=model.device)
     labels = torch.tensor([[-100] * first + ids[first:] + [-100] * (width - len(ids)) for ids, first in rows])
-    logits = model(input_ids=ids, use_cache=False).logits[:, :-1].float()
-    nats = cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten().to(model.device), reduction="none")
+    kept = width - min(first for _, first in rows) + 1
+    logits = model(input_ids=ids, use_cache=False, logits_to_keep=kept).logits[:, :-1].float()
+    nats = cross_entropy(logits.flatten(0, 1), labels[:, 1 - kept :].flatten().to(model.device), reduction="none")
     return [-float(one) for one in nats.view(len(rows), -1).double().sum(1)]

@@ -26,7 +26,7 @@ from llm.template import prompt
 PROMPTS = Path(__file__).parent / "prompts"
 CHOICE = Scale("autorater", NUMERIC, 1, 2, {1: "the first", 2: "the second"})
 TOKENS = 8
-_LABEL = re.compile(r"^\W*critique\s+", re.I)
+_LABEL = re.compile(r"^\W*(?:critique|statement)\s+", re.I)
 WIN, TIE, LOSS = "win", "tie", "loss"
 POINTS = {WIN: 1.0, TIE: 0.5, LOSS: 0.0}
 

@@ -12,6 +12,8 @@ from analysis.deliberation.episode import Episode, to_line
 from analysis.deliberation.movement import HUMAN_MOVEMENT, Measure, measured, statements, voices
 from analysis.deliberation.pages import who_moved, write_pages
 from analysis.deliberation.record import from_record
+from analysis.deliberation.represented import Stood, represented
+from analysis.deliberation.represented import lines as representatives
 from analysis.load import Tables
 from analysis.plots import save
 from analysis.summary import again, missing, run_on
@@ -31,7 +33,7 @@ def deliberates(tables: Tables) -> bool:
 
 def write(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -> Path:
     """Write tables/, figures/, episodes.jsonl, transcript.md and, last, the summary; the figure's path."""
-    episodes, found = from_record(run), considered(run)
+    episodes, found, stood = from_record(run), considered(run), represented(run)
     write_tables(tables, run / "tables")
     for name, frame in (("voices", voices(episodes)), ("episodes", statements(episodes))):
         write_table(frame, run / "tables" / name)
@@ -39,8 +41,8 @@ def write(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -
     results = measured(episodes)
     (run / "figures").mkdir(exist_ok=True)
     figure = save(draw(episodes, results, _caption(tables, results)), run / "figures" / "consensus")
-    write_pages(tables, episodes, found, run / "transcript.md")
-    lines = _lines(tables, episodes, results, found, run, figure.relative_to(run).as_posix(), prices)
+    write_pages(tables, episodes, found, stood, run / "transcript.md")
+    lines = _lines(tables, episodes, results, found, stood, run, figure.relative_to(run).as_posix(), prices)
     summary.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return figure
 
@@ -60,6 +62,7 @@ def _lines(
     episodes: Sequence[Episode],
     results: Sequence[Measure],
     found: Mapping[tuple[str, int], Considered],
+    stood: Stood,
     run: Path,
     figure: str,
     prices: Prices,
@@ -74,6 +77,7 @@ def _lines(
     yield f"![Agreement, movement, group agreement]({figure})\n"
     yield from _measures(tables, episodes, results)
     yield from _example(tables, episodes)
+    yield from representatives(tables, episodes, stood)
     yield from _considered(found, run)
     yield from missing(tables)
     yield from run_on(tables, prices, _changed(tables, episodes))

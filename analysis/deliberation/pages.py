@@ -11,6 +11,7 @@ import pandas as pd
 from analysis import asked, honesty
 from analysis.deliberation.considered import Considered
 from analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from analysis.deliberation.represented import Stood
 from analysis.load import Tables
 from analysis.wording import group_title, harmless, markdown_table, number
 from model.scenario import MEDIATOR
@@ -19,13 +20,13 @@ Found = Mapping[tuple[str, int], Considered]
 HEADINGS = {"opinion": "Opinions", "critique": "Critiques", "draft": "Draft", "revision": "Revision"}
 
 
-def write_pages(tables: Tables, episodes: Sequence[Episode], found: Found, path: Path) -> Path:
+def write_pages(tables: Tables, episodes: Sequence[Episode], found: Found, stood: Stood, path: Path) -> Path:
     """Write every episode: who moved, opinions, draft, critiques, revision, and what the mediator considered."""
-    path.write_text("\n".join(_lines(tables, episodes, found)), encoding="utf-8")
+    path.write_text("\n".join(_lines(tables, episodes, found, stood)), encoding="utf-8")
     return path
 
 
-def _lines(tables: Tables, episodes: Sequence[Episode], found: Found) -> Iterator[str]:
+def _lines(tables: Tables, episodes: Sequence[Episode], found: Found, stood: Stood) -> Iterator[str]:
     scenario = tables.header.scenario
     yield f"# {harmless(scenario['name'])}: deliberations\n"
     yield harmless(f"{asked.title(tables.header)}. Model: {honesty.model(tables.header)}. Seed {scenario['seed']}.")
@@ -37,11 +38,11 @@ def _lines(tables: Tables, episodes: Sequence[Episode], found: Found) -> Iterato
     people = {room: rows.to_dict("records") for room, rows in tables.agents.groupby("room", sort=False)}
     for place, episode in enumerate(episodes, 1):
         yield f'\n<a id="episode-{place}"></a>\n'
-        yield from _episode(episode, people[episode.id], rooms.get(episode.id), found)
+        yield from _episode(episode, people[episode.id], rooms.get(episode.id), found, stood)
 
 
 def _episode(
-    episode: Episode, people: Sequence[Mapping[Any, Any]], turns: pd.DataFrame | None, found: Found
+    episode: Episode, people: Sequence[Mapping[Any, Any]], turns: pd.DataFrame | None, found: Found, stood: Stood
 ) -> Iterator[str]:
     members = [one for one in people if one["party"] != MEDIATOR]
     names = {one["agent"]: str(one["name"]) for one in people}
@@ -54,7 +55,8 @@ def _episode(
     for (round_, form), rows in turns.groupby(["round", "form"], sort=False):
         yield f"### Round {round_}: {HEADINGS.get(form, form)}\n"
         for row in rows.to_dict("records"):
-            yield f"**{harmless(str(row['name']))}:** {_said(row)}\n"
+            by = " (by a representative)" if (episode.id, row["iteration"]) in stood else ""
+            yield f"**{harmless(str(row['name']))}{by}:** {_said(row)}\n"
         if form in STATEMENTS and (episode.id, round_) in found:
             yield from _considered(found[episode.id, round_], names)
 

@@ -11,6 +11,7 @@ from agents.question import Question
 from agents.questionnaire import questionnaire
 from analysis import honesty
 from analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from analysis.deliberation.represented import WRITTEN
 from analysis.load import record_of
 from llm.errors import UserError
 from model import events
@@ -32,6 +33,7 @@ class _Room:
     said: dict[tuple[int, str], events.Utterance] = field(default_factory=dict)
     rated: dict[tuple[int, str], events.Rated] = field(default_factory=dict)
     answered: list[events.Answered] = field(default_factory=list)
+    represented: set[int] = field(default_factory=set)
 
     def note(self, event: events.Event, probe: str) -> None:
         """Keep an event: of critiques the first (of the draft), of revisions the last."""
@@ -46,13 +48,16 @@ class _Room:
             self.rated[event.agent, _rates(event, probe)] = event
         elif isinstance(event, events.Answered):
             self.answered.append(event)
+        elif isinstance(event, events.Represented):
+            self.represented.add(event.agent)
 
 
 def from_record(run: Path) -> tuple[Episode, ...]:
     """The episodes of a run folder or a record, room by room.
 
     A participant is its persona; the critique is that of the draft, the revision the last one. What is missing has its reason:
-    that of the record, "not_asked" where the scenario did not ask for it, "unfinished" where the run was stopped before.
+    that of the record, "not_asked" where the scenario did not ask for it, "unfinished" where the run was stopped before,
+    "represented" for the critique of who did not write it.
     Errors: UserError when there is no record, or one without private deliberations.
     """
     rooms: dict[str, _Room] = {}
@@ -106,7 +111,9 @@ def _voice(
     room: _Room, one: events.Seated, demographics: Mapping[str, str], missing: Mapping[str, str], why: str
 ) -> Voice:
     reasons: dict[str, str] = {}
-    opinion, critique = (_text(room.said.get((one.agent, form)), form, why, reasons) for form in (OPINION, CRITIQUE))
+    opinion = _text(room.said.get((one.agent, OPINION)), OPINION, why, reasons)
+    own = None if one.agent in room.represented else room.said.get((one.agent, CRITIQUE))
+    critique = _text(own, CRITIQUE, WRITTEN if one.agent in room.represented else why, reasons)
     position, after = (_rating(room.rated.get((one.agent, name)), name, why, reasons) for name in ("position", "after"))
     agreement = {
         name: _rating(room.rated.get((one.agent, name)), f"agreement.{name}", missing.get(name, why), reasons)

@@ -10,7 +10,7 @@ The absolute one is above 0 by chance alone: compare it with that of `again`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -35,6 +35,10 @@ class Profile(NamedTuple):
     regime: str
     who: str
     number: int
+
+
+Statements = Sequence[tuple[Episode, Profile, Statement]]
+"""What the mediator wrote in each re-simulation."""
 
 
 def represented(episode: Episode) -> tuple[str, ...]:

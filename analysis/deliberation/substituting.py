@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
@@ -12,33 +11,28 @@ from types import ModuleType
 import pandas as pd
 
 from agents.mediators import open_mediator
-from agents.mediators.base import Statement
 from agents.representative import known
-from analysis import honesty
+from analysis.deliberation.autorater import Verdict
 from analysis.deliberation.calibration import Calibration, calibrated, rated
 from analysis.deliberation.cases import Case, cases, strangers
-from analysis.deliberation.clusters import Mean
-from analysis.deliberation.episode import HUMAN, Episode, to_line
+from analysis.deliberation.episode import Episode, to_line
 from analysis.deliberation.payoffs import open_payoff
 from analysis.deliberation.payoffs._score import Score
+from analysis.deliberation.preferred import compare, pairs, table
 from analysis.deliberation.substitute import (
-    AGAIN,
-    ALL,
-    ONE,
     OWN,
-    REGIMES,
     STRANGER,
-    Profile,
+    Statements,
     discrepancies,
     profiles,
     resimulated,
     substituted,
-    summary,
 )
+from analysis.deliberation.substitute_report import Found, report
 from analysis.deliberation.writing import Author, Order, write
 from analysis.kept import claim, driven
-from analysis.wording import cell, counted, estimate, markdown_table, number, tally
-from llm.backends import check_spec, essence, split_spec
+from analysis.wording import cell
+from llm.backends import check_spec, essence
 from llm.driver import Bar
 from llm.errors import UserError
 from llm.randomness import derive, digest
@@ -69,22 +63,8 @@ class Substitution:
         open_payoff(self.payoff)
 
 
-FEW = 10
-HUMANS = (
-    "**Opinions of people, the rest by {ours}.** What can be concluded: that real texts run through the whole procedure, and "
-    "where it breaks. What cannot: anything about these people, about how well they are represented, or about the statements; "
-    "our own speakers do not understand what people wrote."
-)
-TITLES = {
-    AGAIN: "nobody (the same again)",
-    ONE: "one, by the own representative",
-    STRANGER: "one, by a stranger's",
-    ALL: "all, by their own",
-}
-
-
 def study(episodes: Sequence[Episode], asked: Substitution, folder: Path, bar: Bar) -> Path:
-    """Write payoffs.csv, discrepancies.csv, statements.csv and substitute.md; the path of the last.
+    """Write payoffs.csv, discrepancies.csv, verdicts.csv, statements.csv and substitute.md; the path of the last.
 
     Errors: UserError on a folder of another study, and where nobody can be represented.
     """
@@ -98,17 +78,16 @@ def study(episodes: Sequence[Episode], asked: Substitution, folder: Path, bar: B
         written, silent = _written(found.cases, asked, folder, bar)
         told = _statements(groups, written, asked, folder, bar)
         payoffs = _payoffs(groups, told, asked, folder, bar)
+        verdicts = _verdicts(told, asked, folder, bar)
         calibration = _calibration(episodes, asked, folder, bar)
     gaps = discrepancies(payoffs)
-    payoffs.to_csv(folder / "payoffs.csv", index=False)
-    gaps.to_csv(folder / "discrepancies.csv", index=False)
+    for name, frame in (("payoffs", payoffs), ("discrepancies", gaps), ("verdicts", verdicts)):
+        frame.to_csv(folder / f"{name}.csv", index=False)
     rows = [(one.id, *profile, cell(said.text or ""), said.reason or "") for one, profile, said in told]
     names = ["episode", "regime", "substituted", "number", "statement", "reason"]
     pd.DataFrame(rows, columns=names).to_csv(folder / "statements.csv", index=False)
-    path = folder / "substitute.md"
-    parts = _parts(episodes, found.left_out, payoffs, gaps, silent, calibration, asked)
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return path
+    results = Found(found.left_out, payoffs, gaps, verdicts, silent, calibration)
+    return report(episodes, results, asked, folder / "substitute.md")
 
 
 def _written(
@@ -137,7 +116,7 @@ def _statements(
     asked: Substitution,
     folder: Path,
     bar: Bar,
-) -> list[tuple[Episode, Profile, Statement]]:
+) -> Statements:
     """What the mediator writes in each re-simulation."""
     mediator = open_mediator(asked.mediator)
     plans = [(one, profile) for one in groups for profile in profiles(one, asked.repetitions)]
@@ -148,7 +127,7 @@ def _statements(
 
 def _payoffs(
     groups: Sequence[Episode],
-    told: Sequence[tuple[Episode, Profile, Statement]],
+    told: Statements,
     asked: Substitution,
     folder: Path,
     bar: Bar,
@@ -175,6 +154,13 @@ def _payoffs(
             rows.append((one.id, one.session, who, profile.regime, profile.number, score.value, score.reason))
     columns = ["episode", "session", "participant", "regime", "number", "value", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"value": float})
+
+
+def _verdicts(told: Statements, asked: Substitution, folder: Path, bar: Bar) -> pd.DataFrame:
+    """What the judge prefers: the statement with representatives, or that without."""
+    both = pairs(told)
+    found: list[Verdict] = driven([compare(pair, asked.seed) for pair in both], asked.judge, folder, bar, "verdicts")
+    return table(both, found)
 
 
 def _calibration(episodes: Sequence[Episode], asked: Substitution, folder: Path, bar: Bar) -> Calibration | None:
@@ -206,72 +192,3 @@ def _claim(folder: Path, asked: Substitution, episodes: Sequence[Episode]) -> No
     specs = {name: essence(getattr(asked, name)) for name in ("llm", "mediator_llm", "judge")}
     wanted = {**asdict(asked), **specs, "episodes": digest(*map(to_line, episodes)).hex()}
     claim(folder / "substitute.json", wanted, "study of substitution")
-
-
-def _parts(
-    episodes: Sequence[Episode], left_out: dict[str, int], payoffs: pd.DataFrame, gaps: pd.DataFrame, silent: Sequence[str],
-    calibration: Calibration | None, asked: Substitution,
-) -> Iterator[str]:  # fmt: skip
-    unit = open_payoff(asked.payoff).UNIT
-    yield "# Representatives in the place of participants"
-    groups, who = len({one.session for one in episodes}), f" ({asked.adapter})" if asked.adapter else ""
-    yield (
-        f"{counted(len(episodes), 'episode')}, {counted(groups, 'group')}. Representatives: {asked.llm}{who}, told "
-        f"{asked.knows or 'the base'}; mediator {asked.mediator} on {asked.mediator_llm}; payoff {asked.payoff} ({unit}) by "
-        f"{asked.judge}, a scorer of ours and not the study's payoff model; {asked.repetitions} re-simulations of each."
-    )
-    yield from _limits(episodes, asked)
-    yield "## Payoff discrepancy\n\nModel profile minus true profile, mean over those substituted; 95% intervals over groups."
-    found = summary(gaps)
-    body = [
-        [TITLES[regime], _told(found.get((regime, "signed"))), _told(found.get((regime, "absolute"))), str(len(part)),
-         str(int(part["missing"].sum()))]
-        for regime in REGIMES
-        if len(part := gaps[gaps["regime"] == regime])
-    ]  # fmt: skip
-    yield markdown_table(["substituted", "signed", "absolute", "episodes", "payoffs missing"], body)
-    yield "Two re-simulations of the same people differ too (first row): only what is beyond that is the representatives' doing."
-    yield f"## Missing\n\n{_missing(left_out, payoffs, silent)}"
-    if calibration:
-        yield f"## Is the scorer any good?\n\n{_calibrated(calibration)}"
-
-
-def _limits(episodes: Sequence[Episode], asked: Substitution) -> Iterator[str]:
-    """What can and what cannot be concluded."""
-    ours = sorted({split_spec(spec)[0] for spec in (asked.llm, asked.mediator_llm, asked.judge)} & set(honesty.LABELS))
-    people = [one for one in episodes if one.source == HUMAN]
-    if people and ours:
-        told = ", ".join(f"{name} ({honesty.LABELS[name]})" for name in ours)
-        yield f"> {HUMANS.format(ours=told)}"
-    elif note := honesty.ours(asked.llm, asked.mediator_llm, asked.judge):
-        yield f"> {note}"
-    if people and not any(voice.critique for one in people for voice in one.voices):
-        yield (
-            "> Nobody here wrote a critique. The true profile is a revision without critiques; what is measured is what adding "
-            "those of representatives changes, not how well they stand in for anybody."
-        )
-    groups = len({one.session for one in episodes})
-    if groups < FEW:
-        yield f"> Groups: {groups}. That is too few for intervals that mean much."
-
-
-def _missing(left_out: dict[str, int], payoffs: pd.DataFrame, silent: Sequence[str]) -> str:
-    without = payoffs.loc[payoffs["value"].isna(), "reason"]
-    told = [f"{why} {count}" for why, count in left_out.items()]
-    parts = [f"Not represented: {', '.join(told) or 'nobody'}.", f"Representatives silent: {tally(silent) or 'none'}."]
-    return " ".join([*parts, f"Payoffs missing: {tally(without) or 'none'} of {len(payoffs)}."])
-
-
-def _calibrated(found: Calibration) -> str:
-    rows = [
-        ["correlation with the final rating", _told(found.r), str(found.r.n)],
-        ["prefers the statement that they preferred", _told(found.preferred), str(found.preferred.n)],
-        ["score minus rating", _told(found.bias), str(found.bias.n)],
-        ["distance", _told(found.error), str(found.error.n)],
-    ]
-    table = markdown_table(["beside the final ratings", "value", "n"], rows)
-    return f"{table}\n\n{number(found.missing)} ratings have no score. 95% intervals over participants."
-
-
-def _told(one: Mean | None) -> str:
-    return estimate(one.value, one.low, one.high) if one and not math.isnan(one.value) else "–"

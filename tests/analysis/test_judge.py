@@ -255,6 +255,16 @@ def test_what_a_judge_cannot_be_asked_is_one_line(
     assert said in capsys.readouterr().err
 
 
+def test_private_deliberations_are_not_judged_by_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their questions are no topics with a claim; what to use instead is said."""
+    few = {"repetitions": 1, "episodes": 1, "survey": "never", "llm": "oracle"}
+    sit(Ask(load_preset("consensus").with_settings(few), tmp_path / "run"))
+    assert run.main(["judge", str(tmp_path / "run"), "--llm", "oracle"]) == 2
+    said = capsys.readouterr().err
+    assert f"run.py representatives substitute {tmp_path / 'run'} --judge SPEC" in said
+    assert said.count("\n") == 1
+
+
 def test_a_topic_without_a_claim_cannot_be_judged() -> None:
     topic = load_topic("racism")
     probe = topic.probe("agreement")

@@ -37,6 +37,7 @@ ABOUT = (
     "demographics, O own opinions, C own critiques, P own positions on other questions."
 )
 COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")
+MARKERS = "osD^"
 
 
 def grid(workshop: Workshop, specs: Sequence[str], choices: Sequence[str], lesson: Lesson) -> pd.DataFrame:
@@ -91,12 +92,13 @@ def figure(found: pd.DataFrame) -> Figure:
             part = found[found["model"] == model].set_index("knows").reindex(choices)
             at = [number + 0.16 * (place - (len(models) - 1) / 2) for number in range(len(choices))]
             reach = [part["per_token"] - part["per_token_low"], part["per_token_high"] - part["per_token"]]
-            axes.errorbar(at, part["per_token"], yerr=[one.fillna(0) for one in reach], fmt="o", markersize=3.5,
+            axes.errorbar(at, part["per_token"], yerr=[one.fillna(0) for one in reach],
+                          fmt=MARKERS[place % len(MARKERS)], markersize=3.5,
                           linewidth=1, color=COLOURS[place % len(COLOURS)], label=model)  # fmt: skip
         axes.set_xticks(range(len(choices)), choices)
         axes.set_xlim(-0.5, len(choices) - 0.5)
         axes.set(xlabel="known besides question, opinion and draft", ylabel="log-probability\nper token (nats)")
-        axes.legend(frameon=False)
+        drawn.legend(loc="outside upper center", ncols=len(models), frameon=False)
     return drawn
 
 

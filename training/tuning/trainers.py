@@ -75,7 +75,7 @@ def train(
         trainer.add_callback(_Told(progress))
         last = get_last_checkpoint(str(work)) if work.is_dir() else None
         trainer.train(resume_from_checkpoint=last)
-        scores = trainer.evaluate() if held else {}
+        scores = _best(trainer) if watch else trainer.evaluate() if held else {}
         shutil.rmtree(out, ignore_errors=True)
         _save(recipe, trainer, loaded, out)
     history = trainer.state.log_history
@@ -83,6 +83,11 @@ def train(
     looks = {row["step"]: row["eval_loss"] for row in history if "eval_loss" in row} if watch else {}
     held_out = tuple([value for name, value in scores.items() if name.endswith("loss")])
     return Trained(rows, held_out, tuple({"step": step, "loss": loss} for step, loss in looks.items()))
+
+
+def _best(trainer: Any) -> dict[str, float]:
+    """The loss of the best look, whose weights were loaded: it was held out, so there is nothing to measure again."""
+    return {"eval_loss": float(trainer.state.best_metric)}
 
 
 def _save(recipe: Recipe, trainer: Any, loaded: Loaded, out: Path) -> None:

@@ -1,4 +1,7 @@
-"""own: the participant's own final rating, for statements that the participant rated. For others there is none."""
+"""own: the final rating that the participant gave a statement, as it stands in the episode. For any other there is none.
+
+Nobody is asked and nothing is estimated: what a mediator writes anew has no value.
+"""
 
 from __future__ import annotations
 

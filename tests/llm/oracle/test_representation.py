@@ -120,3 +120,25 @@ def test_the_autorater_prefers_the_persons_habits_in_either_place() -> None:
     tied = preferred(other, other, ()).failure
     assert tied is not None
     assert tied.name == "tie"
+
+
+def agreeable(first: str, second: str, opinion: str = OPINION, answers: Sequence[str] = ("1", "2")) -> Reply:
+    text = (
+        f"A group looks for common ground on a question: {ASKED.question}\nOne participant wrote this opinion: {opinion}\n"
+        f"Two statements follow, one of which the group is to agree on.\nStatement 1: {first}\nStatement 2: {second}\n"
+        "Which of the two would this participant rather agree with? Answer with the number, 1 or 2, and nothing else."
+    )
+    return ask(Request((Message("user", text),), Sampling(0.0, 8), 0, tuple(answers), "verdict"))
+
+
+def test_of_two_statements_it_prefers_the_one_with_more_agreement() -> None:
+    """Five points nearer is 3.5 more agreement; what is alike is a tie, and what cannot be read is no verdict."""
+    near, far = "Our answer is a firm yes.", "Our answer is a plain no."
+    assert agreeable(near, far).answers == {"1": 1.0, "2": 0.0}
+    assert agreeable(far, near).answers == {"1": 0.0, "2": 1.0}
+    assert agreeable(far, f"{far} We ask for a way to appeal.").answers == {"1": 0.0, "2": 1.0}
+    assert agreeable(near, near).answers == {"1": 0.5, "2": 0.5}
+    assert agreeable(far, near, answers=()).text == "2"
+    for wrong in (agreeable(near, "We like children."), agreeable(near, far, "Childcare is dear to me.")):
+        assert wrong.failure is not None
+        assert wrong.failure.name == "no_known_sentence"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from llm.backends.oracle.asks.civic_preference import chosen
 from llm.backends.oracle.asks.civic_representative import habits
 from llm.backends.oracle.civic import Habit, bank, law, read, shown
 from llm.backends.oracle.reading import Reading
@@ -34,10 +35,7 @@ def answer(reading: Reading, oracle: Oracle) -> Reply:
         return Reply.failed("no_known_sentence", found["opinion" if stands is None else "draft"][:120])
     own = habits([found["opinion"], *_EARLIER.findall(found["earlier"])])
     one, other = (_likeness(own, said - stands, found[name]) for name in ("first", "second"))
-    if not reading.request.answers:
-        return Reply.failed("tie") if one == other else Reply("1" if one > other else "2")
-    share = 0.5 if one == other else float(one > other)
-    return Reply("1" if share >= 0.5 else "2", answers={"1": share, "2": 1 - share})
+    return chosen(reading, one - other)
 
 
 def _likeness(own: Habit, apart: float, text: str) -> int:

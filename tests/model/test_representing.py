@@ -1,0 +1,352 @@
+"""Representatives in a session: who is represented, what is told and never told, what the record says of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from standins import Scrambled, opinionated
+from synthetic import episodes
+
+import llm.driver
+from agents.questionnaire import questionnaire
+from analysis.deliberation.episode import Voice
+from analysis.deliberation.record import from_record
+from analysis.deliberation.represented import means, represented
+from analysis.load import load
+from analysis.report import SUMMARY, write_report
+from analysis.summary import _used
+from llm.backends import open_spec
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.limits import Budget
+from llm.request import Reply, Request
+from model.debate import DebateModel
+from model.events import Answered, Called, Event, Posed, Represented, Seated, Utterance, to_line
+from model.recorder import InMemory
+from model.scenario import Scenario, load_preset
+from model.session import Ask, sit
+
+EARLIER = "Earlier the participant discussed another question: "
+NOW = "The question that the group discusses now: "
+
+
+class Marked:
+    """The known-truth speaker; whatever a participant or a representative writes ends in a word of its own."""
+
+    in_flight = 0
+
+    def __init__(self) -> None:
+        self.inner, self.asked = open_spec("oracle"), list[tuple[Request, Reply]]()
+        self.identity = self.inner.identity
+
+    def complete(self, requests: list[Request]) -> list[Reply]:
+        replies = self.inner.complete(requests)
+        for request, reply in zip(requests, replies, strict=True):
+            if request.purpose in ("speech", "critique") and reply.text is not None:
+                reply.text += f" Marker{len(self.asked)}end."
+            self.asked.append((request, reply))
+        return replies
+
+
+def marks(text: str) -> list[str]:
+    return re.findall(r"Marker\d+end", text)
+
+
+def scenario(**settings: object) -> Scenario:
+    return load_preset("representatives").with_settings({"repetitions": 1} | settings)
+
+
+def held(setup: Scenario, backend: object | None = None) -> list[Event]:
+    recorder = InMemory()
+    model = DebateModel(setup, backend=backend or Fake(opinionated), recorder=recorder)
+    model.run()
+    return recorder.events
+
+
+def of(events: list[Event], kind: type) -> list:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def said(events: list[Event]) -> dict[str, tuple[str, str, int]]:
+    """By marker: room, form and seat (the place of its agent in the room) of what was written."""
+    seats: dict[str, list[int]] = defaultdict(list)
+    for event in of(events, Seated):
+        seats[event.room].append(event.agent)
+    return {
+        marks(event.text)[0]: (event.room, event.form, seats[event.room].index(event.agent))
+        for event in of(events, Utterance)
+        if event.agent and event.text
+    }
+
+
+@pytest.mark.parametrize("rounds", [2, 3])
+def test_of_the_current_question_a_representative_is_told_opinion_and_statement_alone(rounds: int) -> None:
+    """Every prompt is searched. What stands under the others was written by the same person, in an episode before, by itself."""
+    backend = Marked()
+    events = held(scenario(rounds=rounds), backend)
+    posed = {event.room: event for event in of(events, Posed)}
+    questions = {event.question: event for event in posed.values()}
+    written, seen = said(events), 0
+    for request, reply in backend.asked:
+        if request.purpose != "critique":
+            continue
+        seen += 1
+        earlier, _, now = request.messages[0].content.partition(NOW)
+        room, form, seat = written[marks(reply.text or "")[0]]
+        assert form == "critique"
+        assert posed[room].episode == 2
+        asked = re.findall(rf"(?m)^{EARLIER}(.+)$", earlier)
+        assert [questions[one].episode for one in asked] == [0, 1]
+        assert posed[room].question not in earlier
+        (opinion,) = marks(now)
+        assert written[opinion] == (room, "opinion", seat)
+        told = [written[mark] for mark in marks(earlier)]
+        assert [(posed[where].episode, what) for where, what, _ in told] == [
+            (0, "opinion"), (0, "critique"), (1, "opinion"), (1, "critique"),
+        ]  # fmt: skip
+        assert {(posed[where].session, who) for where, _, who in told} == {(posed[room].session, seat)}
+    assert seen == 2 * 5 * (rounds - 1)
+
+
+def test_a_member_never_reads_what_was_written_in_its_name() -> None:
+    """It goes on from its own opinion and the mediator's statements; the mediator reads the representative's critique."""
+    backend = Marked()
+    events = held(scenario(rounds=3), backend)
+    theirs = {(event.room, event.iteration) for event in of(events, Represented)}
+    by = {marks(event.text)[0] for event in of(events, Utterance) if (event.room, event.iteration) in theirs}
+    members = [request for request, _ in backend.asked if request.messages[0].role == "system"]
+    mediator = [request for request, _ in backend.asked if request.purpose == "statement"]
+    assert len(by) == 20
+    assert not by & {mark for one in members for message in one.messages for mark in marks(message.content)}
+    assert by <= {mark for one in mediator for mark in marks(one.messages[0].content)}
+
+
+@pytest.mark.parametrize(("who", "each"), [("none", 0), ("one", 1), ("all", 5)])
+def test_the_record_tells_which_critiques_are_a_representatives(who: str, each: int) -> None:
+    """Of the last episodes, of so many members each; the other questions are told by their ids."""
+    events = held(scenario(represented=who))
+    posed = {event.room: event for event in of(events, Posed)}
+    found = of(events, Represented)
+    assert Counter(event.room for event in found) == Counter(
+        {room: each for room, event in posed.items() if event.episode == 2 and each}
+    )
+    spoken = {(event.room, event.iteration): event for event in of(events, Utterance)}
+    for event in found:
+        utterance = spoken[event.room, event.iteration]
+        assert (utterance.form, utterance.agent) == ("critique", event.agent)
+        before = [one.id for one in posed.values() if one.session == posed[event.room].session and one.episode < 2]
+        assert (event.knows, list(event.told)) == ("OC", before)
+    callers = Counter(event.agent < 0 for event in of(events, Called) if event.purpose in ("speech", "critique"))
+    assert callers == Counter({True: 2 * each, False: 60 - 2 * each})
+
+
+def test_who_is_represented_alone_is_drawn_by_name() -> None:
+    """The same seat alone and among other sessions, and not always the same one."""
+    few, many = (held(scenario(represented="one", repetitions=number)) for number in (1, 6))
+
+    def seats(events: list[Event]) -> dict[str, str]:
+        named = {event.agent: event.seat for event in of(events, Seated)}
+        return {event.room: named[event.agent] for event in of(events, Represented)}
+
+    assert seats(few).items() <= seats(many).items()
+    assert len(set(seats(many).values())) > 2
+
+
+def test_until_the_critique_all_is_as_without_representatives() -> None:
+    """The same people, questions, opinions and drafts: a control is the same command with `represented=none`."""
+    with_, without = (held(scenario(represented=who), open_spec("oracle")) for who in ("all", "none"))
+
+    def first(events: list[Event]) -> list[tuple]:
+        return [(one.room, one.agent, one.text) for one in of(events, Utterance) if one.form in ("opinion", "draft")]
+
+    last = {event.room for event in of(with_, Posed) if event.episode == 2}
+    assert first(with_) == first(without)
+    own, theirs = (
+        {(one.room, one.agent): one.text for one in of(events, Utterance) if one.form == "critique"}
+        for events in (without, with_)
+    )
+    assert {room for room, agent in own if own[room, agent] != theirs[room, agent]} == last
+
+
+def test_critiques_of_episodes_before_are_waited_for_and_nothing_else_is() -> None:
+    """With C the last episodes come after the others in a round; without it all rooms go side by side."""
+    sizes: list[Counter[str]] = []
+
+    class Batches(Fake):
+        def complete(self, requests: list[Request]) -> list[Reply]:
+            sizes.append(Counter(request.purpose for request in requests))
+            return super().complete(requests)
+
+    for knows in ("OP", "C"):
+        held(scenario(knows=knows, survey="rounds"), Batches(opinionated))
+    waves = [one for one in sizes if set(one) & {"speech", "critique", "statement"}]
+    beside = [{"speech": 30}, {"statement": 6}, {"speech": 20, "critique": 10}, {"statement": 6}]
+    after = [{"speech": 20}, {"statement": 4}, {"critique": 10}, {"statement": 2}]
+    assert waves == [*beside, *beside[:2], *after]
+
+
+def test_demographics_are_asked_before_and_positions_are_told() -> None:
+    """What a member says of itself must be there before it is represented; who would rather not say has not answered."""
+    asked: list[Request] = []
+
+    def speaks(request: Request) -> str:
+        asked.append(request)
+        return opinionated(request)
+
+    events = held(scenario(knows="DP"), Fake(speaks))
+    answers = of(events, Answered)
+    assert {event.round for event in answers} == {0}
+    assert len(answers) == 10 * len(questionnaire())
+    prompts = [request.messages[0].content for request in asked if request.purpose == "critique"]
+    assert all(text.count("The position of the participant on it: ") == 2 for text in prompts)
+    declined = {item.answers[-1] for item in questionnaire()}
+    told = [line for text in prompts for line in text.splitlines() if line.startswith("About the participant: ")]
+    assert len(told) == 10
+    assert not any(word in line for line in told for word in declined)
+    assert "opinion of the participant on it" not in "".join(prompts)
+
+
+def test_who_has_no_opinion_speaks_for_itself() -> None:
+    """As in a substituted group: nobody can represent it. One of ten people never gives an opinion."""
+    mute: list[str] = []
+
+    def speaks(request: Request) -> str | Reply:
+        opinion = request.purpose == "speech" and "Write your opinion" in request.messages[-1].content
+        if opinion and not mute:
+            mute.append(request.messages[0].content)
+        return Reply.failed("timeout") if opinion and request.messages[0].content in mute else opinionated(request)
+
+    events = held(scenario(knows="D"), Fake(speaks))
+    assert len(of(events, Represented)) == 9
+    assert all(event.text for event in of(events, Utterance) if event.form == "critique")
+
+
+def test_a_silent_representative_leaves_its_seat_silent() -> None:
+    """The member does not step in: a failure must not look like a perfect representative."""
+
+    def speaks(request: Request) -> str | Reply:
+        return Reply.failed("timeout") if request.purpose == "critique" else opinionated(request)
+
+    events = held(scenario(), Fake(speaks))
+    theirs = {(event.room, event.iteration) for event in of(events, Represented)}
+    silent = [event for event in of(events, Utterance) if event.text is None]
+    assert {(event.room, event.iteration) for event in silent} == theirs
+    assert {event.reason for event in silent} == {"timeout"}
+    assert all(event.text for event in of(events, Utterance) if event.form == "revision")
+
+
+def test_without_a_draft_there_is_nothing_to_write() -> None:
+    def speaks(request: Request) -> str | Reply:
+        return Reply.failed("timeout") if request.purpose == "statement" else opinionated(request)
+
+    events = held(scenario(), Fake(speaks))
+    assert not of(events, Represented)
+    assert {event.reason for event in of(events, Utterance) if event.form == "critique"} == {"no_statement"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"represented": "some"}, "unknown value of represented"),
+        ({"knows": "OX"}, "'OX' is no choice of"),
+        ({"episodes": 1}, "episodes must be at least 2"),
+        ({"knows": "D", "survey": "never"}, "survey must not be never"),
+        ({"llms": "representativ=oracle"}, "did you mean representative"),
+    ],
+)
+def test_a_wrong_setting_is_named_in_one_line(settings: dict, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        scenario(**settings)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_debates_have_no_representatives() -> None:
+    with pytest.raises(UserError, match="environment mediated alone"):
+        load_preset("three_way").with_settings({"represented": "all"})
+
+
+def test_a_single_episode_can_be_represented_from_the_base() -> None:
+    assert len(of(held(scenario(episodes=1, knows="")), Represented)) == 10
+
+
+def test_batches_and_flights_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected, landed = (
+        "".join(map(to_line, held(scenario(), one(opinionated)))) for one in (Fake, lambda f: Scrambled(f, 4))
+    )
+    assert landed == expected
+    monkeypatch.setattr(llm.driver, "MAX_BATCH", 1)
+    assert "".join(map(to_line, held(scenario()))) == expected
+
+
+def test_a_run_stopped_between_the_episodes_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    setup = scenario(knows="DOCP")
+    whole = sit(Ask(setup, tmp_path / "whole"), backend=Fake(opinionated))
+    asked = 0
+    for most in (130, 175, 10_000):
+        part = sit(Ask(setup, tmp_path / "parts", budget=Budget(most)), backend=Fake(opinionated))
+        asked += part.asked
+    assert part.record.read_bytes() == whole.record.read_bytes()
+    assert asked == whole.asked
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session of two groups whose representatives have a model of their own, with its report."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    sit(Ask(scenario(llms=("representative=oracle,pull=0",), represented="one"), folder))
+    write_report(folder)
+    return folder
+
+
+def test_an_episode_has_no_critique_of_who_did_not_write_one(run: Path) -> None:
+    """Or a representative would be trained on what representatives wrote."""
+    stood = represented(run)
+    missing = [
+        (one.id, voice.participant) for one in from_record(run) for voice in one.voices
+        if voice.reasons.get("critique") == "represented" and voice.critique is None
+    ]  # fmt: skip
+    assert len(missing) == len(stood) == 2
+    assert {room for room, _ in missing} == {room for room, _ in stood}
+    assert all(voice.critique for one in from_record(run) for voice in one.voices if not voice.reasons)
+
+
+def test_the_pages_name_the_representatives(run: Path) -> None:
+    text, summary = (run / "transcript.md").read_text(), (run / SUMMARY).read_text()
+    assert text.count(" (by a representative):**") == 2
+    assert "2 critiques in 2 episodes by representatives, told OC (silent: none)" in summary
+    assert "`represented`" in summary
+
+
+def test_its_calls_are_its_own_models(run: Path) -> None:
+    """What a model costs is counted where it was asked."""
+    tables = load(run)
+    calls = tables.calls[tables.calls["purpose"] == "critique"]
+    assert set(_used(tables)) == {"", "representative"}
+    assert _used(tables)["representative"].prompt_tokens == calls["prompt_tokens"].sum() > 0
+    assert (calls["agent"] < 0).all()
+    assert "representative/base" in tables.header.prompts
+
+
+def test_means_by_hand() -> None:
+    """a was represented once (6), before 4 and 5; b has no rating where it was represented: 6 and 4.5, from a alone."""
+
+    def rated(voice: Voice, value: float | None, own: bool) -> Voice:
+        reasons = {} if own else {"critique": "represented"}
+        critique = voice.critique if own else None
+        return replace(voice, agreement={"draft": 4.0, "revision": value}, critique=critique, reasons=reasons)
+
+    values = [(4.0, 1.0), (5.0, 1.0), (6.0, None)]
+    made = [
+        replace(
+            one, voices=tuple(rated(voice, value, place < 2) for voice, value in zip(one.voices, pair, strict=True))
+        )
+        for place, (one, pair) in enumerate(zip(episodes(1, size=2), values, strict=True))
+    ]
+    assert means("agreement with the revision (1-7)", made) == [(6.0, 4.5)]
+    assert means("revision less draft", made) == [(2.0, 0.5)]
+    assert means("revision less draft", made[:2]) == []
