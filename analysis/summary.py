@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -297,7 +297,13 @@ def _keys(frame: pd.DataFrame, metric: ModuleType) -> list[str]:
 
 
 def _key(tables: Tables, key: str, value: Any) -> str:
-    return {"topic": tables.title, "group": group_title, "party": str.title, "round": str}[key](value)
+    told: dict[str, Callable[[Any], str]] = {
+        "topic": tables.title,
+        "group": group_title,
+        "party": str.title,
+        "round": str,
+    }
+    return told[key](value)
 
 
 def _cell(row: Mapping[Any, Any], name: str) -> str:

@@ -42,7 +42,8 @@ class Room:
 
     def at(self, round_: int) -> Floats:
         """The attitudes after a round, in seating order."""
-        return self.attitudes[round_].to_numpy(dtype=float)
+        values: Floats = self.attitudes[round_].to_numpy(dtype=float)
+        return values
 
 
 def rooms(tables: Tables) -> Iterator[Room]:
