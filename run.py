@@ -29,6 +29,7 @@ EPILOG = """examples:
   python run.py intervene                                           (the same debates with an intervention and without)
   python run.py calibrate                                           (is what was planted found again?)
   python run.py sweep --scenario two_way --vary rounds=2,5,10 --seeds 0:20   (all combinations, all seeds; docs/sweeps.md)
+  python run.py archetypes --llm oracle                             (shared answers to surveys: saved, and how far off)
   python run.py structured closing                                  (structured debates, judged, by the UCL study)
   python run.py judge runs/echo --llm oracle                        (have another model score every statement)
   python run.py validate --llm oracle --judge oracle                (do the personas answer as their leaning says?)
@@ -262,6 +263,7 @@ def calibrate(arguments: Sequence[str]) -> int:
 HERE = {"calibrate": calibrate, "case": case, "personas": personas, "questions": questions}
 ELSEWHERE = {
     "analyse": "analysis.commands",
+    "archetypes": "analysis.commands_savings",
     "human": "analysis.commands",
     "intervene": "analysis.commands_intervene",
     "judge": "analysis.commands",

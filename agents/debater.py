@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -102,6 +103,8 @@ class Member(mesa.Agent, Privately, ABC):
         self.memory = make_memory(manner.memory, opening, header, manner.importance, manner.reflect)
         self.ratings: dict[str, Rating] = {}
         self.muted = False
+        self._stood: dict[str, float | None] = {}
+        self._surveys = Counter[str]()
         self._system = Message("system", persona.backstory)
         self.character, self._instruction = PLAIN, ""
         self._others = tuple(others)
@@ -155,11 +158,22 @@ class Member(mesa.Agent, Privately, ABC):
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
         """Ask a survey question on a copy of what is remembered: neither question nor answer is ever remembered."""
         question = probe.ask(self.manner.frame)
+        self._surveys[probe.name] += not again
         if again:
             question = prompt(PROMPTS, "reask").fill(survey=question)
         sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)
         messages = (self._system, *self.memory.messages(question))
-        return Request(messages, sampling, seed, probe.scale.answers, "survey", probe.prefix, self.adapter, self.voice)
+        kind = "" if again else self.kind(probe)
+        answers, speaks = probe.scale.answers, (self.adapter, self.voice)
+        return Request(messages, sampling, seed, answers, "survey", probe.prefix, *speaks, archetype=kind)
+
+    def kind(self, probe: Probe) -> str:
+        """Whose answers to a survey question might be its own: class and character, which survey it is, the rating before."""
+        last = self._stood.get(probe.name)
+        state = "unread" if last is None else f"{last:.0f}"
+        persona, survey = self.persona, f"survey {self._surveys[probe.name]}"
+        named = (self.topic.slug, probe.name, persona.party, persona.variant, self.adapter, self.voice)
+        return "|".join([*named, *map(str, self.character), survey, state])
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
         """Read the rating and keep it as this agent's attitude (None when there is none: the last one is not carried on)."""
@@ -171,7 +185,7 @@ class Member(mesa.Agent, Privately, ABC):
         expected = probe.attitude(probe.scale.expected(reply.answers)) if reply.answers and probe.on_axis else None
         how = f"{self.manner.reader}, {reply.way}" if reply.way else self.manner.reader
         rating = Rating(probe.name, reading.value, reading.reason, attitude, expected, shares, reply.text, how)
-        self.ratings[probe.name] = rating
+        self.ratings[probe.name], self._stood[probe.name] = rating, attitude
         return rating
 
     def compose_interview(self, question: str, seed: int) -> Request:

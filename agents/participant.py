@@ -82,6 +82,10 @@ class Participant(Member):
             self.position = rating.value
         return rating
 
+    def kind(self, probe: Probe) -> str:
+        """Nobody answers for somebody else who has a position and words of its own on a question."""
+        return ""
+
     def compose_item(self, item: Item, seed: int, again: bool = False) -> Request:
         """Ask an item of the questionnaire: the persona and the item alone, so that nothing that was said colours the answer."""
         asked = item.ask()

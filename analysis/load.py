@@ -43,7 +43,8 @@ class Tables:
                 expected are empty for a probe that measures no attitude toward the topic
     calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
                 sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
-                unread (lines), repeated (calls), cut (replies), cached_tokens, thinking_tokens
+                unread (lines), repeated (calls), cut (replies), cached_tokens, thinking_tokens, drawn (from an archetype:
+                not asked), checked and drifted (samples of archetypes that were renewed before it, and replaced)
     interventions: one row for what was done to some of a room: room, topic, group, repetition, round (before it), what (the
                 kind), agents (JSON), text (what they heard, or the model they speak through), by, reason (why nothing was said)
     links:      one row a link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
@@ -82,7 +83,7 @@ class Tables:
             return topic
 
 
-NOTED = ("unread", "repeated", "cut", "cached_tokens", "thinking_tokens")
+NOTED = ("unread", "repeated", "cut", "cached_tokens", "thinking_tokens", "drawn", "checked", "drifted")
 
 
 def load(run: Path) -> Tables:

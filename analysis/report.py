@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis.deliberation import consensus_report
 from analysis.load import load
-from analysis.metrics import metrics
+from analysis.metrics import applies, metrics
 from analysis.plots import write_figures
 from analysis.summary import caption, write_summary
 from analysis.tables import write_table, write_tables
@@ -37,8 +37,9 @@ def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
             return consensus_report.write(tables, run, run / SUMMARY, prices)
         write_tables(tables, run / "tables")
         results = {name: metric.compute(tables) for name, metric in metrics().items()}
-        for name, frame in results.items():
-            write_table(frame, run / "tables" / name)
+        for name, metric in metrics().items():
+            if applies(metric, tables):
+                write_table(results[name], run / "tables" / name)
         figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
         write_transcript(tables, run / "transcript.md")
         write_summary(tables, results, run / SUMMARY, figure, prices)

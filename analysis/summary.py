@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +14,7 @@ import pandas as pd
 from agents.topic import load_topic
 from analysis import asked, honesty, outside
 from analysis.load import Tables
-from analysis.metrics import metrics
+from analysis.metrics import applies, metrics
 from analysis.metrics._cells import DEFAULT, default_level
 from analysis.wording import (
     REFERENCE,
@@ -75,7 +75,7 @@ def _lines(tables: Tables, results: Results, figure: str, prices: Prices) -> Ite
     yield from _how_to_read(tables)
     yield from outside.told(tables)
     for name, metric in metrics().items():
-        if metric.LABELS:
+        if metric.LABELS and applies(metric, tables):
             yield from _metric(tables, metric, results[name])
     yield from missing(tables)
     yield from run_on(tables, prices)
@@ -102,7 +102,7 @@ def _how_to_read(tables: Tables) -> Iterator[str]:
     yield (
         f"The unit of analysis is the room, one debate: n = {scenario['repetitions']} rooms per topic and group. Agents of "
         "a room are averaged first. Brackets hold 95% bootstrap intervals over rooms; nothing is corrected for the number "
-        f"of rows.{FEW if scenario['repetitions'] < 10 else ''}{_shared(tables)} {ASKED[scenario['survey']]}\n"
+        f"of rows.{FEW if scenario['repetitions'] < 10 else ''}{_shared(tables)}{_donors(tables)} {ASKED[scenario['survey']]}\n"
     )
     for topic in tables.topics:
         yield f"- {harmless(tables.title(topic))}: {_axis(topic, str(scenario['probe']))}"
@@ -119,6 +119,15 @@ def _shared(tables: Tables) -> str:
     return (
         f" A persona sits in up to {most} rooms of a topic and group, each time in other company: rooms then share "
         "personas, and intervals are somewhat too narrow."
+    )
+
+
+def _donors(tables: Tables) -> str:
+    if not (tables.calls["drawn"] > 0).any():
+        return ""
+    return (
+        " People of one kind share answers here (archetypes): ratings of different rooms have donors in common, and "
+        "intervals are too narrow."
     )
 
 
@@ -188,7 +197,7 @@ def missing(tables: Tables) -> Iterator[str]:
 
 def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING) -> Iterator[str]:
     """What was run on what; `changed` are rows that read otherwise, or come in addition."""
-    scenario, calls, seats = tables.header.scenario, tables.calls, tables.agents
+    scenario, calls, seats = tables.header.scenario, asked_of_model(tables.calls), tables.agents
     rooms = seats.loc[seats["group"] != REFERENCE, "room"].nunique()
     tokens = f"{calls['prompt_tokens'].sum():,} tokens in, {calls['completion_tokens'].sum():,} out"
     rows = {
@@ -197,7 +206,7 @@ def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING)
         "topics": ", ".join(tables.title(topic) for topic in tables.topics),
         "rooms": f"{rooms:,} ({scenario['repetitions']} per topic and group), {len(seats):,} agents",
         "length": f"{scenario['rounds']} rounds; {len(tables.utterances):,} replies, {len(tables.attitudes):,} ratings",
-        "calls": f"{len(calls):,} ({tokens}, in the backend's own unit)",
+        "calls": f"{len(calls):,} asked ({tokens}, in the backend's own unit){_saved(tables.calls)}",
         "sent before": _sent_before(calls),
         **({"cost": cost} if (cost := bill(_used(tables), prices)) else {}),
         "survey": f"probe {scenario['probe']}, temperature {scenario['survey_temperature']}, reader {scenario['reader']}",
@@ -210,6 +219,20 @@ def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING)
     }
     yield "## What was run on what\n"
     yield markdown_table(["what", "value"], [list(row) for row in (rows | dict(changed)).items()]) + "\n"
+
+
+def asked_of_model(calls: pd.DataFrame) -> pd.DataFrame:
+    """The calls that were asked: the first of those with the same key, of which the others have its reply (llm/journal.py)."""
+    return calls[calls["drawn"] == 0].drop_duplicates("key")
+
+
+def _saved(calls: pd.DataFrame) -> str:
+    """Of those that were not asked, how many had a twin, and how many drew from their archetype (docs/savings.md)."""
+    drawn = int((calls["drawn"] > 0).sum())
+    twins = len(calls) - drawn - len(asked_of_model(calls))
+    samples = f" ({int(calls['checked'].sum())} samples renewed, {int(calls['drifted'].sum())} had drifted)"
+    told = [(twins, "answered with the reply to the same question"), (drawn, f"drawn from archetypes{samples}")]
+    return "".join(f"; {count:,} more {how}" for count, how in told if count)
 
 
 def _ways(ratings: pd.DataFrame) -> str:
@@ -227,7 +250,8 @@ def _used(tables: Tables) -> dict[str, Usage]:
     for one in tables.interventions[tables.interventions["what"] == "model"].itertuples():
         theirs = tables.calls["agent"].isin(json.loads(one.agents)) & (tables.calls["room"] == one.room)
         voices = voices.mask(theirs & (tables.calls["round"] >= one.round), one.text)
-    sums = tables.calls.groupby(voices)[["prompt_tokens", "completion_tokens"]].sum()
+    paid = asked_of_model(tables.calls)
+    sums = paid.groupby(voices[paid.index])[["prompt_tokens", "completion_tokens"]].sum()
     return {str(voice): Usage(*map(int, row)) for voice, *row in sums.itertuples()}
 
 
@@ -248,9 +272,12 @@ def _metric(tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> Iterator
         yield "Nothing to report: no line has ratings from two surveys.\n"
         return
     rooms = f" n = {span(frame['rooms'])} rooms a row." if "rooms" in frame else ""
-    yield f"{metric.NOTE}{rooms}\n"
     shown = [name for name in metric.LABELS if frame[name].notna().any() and not _same_rooms(name, frame)]
-    keys = _keys(frame)
+    keys = _keys(frame, metric)
+    if "round" in keys:
+        rooms += " The first and the last round; the others are in `tables/`."
+        frame = frame[frame.groupby(["topic", "group"])["round"].transform(lambda of: of.isin([of.min(), of.max()]))]
+    yield f"{metric.NOTE}{rooms}\n"
     rows = [
         [_key(tables, key, row[key]) for key in keys] + [_cell(row, name) for name in shown]
         for row in frame.to_dict("records")
@@ -262,15 +289,23 @@ def _same_rooms(name: str, frame: pd.DataFrame) -> bool:
     return name == "rooms" and frame[name].nunique() == 1
 
 
-def _keys(frame: pd.DataFrame) -> list[str]:
-    """The columns that tell the rows apart; at least the party."""
+def _keys(frame: pd.DataFrame, metric: ModuleType) -> list[str]:
+    """The columns that tell the rows apart; at least the party, the round or the group."""
     keys = [key for key in ("topic", "group") if frame[key].nunique() > 1]
+    if "round" in frame and "round" not in metric.LABELS:
+        return [*keys, "round"]
     told = not keys or frame.duplicated(keys).any()
-    return [*keys, "party"] if told else keys
+    return [*keys, "party" if "party" in frame else "group"] if told else keys
 
 
-def _key(tables: Tables, key: str, value: str) -> str:
-    return {"topic": tables.title, "group": group_title, "party": str.title}[key](value)
+def _key(tables: Tables, key: str, value: Any) -> str:
+    told: dict[str, Callable[[Any], str]] = {
+        "topic": tables.title,
+        "group": group_title,
+        "party": str.title,
+        "round": str,
+    }
+    return told[key](value)
 
 
 def _cell(row: Mapping[Any, Any], name: str) -> str:

@@ -39,7 +39,7 @@ class Listening:
     in_flight = 0
 
     def __init__(self, inner: Backend):
-        self.inner, self.identity = inner, inner.identity
+        self.inner, self.identity, self.seedless = inner, inner.identity, inner.seedless
         self.asked: list[Request] = []
         self.said = 0
 

@@ -1,6 +1,7 @@
 """The journal: the final outcome of every request, kept in SQLite, so that resume is replay.
 
-Key: see `Request.key`. Named failures are final outcomes too: a resume asks nothing twice. With `retry_failures` an
+Key: see `Request.key`; twins, questions whose reply does not depend on the seed and that are otherwise the same, have one key and
+are asked once. Named failures are final outcomes too: a resume asks nothing twice. With `retry_failures` an
 outcome that is a failure counts as not asked; the new outcome stands beside the old one, and the newest is the final one.
 A batch is one transaction (WAL): what `complete` has returned survives `kill -9`.
 """
@@ -80,36 +81,38 @@ def take_over(source: Path, path: Path) -> None:
 class Journal(Wrapper):
     """A backend that answers from its file first and asks the inner backend the rest.
 
-    `asked` and `replayed` count the requests of this sitting. A question that is on its way is waited for, not asked twice.
+    `asked`, `twins` (answered with a twin of this sitting) and `replayed` (known from before) count the requests of this sitting.
+    A question that is on its way is waited for, not asked twice.
     Errors: UserError when the disk is full.
     """
 
     def __init__(self, path: Path, inner: Backend, retry_failures: bool = False):
         super().__init__(inner)
         self.path, self.retry_failures = path, retry_failures
-        self.asked = self.replayed = 0
+        self.asked = self.twins = self.replayed = 0
         self._identity = identity_text(inner)
         self._waiting: dict[bytes, list[Request]] = {}
         self._landed: list[tuple[Request, Reply]] = []
         self._database = open_database(path)
         self._started = time.time()
         self._retried: set[bytes] = set()
+        self._met: set[bytes] = set()
         self._run("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (self._identity,))
         self._run("INSERT INTO sittings VALUES (?, NULL, 0, 0)", (self._started,))
         self._sitting = self._run("SELECT last_insert_rowid()")[0][0]
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        keys = [request.key(self._identity) for request in requests]
-        wanted = dict(zip(keys, requests, strict=True))
+        keys = [self._key(request) for request in requests]
+        wanted = dict(zip(reversed(keys), reversed(requests), strict=True))  # of twins the first, as on a network
         outcomes = self._known(list(wanted))
-        fresh = {key: request for key, request in wanted.items() if key not in outcomes}
+        fresh = {key: wanted[key] for key in dict.fromkeys(keys) if key not in outcomes}
         if fresh:
             outcomes |= self._ask(fresh)
-        self.replayed += len(requests) - len(fresh)
+        self._count(requests, len(fresh))
         return [outcomes[key] for key in keys]
 
     def send(self, requests: Sequence[Request]) -> None:
-        keys = [request.key(self._identity) for request in requests]
+        keys = [self._key(request) for request in requests]
         known, fresh = self._known([key for key in keys if key not in self._waiting]), []
         for key, request in zip(keys, requests, strict=True):
             if key in known:
@@ -119,7 +122,7 @@ class Journal(Wrapper):
             else:
                 self._waiting[key] = [request]
                 fresh.append(request)
-        self.replayed += len(requests) - len(fresh)
+        self._count(requests, len(fresh))
         if fresh:
             super().send(fresh)
 
@@ -130,9 +133,19 @@ class Journal(Wrapper):
     def _receive(self, wait: bool) -> list[tuple[Request, Reply]]:
         """What has landed is kept as one transaction, and goes to all who wait for it."""
         arrived = super().receive(wait)
-        fresh = {request.key(self._identity): request for request, _ in arrived}
+        fresh = {self._key(request): request for request, _ in arrived}
         outcomes = self._keep(fresh, [reply for _, reply in arrived])
         return [(request, reply) for key, reply in outcomes.items() for request in self._waiting.pop(key)]
+
+    def _key(self, request: Request) -> bytes:
+        return request.key(self._identity, self.inner.seedless(request))
+
+    def _count(self, requests: Sequence[Request], fresh: int) -> None:
+        met = [self._key(request) for request in requests if self.inner.seedless(request)]
+        twins = len(met) - len(set(met) - self._met)
+        self._met.update(met)
+        self.twins += twins
+        self.replayed += len(requests) - fresh - twins
 
     def _ask(self, fresh: dict[bytes, Request]) -> dict[bytes, Reply]:
         try:

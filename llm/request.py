@@ -33,7 +33,8 @@ class Request:
     `answers` is the closed set of allowed answers, if the question has one: a backend that can, returns the probability
     of each. `answer_prefix` is how the reply begins before the answer, where the question fixes that ("I think it is a ").
     `adapter` names the adapter of a local model that is to answer (empty: the model as it is), `voice` the model, where a run has
-    several. `purpose` (speech, survey, ...) is a label for the record and the meters; it is no part of what is asked.
+    several. `purpose` (speech, survey, ...) is a label for the record and the meters; it is no part of what is asked. Neither is
+    `archetype`, which names those who may share answers to a closed question (llm/archetypes.py; empty: it is asked itself).
     """
 
     messages: tuple[Message, ...]
@@ -44,20 +45,24 @@ class Request:
     answer_prefix: str = ""
     adapter: str = ""
     voice: str = ""
-    _key: tuple[str, bytes] | None = field(default=None, init=False, repr=False)
+    archetype: str = ""
+    _key: tuple[tuple[str, bool], bytes] | None = field(default=None, init=False, repr=False)
 
-    def key(self, identity: str) -> bytes:
+    def key(self, identity: str, seedless: bool = False) -> bytes:
         """16-byte digest of this question to the model called `identity`.
 
         The thesis of sameness: same model identity and adapter, same messages, same sampling, same allowed answers and same
-        seed is the same question. Repetition, room and round are in the seed; purpose, ids and time-outs stay out.
+        seed is the same question. Repetition, room and round are in the seed; purpose, ids and time-outs stay out. Where the
+        reply does not depend on the seed (`Backend.seedless`), the seed stays out too.
         """
-        if self._key is None or self._key[0] != identity:
+        if self._key is None or self._key[0] != (identity, seedless):
             special: tuple[object, ...] = (
                 (self.answer_prefix, self.adapter) if self.answer_prefix or self.adapter else ()
             )
             special += (("voice", self.voice),) if self.voice else ()
-            self._key = (identity, digest(identity, self.messages, self.sampling, self.seed, self.answers, *special))
+            seed = None if seedless else self.seed
+            told = digest(identity, self.messages, self.sampling, seed, self.answers, *special)
+            self._key = (identity, seedless), told
         return self._key[1]
 
 
@@ -137,6 +142,9 @@ class Backend(Protocol):
     def in_flight(self) -> int:
         """0: takes any number of requests as one batch. N > 0: asks over a network (`Network`), N requests at a time."""
 
+    def seedless(self, request: Request) -> bool:
+        """Whether this question has the same reply whatever its seed, as far as the model can promise (greedy decoding)."""
+
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         """One reply per request, in the order of the requests. A failed call is a Reply with a Failure, not an exception."""
 
@@ -171,6 +179,9 @@ class Wrapper:
     @property
     def in_flight(self) -> int:
         return self.inner.in_flight
+
+    def seedless(self, request: Request) -> bool:
+        return self.inner.seedless(request)
 
     def send(self, requests: Sequence[Request]) -> None:
         cast(Network, self.inner).send(requests)

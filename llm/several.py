@@ -53,6 +53,9 @@ class Several:
         networks = sum(one.in_flight for one in self._networks)
         return networks + BATCH * len(self._waiting) if networks else 0
 
+    def seedless(self, request: Request) -> bool:
+        return self._of(request).seedless(request)
+
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         if self._networks:
             return all_of(self, requests)

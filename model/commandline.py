@@ -104,6 +104,7 @@ def told(scenario: Scenario, folder: Path, outcome: Outcome) -> str:
         return f"{folder} is finished; nothing was asked (--retry-failures asks the failed calls again)"
     rate = f" ({outcome.asked / outcome.seconds:,.0f} calls/s)" if outcome.seconds and outcome.asked else ""
     replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
+    replayed += f", {outcome.twins:,} the same as others" if outcome.twins else ""
     cost = f"; this folder has cost {outcome.cost:.4g} so far" if outcome.cost else ""
     asked = f"{outcome.asked:,} calls asked{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
     return f"{scenario.name} on {scenario.llm}: {asked}"

@@ -24,6 +24,7 @@ import mesa
 
 from agents.character import PLAIN
 from environments.base import MEDIATOR, Networked, Room
+from llm.archetypes import Archetypes
 from llm.driver import Conversation, Progress, drive
 from llm.errors import UserError, unknown
 from llm.randomness import stream
@@ -75,7 +76,8 @@ class DebateModel(mesa.Model):
         self.characters = endowments(self.setup)
         self.environment = self.setup.build_environment()
         self.voices = self.setup.own_llms()
-        self.backend = backend if backend is not None else open_all(self.setup.llm, self.voices)
+        opened = backend if backend is not None else open_all(self.setup.llm, self.voices)
+        self.backend = Archetypes(opened, self.setup.archetypes) if self.setup.archetypes else opened
         self.adapters = _adapters(self.setup, self.backend)
         _refuse_unknown_topics(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else Nowhere()
@@ -238,7 +240,7 @@ class DebateModel(mesa.Model):
         return found | {"missing": _missing, "stopped": _stopped}
 
     def _key(self, request: Request) -> bytes:
-        return request.key(self._identity)
+        return request.key(self._identity, self.backend.seedless(request))
 
 
 def _scenario(

@@ -120,7 +120,7 @@ def plan(scenario: Scenario) -> Plan:
         words[request.voice, "reply"] += text.count(" ") + 1
         return text
 
-    DebateModel(replace(scenario, repetitions=1), backend=Fake(stand_in)).run()
+    DebateModel(replace(scenario, repetitions=1, archetypes=0), backend=Fake(stand_in)).run()
     scale = scenario.repetitions * TOKENS_PER_WORD
     used = {
         voice: Usage(*[int(words[voice, kind] * scale) for kind in ("prompt", "reply")])
@@ -149,7 +149,7 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     more += f", and {made.notes:,} notes to themselves" if made.notes else ""
     yield (
         f"  {about}{made.calls:,} calls to {scenario.llm}: {about}{made.replies:,} replies and {made.ratings:,} ratings{more} "
-        "(more if a rating has to be asked again)"
+        f"(more if a rating has to be asked again{_fewer(scenario)})"
     )
     usage = made.usage
     tokens = f"about {_rounded(usage.prompt_tokens)} tokens in and up to about {_rounded(usage.completion_tokens)} out"
@@ -158,6 +158,10 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         yield f"  before round {one.round}: {spec(one)}"
     if cost := bill(made.tokens, prices, 2):
         yield f"  cost up to about {cost}"
+
+
+def _fewer(scenario: Scenario) -> str:
+    return f"; fewer, as {scenario.archetypes} of a kind answer for the others" if scenario.archetypes else ""
 
 
 def _subjects(scenario: Scenario) -> str:

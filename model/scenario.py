@@ -39,6 +39,7 @@ _LEAST = {
     "temperature": 0,
     "survey_temperature": 0,
     "reflect": 0,
+    "archetypes": 0,
     "seed": 0,
 }
 MEDIATOR, REPRESENTATIVE = "mediator", "representative"
@@ -99,6 +100,7 @@ class Scenario:
     temperature: float = 1.0
     top_p: float = 1.0
     survey_temperature: float = 0.0
+    archetypes: int = 0  # answers that people of one kind and state share, drawing their own (0: everybody is asked)
     memory: str = "whole"  # whole, last:K, summary:K, retrieve:K
     importance: Literal["novelty", "asked"] = (
         "novelty"  # with retrieve:K, how important a line is: by new words, or asked
@@ -139,6 +141,7 @@ class Scenario:
         self.own_adapters()
         self.own_llms()
         self._check_interventions()
+        self._check_archetypes()
 
     def build_environment(self) -> Environment:
         """The environment with its options. Errors: UserError when they do not fit."""
@@ -173,6 +176,13 @@ class Scenario:
             raise UserError("a reference is asked about topics; there is none where questions are drawn")
         if self.questions and len(self.pool()) < self.episodes:
             raise UserError(f"{len(self.pool())} questions to draw from are too few for {self.episodes} episodes")
+
+    def _check_archetypes(self) -> None:
+        if self.archetypes == 1:
+            raise UserError("archetypes must be 0 (everybody is asked) or at least 2: one answer is no distribution")
+        if self.archetypes and (self.questions or self.interventions):
+            whom = "people who deliberate in private" if self.questions else "those to whom something happened"
+            raise UserError(f"archetypes do not go with this scenario: {whom} are asked themselves")
 
     def _check_interventions(self) -> None:
         for one in self.interventions:

@@ -15,6 +15,7 @@ from agents.mediators import open_mediator
 from agents.neighbour import Neighbour
 from agents.participant import Participant
 from agents.persona import genders
+from agents.topic import Probe
 from environments.base import Networked
 from model.scenario import MEDIATOR
 from model.seating import Place, Table
@@ -43,6 +44,11 @@ class Placed(Member):
         place = table.places[number]
         self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
         self.endow(self.model.characters(place))
+
+    def kind(self, probe: Probe) -> str:
+        """Its kind, among those of its group: company matters. Further probes are asked of everybody."""
+        kind = super().kind(probe) if probe.name == self.model.setup.probe else ""
+        return f"{self.group}|{kind}" if kind else ""
 
     @property
     def attitude(self) -> float | None:

@@ -55,7 +55,8 @@ class Ask:
 class Outcome:
     """What a sitting did. `stopped` says why it ended early; `already` that there was nothing left to do.
 
-    `cost` is that of the run folder so far, at the budget's price; with a shared ledger that of this sitting.
+    `cost` is that of the run folder so far, at the budget's price; with a shared ledger that of this sitting. `twins` are calls
+    that were answered with the reply to the same question (llm/journal.py).
     """
 
     record: Path
@@ -65,6 +66,7 @@ class Outcome:
     stopped: str | None = None
     already: bool = False
     cost: float = 0.0
+    twins: int = 0
 
 
 Step = Callable[[DebateModel], object]
@@ -128,7 +130,8 @@ def _run(task: Ask, progress: Progress | None, steps: Steps, backend: Backend, w
     record = task.folder / (PARTIAL if stopped else RECORD)
     if not stopped:
         os.replace(task.folder / PARTIAL, record)
-    return Outcome(record, journal.asked, journal.replayed, time.monotonic() - started, stopped, cost=limits.cost)
+    seconds = time.monotonic() - started
+    return Outcome(record, journal.asked, journal.replayed, seconds, stopped, cost=limits.cost, twins=journal.twins)
 
 
 def _debate(task: Ask, backend: Backend, recorder: Counting, progress: Progress | None, steps: Steps) -> str | None:

@@ -19,11 +19,12 @@ Source = Callable[[Request], Answer] | Sequence[Answer] | Mapping[str, Answer]
 class Fake:
     """Answers from a function of the request, from a list in order of asking, or from a mapping keyed by the last message.
 
-    A list that has run out and a message that the mapping lacks are the named failure `unscripted`.
+    A list that has run out and a message that the mapping lacks are the named failure `unscripted`. `greedy`: it says of itself
+    that the seed does not matter at temperature 0.
     """
 
-    def __init__(self, source: Source, name: str = "fake", in_flight: int = 0):
-        self._name, self._in_flight = name, in_flight
+    def __init__(self, source: Source, name: str = "fake", in_flight: int = 0, greedy: bool = False):
+        self._name, self._in_flight, self._greedy = name, in_flight, greedy
         self._sent: deque[Request] = deque()
         self._answer = _answerer(source)
 
@@ -34,6 +35,9 @@ class Fake:
     @property
     def in_flight(self) -> int:
         return self._in_flight
+
+    def seedless(self, request: Request) -> bool:
+        return self._greedy and request.sampling.temperature == 0
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         answer = self._answer

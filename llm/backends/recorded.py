@@ -31,11 +31,15 @@ class Recorded:
     def in_flight(self) -> int:
         return 0
 
+    def seedless(self, request: Request) -> bool:
+        """Whether it was so for the model that was recorded: the reply then stands under a key without a seed."""
+        return request.sampling.temperature == 0 and request.key(self._text, seedless=True) in self._replies
+
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         return [self._reply(request) for request in requests]
 
     def _reply(self, request: Request) -> Reply:
-        line = self._replies.get(request.key(self._text))
+        line = self._replies.get(request.key(self._text, self.seedless(request)))
         if line is None:
             raise MissingRecording(
                 f"the recording {self._path} lacks a {request.purpose} call: "

@@ -15,6 +15,8 @@ from analysis.metrics._cells import default_level
 from analysis.metrics.drift import slope
 
 ALL = ("trajectory", "drift", "first_cycle", "crossing", "further", "confidence")
+ROOMS = ("polarisation", "text_diversity")
+NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascades", "friendship", "exposure")
 
 
 def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
@@ -23,7 +25,7 @@ def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
 
 def test_the_folder_is_the_registry() -> None:
     """A metric that is dropped in is found, in its order, with all that summary and tables ask of it."""
-    assert tuple(metrics()) == ALL
+    assert tuple(metrics()) == (*ALL, *ROOMS, *NETWORKS)
     for metric in metrics().values():
         assert all(hasattr(metric, name) for name in ("ORDER", "TITLE", "NOTE", "LABELS", "compute"))
 

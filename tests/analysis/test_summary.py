@@ -14,7 +14,7 @@ import pytest
 import run
 from agents.topic import load_topic, slugs
 from analysis.load import Tables, load
-from analysis.metrics import metrics
+from analysis.metrics import applies, metrics
 from analysis.summary import _axis, caption, write_summary
 from llm.backends.fake import Fake
 from llm.limits import Budget
@@ -44,12 +44,13 @@ def rows(text: str) -> list[list[str]]:
 
 def test_findings_come_first_with_n_and_unit(ran: Callable, tmp_path: Path) -> None:
     """A reader meets result, sample size and unit of analysis before the bookkeeping."""
-    text = summary(load(ran("two_way")), tmp_path)
+    tables = load(ran("two_way"))
+    text = summary(tables, tmp_path)
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert titles == [
         "In short",
         "How to read the numbers",
-        *[metric.TITLE for metric in metrics().values() if metric.LABELS],
+        *[metric.TITLE for metric in metrics().values() if metric.LABELS and applies(metric, tables)],
         "What is missing",
         "What was run on what",
         "Run it again",

@@ -55,8 +55,14 @@ def replies() -> st.SearchStrategy[Reply]:
 class Counted(Fake):
     """A fake that remembers its batches, and may answer only part of one (`lost`)."""
 
-    def __init__(self, source: Callable[[Request], str | Reply] = echo, in_flight: int = 0, lost: int = 0):
-        super().__init__(source, in_flight=in_flight)
+    def __init__(
+        self,
+        source: Callable[[Request], str | Reply] = echo,
+        in_flight: int = 0,
+        lost: int = 0,
+        greedy: bool = False,
+    ):
+        super().__init__(source, in_flight=in_flight, greedy=greedy)
         self.batches: list[list[Request]] = []
         self.lost = lost
 

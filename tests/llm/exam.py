@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from inspect import isfunction
 from pathlib import Path
 from types import FrameType
@@ -79,6 +80,15 @@ def gives_the_same_replies_to_the_same_requests(open_backend: Open) -> None:
     replies = _ask(first, questions(), 8)
     assert _alike(_ask(first, questions(), 8), replies), "a backend remembers nobody"
     assert _ask(open_backend(), questions(), 8) == replies
+
+
+def means_it_when_the_seed_does_not_matter(open_backend: Open) -> None:
+    backend = open_backend()
+    asked = [request for request in questions() if backend.seedless(request)]
+    others = [replace(request, seed=request.seed + 1000) for request in asked]
+    assert _alike(_ask(backend, asked, 8), _ask(backend, others, 8))
+    drawn = [request for request in questions() if request.sampling.temperature > 0]
+    assert not any(backend.seedless(request) for request in drawn)
 
 
 def does_not_care_how_requests_are_batched(open_backend: Open) -> None:

@@ -48,6 +48,10 @@ class Hf:
     def identity(self) -> Mapping[str, Any]:
         return self.loaded.identity | {"style": self.style, "closed": "exact" if self.exact else "text"}
 
+    def seedless(self, request: Request) -> bool:
+        """At temperature 0 the likeliest token stands, or the likeliest answer."""
+        return request.sampling.temperature == 0
+
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         replies: dict[int, Reply] = {}
         asked: dict[Ask, list[Row]] = defaultdict(list)

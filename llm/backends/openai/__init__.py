@@ -5,6 +5,8 @@
     api        chat, or completions (one plain text, as for gpt-3.5-turbo-instruct)
     closed     how closed questions are answered: auto (the best that the probe finds), logprobs (from the likeliest tokens: a
                distribution), choice (a schema that allows nothing else), text (free text, then read)
+    once       yes: the same question at temperature 0 is asked once in a run, as if the server had one reply to it (no); see
+               docs/savings.md
     thinking   tokens allowed beside the reply for a model that thinks first (-1: the probe finds out)
     in_flight  requests on their way at once; halved when a server says that it is too much, and slowly more again
     rpm, tpm   requests and tokens a minute at each address (0: no limit)
@@ -48,11 +50,17 @@ def open_backend(
     attempts: int = 4,
     patience: float = 600.0,
     client: str = "fast",
+    once: str = "no",
 ) -> Backend:
     """Find the endpoints and what they can do. Errors: UserError when one does not answer, or refuses the key or the model."""
     if not model:
         raise UserError("--llm openai needs a model: openai:gpt-4o-mini, or the name that the server gives it")
-    for name, value, known in (("api", api, APIS), ("closed", closed, WAYS), ("client", client, CLIENTS)):
+    for name, value, known in (
+        ("api", api, APIS),
+        ("closed", closed, WAYS),
+        ("client", client, CLIENTS),
+        ("once", once, ("no", "yes")),
+    ):
         if value not in known:
             raise UserError(f"option {name} of openai must be one of {', '.join(known)}, not {value!r}")
     if min(in_flight, attempts) < 1 or min(rpm, tpm, patience) < 0 or timeout <= 0:
@@ -74,7 +82,7 @@ def open_backend(
 
     from llm.backends.openai.opening import Settings, opened
 
-    settings = Settings(model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client)
+    settings = Settings(model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client, once == "yes")
     return opened(settings, in_flight, attempts, patience)
 
 

@@ -88,9 +88,10 @@ class Openai:
         loop: Loop,
         clock: Clock,
         served: str = "",
+        once: bool = False,
     ):
         self.model, self.endpoints, self.can, self.policy, self.clock = model, list(endpoints), can, policy, clock
-        self.served = served
+        self.served, self.once = served, once
         self._loop = loop
         self._landed: queue.SimpleQueue[tuple[Request, Reply | BaseException]] = queue.SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,6 +122,10 @@ class Openai:
     @property
     def in_flight(self) -> int:
         return self.policy.in_flight
+
+    def seedless(self, request: Request) -> bool:
+        """Servers do not answer alike each time, even at temperature 0; the user may take it that they do."""
+        return self.once and self.can.sampling and request.sampling.temperature == 0
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         return all_of(self, requests)

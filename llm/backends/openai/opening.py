@@ -32,6 +32,7 @@ class Settings(NamedTuple):
     tpm: float
     timeout: float
     client: str
+    once: bool = False
 
 
 def opened(settings: Settings, in_flight: int, attempts: int, patience: float, clock: Clock | None = None) -> Openai:
@@ -47,7 +48,7 @@ def opened(settings: Settings, in_flight: int, attempts: int, patience: float, c
     each = max(1, -(-in_flight // len(lines)))
     endpoints = [Endpoint(line, each, settings.rpm, settings.tpm, clock) for line in lines]
     policy = Policy(in_flight, attempts, patience)
-    return Openai(settings.model, endpoints, found[0].can, policy, loop, clock, found[0].served)
+    return Openai(settings.model, endpoints, found[0].can, policy, loop, clock, found[0].served, settings.once)
 
 
 async def _lines(settings: Settings) -> list[Line]:

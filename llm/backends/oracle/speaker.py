@@ -41,6 +41,10 @@ class Oracle:
             "banks": fingerprint(),
         }
 
+    def seedless(self, request: Request) -> bool:
+        """A survey at temperature 0 has the likeliest answer; its judges and those who break ties draw at any temperature."""
+        return request.sampling.temperature == 0 and request.purpose == "survey"
+
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         return [self._reply(request) for request in requests]
 

@@ -1,0 +1,41 @@
+"""Are people linked to those who think as they do?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.bootstrap import Floats
+from analysis.load import Tables
+from analysis.metrics import _network
+from analysis.metrics._network import NO_LINKS, Links, by_survey, correlation
+from analysis.metrics._rooms import Found, Room
+
+ORDER = 10
+TITLE = "Attitude assortativity"
+NOTE = (
+    "Pearson's correlation of the attitudes at the two ends of each link, who hears and who is heard (Newman 2003): 1 where "
+    "like is linked to like, 0 where links do not care, negative where opposites are linked. Links with an end that was not "
+    "rated are left out. Means over rooms (populations)."
+)
+LABELS = {"rooms": "rooms", "assortativity": "assortativity", "reason": "why empty"}
+NEEDS = _network.NEEDS
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """One row a topic, group and round: rooms, missing (ratings), assortativity, reason."""
+    return by_survey(tables, ("assortativity",), _measured)
+
+
+def _measured(links: Links, values: Floats, room: Room) -> dict[str, Found]:
+    return {"assortativity": assortativity(links, values)}
+
+
+def assortativity(links: Links, values: Floats) -> Found:
+    """The numeric assortativity coefficient of a directed graph (an undirected link counts both ways). None where the ends of
+    the links do not vary.
+
+    Source: Newman 2003, Physical Review E 67, 026126, eq. 21.
+    """
+    kept = links.among(~np.isnan(values))
+    return correlation(values[kept.source], values[kept.target], NO_LINKS)

@@ -1,0 +1,120 @@
+"""How far does a word carry? Who hears a line, and what is said by those who heard it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.load import Tables
+from analysis.metrics import _network
+from analysis.metrics._network import Population, populations
+from analysis.metrics._rooms import Found, means
+
+ORDER = 14
+TITLE = "Cascades"
+NOTE = (
+    "Audience is how many people hear a line. A line belongs to the latest line that its speaker had heard in the same round "
+    "before its turn; where all speak at once, and where feeds are read after posting, in the round before. A line before which "
+    "nothing was heard begins a tree. Depth is the longest chain of a room, virality the mean distance "
+    "between two lines of its largest tree (Goel et al. 2016: 2 at most for a broadcast, more for a chain). A tree shows who "
+    "spoke after whom, not that anybody was persuaded. Means over rooms (populations)."
+)
+LABELS = {
+    "rooms": "rooms",
+    "audience": "audience",
+    "size": "lines a tree",
+    "largest": "largest tree",
+    "depth": "depth",
+    "virality": "virality",
+    "reason": "why empty",
+}
+NEEDS = _network.NEEDS
+MEASURES = ("audience", "size", "largest", "depth", "virality")
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """One row a topic and group: rooms, missing (turns without words), audience, size, largest, depth, virality, reason."""
+    turns = in_turn(tables.header.scenario["options"])
+    said, heard = (dict(iter(table.groupby("room", sort=False))) for table in (tables.utterances, tables.heard))
+    rows = [
+        _row(one, said.get(one.room.name, tables.utterances[:0]), heard.get(one.room.name, tables.heard[:0]), turns)
+        for one in populations(tables)
+    ]
+    return means(rows, MEASURES, by=())
+
+
+def _row(one: Population, said: pd.DataFrame, heard: pd.DataFrame, turns: bool) -> dict[str, Any]:
+    lines = said[said["text"].notna()]
+    row = {**one.room.keys, "missing": len(said) - len(lines)}
+    if lines.empty:
+        return row | dict.fromkeys(MEASURES, Found(None, "nobody spoke"))
+    parents = heard_before(lines, heard, turns)
+    trees = cascades(list(lines["iteration"]), parents)
+    largest = max(trees, key=len)
+    audience = heard[heard["iteration"].isin(lines["iteration"])].drop_duplicates(["agent", "iteration"])
+    return row | {
+        "audience": Found(len(audience) / len(lines)),
+        "size": Found(len(lines) / len(trees)),
+        "largest": Found(float(len(largest))),
+        "depth": Found(float(depth(parents))),
+        "virality": virality(largest, parents),
+    }
+
+
+def in_turn(options: Mapping[str, Any]) -> bool:
+    """Whether people speak one after another, by the options of environments/network.py (where nothing is said: at once)."""
+    rule = str(options.get("rule", "")).partition(",")[0]
+    return rule == "sequential" or (options.get("timing") == "sequential" and rule != "posts")
+
+
+def heard_before(lines: pd.DataFrame, heard: pd.DataFrame, turns: bool) -> dict[int, int]:
+    """By its number (iteration) each line's parent, where it has one: the latest of the lines in question (see NOTE)."""
+    told = heard[heard["iteration"].isin(lines["iteration"])]  # a turn without words is nobody's parent
+    told = told.assign(round=told["round"] + (0 if turns else 1))[["round", "agent", "iteration"]]
+    pairs = lines[["round", "agent", "iteration"]].merge(told, on=["round", "agent"], suffixes=("", "_heard"))
+    latest = pairs[pairs["iteration_heard"] < pairs["iteration"]].groupby("iteration")["iteration_heard"].max()
+    return {int(line): int(parent) for line, parent in latest.items()}
+
+
+def cascades(lines: Sequence[int], parents: Mapping[int, int]) -> list[list[int]]:
+    """The trees, each as its lines in order, the root first. Lines are numbered as they were said: a parent before its child."""
+    trees: dict[int, list[int]] = {}
+    root: dict[int, int] = {}
+    for line in sorted(lines):
+        root[line] = root[parents[line]] if line in parents else line
+        trees.setdefault(root[line], []).append(line)
+    return list(trees.values())
+
+
+def depth(parents: Mapping[int, int]) -> int:
+    """Steps from a root to the line farthest from it; 0 where nobody spoke after hearing.
+
+    >>> depth({2: 1, 3: 2, 4: 1})
+    2
+    """
+    steps: dict[int, int] = {}
+    for line in sorted(parents):
+        steps[line] = steps.get(parents[line], 0) + 1
+    return max(steps.values(), default=0)
+
+
+def virality(tree: Sequence[int], parents: Mapping[int, int]) -> Found:
+    """Structural virality: the mean distance between two lines of a tree. An edge that cuts off s of n lines is on the way
+    between s (n - s) pairs.
+
+    Source: Goel, Anderson, Hofman and Watts 2016, Management Science 62(1), eq. 1.
+
+    >>> virality([1, 2, 3], {2: 1, 3: 2}).value  # a chain: 1, 1, 2
+    1.3333333333333333
+    """
+    n = len(tree)
+    if n < 2:
+        return Found(None, "nobody spoke after hearing")
+    below = dict.fromkeys(tree, 1)
+    for line in reversed(tree[1:]):
+        below[parents[line]] += below[line]
+    sizes = np.array([below[line] for line in tree[1:]], dtype=float)
+    return Found(float((sizes * (n - sizes)).sum() / (n * (n - 1) / 2)))

@@ -1,0 +1,104 @@
+"""How polarised is a room? Spread, two peaks, and camps that are large, alike within and far apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kurtosis, skew
+
+from analysis.bootstrap import Floats
+from analysis.load import Tables
+from analysis.metrics._rooms import Found, means, missing, rated, rooms
+
+ORDER = 5
+TITLE = "Polarisation"
+NOTE = (
+    "Of the attitudes (0-10) in a room, means over rooms. Variance is that of a sample (n - 1). The bimodality coefficient "
+    "(Sarle, with the correction for finite samples) is 5/9 for a flat distribution and more for two peaks; it needs four "
+    "ratings that are not all alike. Esteban and Ray's polarisation (alpha = 1.3, attitudes as whole points) is 0 where all "
+    "agree and 1 where half stand at each end."
+)
+LABELS = {
+    "rooms": "rooms",
+    "variance": "variance",
+    "bimodality": "bimodality coefficient",
+    "esteban_ray": "Esteban-Ray",
+    "reason": "why empty",
+}
+MEASURES = ("variance", "bimodality", "esteban_ray")
+ALPHA = 1.3
+"""Sensitivity to polarisation; Esteban and Ray's axioms leave 0 (a Gini coefficient) to 1.6, and with the fourth 1 to 1.6."""
+WIDTH = 10
+"""Of the axis of attitudes."""
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """One row a topic, group and round: rooms, missing (ratings), variance, bimodality, esteban_ray, reason."""
+    return means(
+        (
+            {**room.keys, "round": round_, "missing": missing(room.at(round_)), **measured(rated(room.at(round_)))}
+            for room in rooms(tables)
+            for round_ in room.attitudes
+        ),
+        MEASURES,
+    )
+
+
+def headline(found: pd.DataFrame) -> str:
+    ends = found.groupby(["topic", "group"], sort=False)["esteban_ray"].agg(["first", "last", "size"])
+    moved = (ends["last"] - ends["first"])[ends["size"] > 1].dropna()
+    if moved.empty:
+        return "Whether rooms polarised cannot be told."
+    return (
+        f"Polarisation (Esteban-Ray, mean over rooms) rose in {int((moved > 0).sum())} and fell in {int((moved < 0).sum())} of "
+        f"{len(moved)} topics and groups."
+    )
+
+
+def measured(values: Floats) -> dict[str, Found]:
+    """The three measures of the ratings of one room and round."""
+    return {"variance": variance(values), "bimodality": bimodality(values), "esteban_ray": esteban_ray(values)}
+
+
+def variance(values: Floats) -> Found:
+    """The variance of a sample; of two at least.
+
+    >>> variance(np.array([2.0, 4.0, 6.0])).value
+    4.0
+    """
+    return Found(float(values.var(ddof=1))) if len(values) > 1 else Found(None, "fewer than 2 rated")
+
+
+def bimodality(values: Floats) -> Found:
+    """Sarle's bimodality coefficient (g² + 1) / (k + 3(n - 1)² / ((n - 2)(n - 3))), g skewness and k excess kurtosis, both
+    corrected for bias. A normal distribution has 1/3, a flat one 5/9, two points 1 (for large n).
+
+    Source: SAS/STAT user's guide (PROC CLUSTER); Pfister et al. 2013, Frontiers in Psychology 4:700.
+
+    >>> round(bimodality(np.array([0.0, 0.0, 10.0, 10.0])).value, 4)
+    0.1333
+    """
+    n = len(values)
+    if n < 4:
+        return Found(None, "fewer than 4 rated")
+    if np.ptp(values) == 0:
+        return Found(None, "everybody alike")
+    corrected = 3 * (n - 1) ** 2 / ((n - 2) * (n - 3))
+    return Found(float((skew(values, bias=False) ** 2 + 1) / (kurtosis(values, bias=False) + corrected)))
+
+
+def esteban_ray(values: Floats) -> Found:
+    """K * sum over camps i, j of p_i^(1 + alpha) * p_j * |y_i - y_j|, with K such that half at each end of the axis make 1.
+
+    A camp is everybody who stands at the same whole point (people identify with those alike); p is its share. With K the
+    measure depends on neither the number of people nor the units. Source: Esteban and Ray 1994, Econometrica 62(4), theorem 1.
+
+    >>> esteban_ray(np.array([0.0, 10.0])).value, round(esteban_ray(np.array([0.0, 5.0])).value, 3)
+    (1.0, 0.5)
+    """
+    if not len(values):
+        return Found(None, "nobody rated")
+    points, counts = np.unique(np.round(values), return_counts=True)
+    shares = counts / counts.sum()
+    apart = np.abs(points[:, None] - points)
+    return Found(float(2 ** (1 + ALPHA) / WIDTH * (shares ** (1 + ALPHA) @ apart @ shares)))

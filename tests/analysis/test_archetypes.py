@@ -1,0 +1,173 @@
+"""Shared answers in a run, and the study that says what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from standins import Scrambled, opinionated
+
+import run
+from analysis.load import Tables, load
+from analysis.studies.archetypes import archetypes as study
+from analysis.studies.archetypes import compare, strangers, used
+from analysis.studies.archetypes_report import write
+from analysis.summary import _how_to_read, asked_of_model, run_on
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.request import Reply, Request
+from model.scenario import load_preset
+from model.session import Ask, sit
+
+SMALL = {"topics": "racism", "repetitions": 8, "rounds": 2, "llm": "oracle"}
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tables, Tables]:
+    """The same debates with everybody asked and with two answers a kind."""
+    base = load_preset("three_way").with_settings(SMALL)
+    folders = {size: tmp_path_factory.mktemp(f"size{size}") for size in (0, 2)}
+    for size, folder in folders.items():
+        sit(Ask(base.with_settings({"archetypes": size}), folder))
+    return load(folders[0]), load(folders[2])
+
+
+def test_archetypes_share_answers_and_not_words(both: tuple[Tables, Tables]) -> None:
+    """What is said is the same word for word; surveys are fewer, every rating is there, and each that was drawn says so."""
+    whole, shared = both
+    pd.testing.assert_series_equal(whole.utterances["text"], shared.utterances["text"])
+    assert len(whole.attitudes) == len(shared.attitudes)
+    drawn = shared.calls[shared.calls["drawn"] > 0]
+    assert len(drawn) > 0
+    assert set(drawn["purpose"]) == {"survey"}
+    assert (drawn["prompt_tokens"] == 0).all()
+    assert (shared.attitudes["how"] == "strict, archetype").sum() == len(drawn)
+    assert used(shared)["surveys"] == used(whole)["surveys"] - len(drawn)
+
+
+def test_nobody_draws_from_another_party_survey_or_starting_point(both: tuple[Tables, Tables]) -> None:
+    """A rating that was drawn is one that somebody of the kind gave when asked."""
+    _, shared = both
+    ratings = shared.attitudes.sort_values("round")
+    ratings["before"] = ratings.groupby("agent")["attitude"].shift().round().astype("string").fillna("none")
+    kind = ["party", "round", "before"]
+    asked = ratings[ratings["how"] == "strict"].groupby(kind)["attitude"].agg(set)
+    for row in ratings[ratings["how"] == "strict, archetype"].to_dict("records"):
+        assert row["attitude"] in asked[tuple(row[name] for name in kind)]
+
+
+def test_a_resumed_run_draws_the_same(tmp_path: Path) -> None:
+    """Stopped and gone on with, and held over a network in another order: the same record, byte for byte."""
+    base = load_preset("two_way").with_settings(SMALL | {"archetypes": 2, "repetitions": 4, "llm": "fake"})
+    records = []
+    for name, backend in (
+        ("a", Fake(opinionated)),
+        ("b", Scrambled(opinionated, 5, 3)),
+        ("c", Scrambled(opinionated, 2, 1)),
+    ):
+        sit(Ask(base, tmp_path / name), backend=backend)
+        records.append((tmp_path / name / "record.jsonl").read_bytes())
+    assert records[0] == records[1] == records[2]
+    (tmp_path / "a" / "record.jsonl").rename(tmp_path / "a" / "record.partial.jsonl")
+    outcome = sit(Ask(base, tmp_path / "a"), backend=Fake(opinionated))
+    assert outcome.asked == 0
+    assert (tmp_path / "a" / "record.jsonl").read_bytes() == records[0]
+
+
+def test_an_unreadable_answer_is_shared_as_unreadable(tmp_path: Path) -> None:
+    """Two are asked and say nothing readable: those who draw say the same, and nobody gets a number out of it."""
+
+    def silent(request: Request) -> str | Reply:
+        return "Who knows." if request.answers else "I hear you."
+
+    base = load_preset("two_way").with_settings(SMALL | {"archetypes": 2, "asks": 1, "rounds": 0, "llm": "fake"})
+    sit(Ask(base, tmp_path / "run"), backend=Fake(silent))
+    ratings = load(tmp_path / "run").attitudes
+    assert ratings["rating"].isna().all()
+    assert set(ratings["reason"]) == {"no_number"}
+    assert (ratings["how"] == "strict, archetype").sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("three_way", {"archetypes": 1}), ("consensus", {"archetypes": 5}), ("three_way", {"archetypes": -1})],
+)
+def test_what_cannot_be_shared_is_refused(name: str, given: dict) -> None:
+    """One answer is no distribution, and people who deliberate in private are all asked."""
+    with pytest.raises(UserError, match="archetypes"):
+        load_preset(name).with_settings(given)
+
+
+def test_compare_by_hand(held: Callable) -> None:
+    """2 and 6, 4 and 4 against 3 and 6, 4 and 8: errors 1 0 0 4, means 4 and 5.25; strangers of 2 6 4 4: 2."""
+    room = {"republican 1": [2], "republican 2": [6]}
+    whole = held(room, {"republican 1": [4], "republican 2": [4]})
+    shared = held({"republican 1": [3], "republican 2": [6]}, {"republican 1": [4], "republican 2": [8]})
+    row = compare(whole, shared).iloc[0]
+    assert row[["n", "missing", "rooms", "mean_all", "mean_shared", "mean_off", "error"]].to_list() == [
+        4,
+        0,
+        2,
+        4,
+        5.25,
+        1.25,
+        1.25,
+    ]
+    assert row["sd_all"] == pytest.approx((8 / 3) ** 0.5)
+    assert row["sd_off"] == pytest.approx(np.std([3, 6, 4, 8], ddof=1) - (8 / 3) ** 0.5)
+    assert row["shuffled"] == strangers(np.array([2.0, 6, 4, 4])) == pytest.approx(2)
+    assert row["error_low"] <= 1.25 <= row["error_high"]
+
+
+def test_people_who_lack_a_rating_are_counted_and_left_out(held: Callable) -> None:
+    """A gap in either run is no difference of anything; one room has no interval."""
+    whole, shared = (held({"republican 1": [first], "republican 2": [6]}) for first in (None, 3))
+    row = compare(whole, shared).iloc[0]
+    assert (row["n"], row["missing"], row["error"]) == (1, 1, 0)
+    assert np.isnan(row["error_low"])
+    assert np.isnan(row["sd_all"])
+
+
+def test_the_study_reports_saving_and_error(both: tuple[Tables, Tables], tmp_path: Path) -> None:
+    """Both stand in one sentence, and the figure and tables beside it."""
+    base = load_preset("three_way").with_settings(SMALL)
+    talk = study(base, 2)
+    assert next(talk).archetypes == 0
+    assert talk.send(both[0]).archetypes == 2
+    with pytest.raises(StopIteration) as done:
+        talk.send(both[1])
+    path = write(done.value.value, tmp_path, base, 2)
+    text = path.read_text()
+    asked = used(both[1])["surveys"]
+    assert f"{asked} survey calls instead of 72" in text
+    assert "100% of the lines said are the same" in text
+    assert (tmp_path / "archetypes.png").stat().st_size > 10_000
+    assert len(pd.read_csv(tmp_path / "cells.csv")) == 9
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`run.py archetypes` from the shell; what makes no sense is one line."""
+    given = ["--topic", "racism", "--repetitions", "3", "--rounds", "1", "--llm", "oracle", "--size", "2"]
+    assert run.main(["archetypes", *given, "--out", str(tmp_path / "out")]) == 0
+    assert "survey calls instead of" in capsys.readouterr().out
+    assert run.main(["archetypes", "--size", "1"]) == 2
+    assert run.main(["archetypes", "--set", "survey=never"]) == 2
+
+
+def test_the_summary_counts_what_was_not_asked(both: tuple[Tables, Tables], ran: Callable) -> None:
+    """Asked, the same as others, drawn: together all calls. With the same people in each of three rooms the first ratings are."""
+    tables = load(ran("two_way", cast="fixed"))
+    twins = len(tables.calls) - len(asked_of_model(tables.calls))
+    assert twins == 2 * 3
+    told = "\n".join(run_on(tables, {}))
+    assert f"{len(tables.calls) - 6} asked" in told
+    assert "; 6 more answered with the reply to the same question" in told
+    shared = "\n".join(run_on(both[1], {}))
+    assert "have donors in common, and intervals are too narrow" in "".join(_how_to_read(both[1]))
+    assert "donors" not in "".join(_how_to_read(both[0]))
+    assert (
+        f"; {int(both[1].calls['drawn'].sum())} more drawn from archetypes (0 samples renewed, 0 had drifted)" in shared
+    )
