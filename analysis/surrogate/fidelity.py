@@ -92,7 +92,7 @@ def _graph(who: pd.MultiIndex, where: np.ndarray, links: pd.DataFrame) -> csr_ar
         if (np.diff(where) < 0).any():
             raise ValueError("the agents of a room have to stand together")
         return csr_array(
-            block_diag([np.ones((size, size)) - np.eye(size) for size in np.bincount(where)], format="csr")
+            block_diag([csr_array(np.ones((size, size)) - np.eye(size)) for size in np.bincount(where)], format="csr")
         )
     ends = [who.get_indexer(pd.MultiIndex.from_frame(links[["room", end]])) for end in ("source", "target")]
     there = (ends[0] >= 0) & (ends[1] >= 0)
