@@ -94,6 +94,7 @@ def load(run: Path) -> Tables:
 def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     """The tables of a record's events. Errors: UserError when there is no header among them."""
     kinds: dict[type, list[Any]] = {kind: [] for kind in events.KINDS.values()}
+    kinds[events.Unlinked] = kinds[events.Linked]  # one list, in the order of the record
     for event in record:
         kinds[type(event)].append(event)
     if not kinds[events.Header]:
@@ -117,17 +118,16 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         _named(_ratings([event for event in rated if event.probe in further]), agents),
         calls,
         _interventions(_frame(kinds[events.Intervened], events.Intervened), agents),
-        _links(kinds[events.Linked], kinds[events.Unlinked]),
+        _links(kinds[events.Linked]),
         _heard(kinds[events.Heard]),
         bool(kinds[events.Ended]),
     )
 
 
-def _links(linked: Sequence[events.Linked], unlinked: Sequence[events.Unlinked]) -> pd.DataFrame:
-    """Round by round, and what vanishes before what appears."""
-    changes = [("removed", one) for one in unlinked] + [("added", one) for one in linked]
-    changes.sort(key=lambda change: change[1].round)
-    rows = [(one.room, one.round, change, *map(int, pair)) for change, one in changes for pair in one.pairs]
+def _links(changes: Sequence[events.Linked | events.Unlinked]) -> pd.DataFrame:
+    """In the order in which they happened: a link may vanish and appear in one round."""
+    kinds = {events.Linked: "added", events.Unlinked: "removed"}
+    rows = [(one.room, one.round, kinds[type(one)], *pair) for one in changes for pair in one.pairs]
     return _columns(rows, room="object", round="int64", change="object", source="int64", target="int64")
 
 

@@ -21,7 +21,7 @@ NETWORK = {"size": 24, "graph": "ring", "reference": "", "repetitions": 2}
 
 
 def test_links_and_what_was_heard_become_these_very_tables(record: Callable, header: Callable) -> None:
-    """A row a link and change, what vanishes before what appears; a row a turn that somebody heard."""
+    """A row a link and change, in the order of the record; a row a turn that somebody heard."""
     tables = load(
         record(
             [
@@ -36,8 +36,8 @@ def test_links_and_what_was_heard_become_these_very_tables(record: Callable, hea
     assert tables.links.to_numpy().tolist() == [
         [ROOM, 0, "added", 1, 2],
         [ROOM, 0, "added", 2, 1],
-        [ROOM, 2, "removed", 1, 2],
         [ROOM, 2, "added", 1, 3],
+        [ROOM, 2, "removed", 1, 2],
     ]
     assert tables.links.columns.to_list() == ["room", "round", "change", "source", "target"]
     assert tables.heard.to_numpy().tolist() == [[ROOM, 1, 2, 4], [ROOM, 1, 2, 3]]
