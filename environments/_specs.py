@@ -28,7 +28,7 @@ def names(folder: ModuleType) -> list[str]:
 def opened(folder: ModuleType, spec: str) -> Any:
     """What a spec names, NAME[,option=value...]. Errors: ValueError on an unknown name, option or value."""
     name, *pairs = [part.strip() for part in spec.split(",")]
-    what = folder.__name__.rpartition(".")[2]
+    what = folder.__name__.rpartition(".")[2].removesuffix("s")
     if name not in names(folder):
         raise _unknown(what, name, names(folder))
     kind = _class(importlib.import_module(f"{folder.__name__}.{name}"))

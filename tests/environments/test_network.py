@@ -338,7 +338,7 @@ def test_a_graph_that_does_not_fit_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"graph": "smal_world"}, "unknown graphs 'smal_world': did you mean small_world"),
+        ({"graph": "smal_world"}, "unknown graph 'smal_world': did you mean small_world"),
         ({"graph": "ring,degre=2"}, "unknown option of ring 'degre': did you mean degree"),
         ({"graph": "ring,degree=3"}, "even number"),
         ({"graph": "ring,degree=two"}, "a whole number, not 'two'"),
