@@ -239,6 +239,15 @@ def test_a_silent_representative_leaves_its_seat_silent() -> None:
     assert all(event.text for event in of(events, Utterance) if event.form == "revision")
 
 
+def test_a_member_prepares_nothing_that_it_does_not_write() -> None:
+    """What somebody asks itself before it speaks is not asked before a representative speaks."""
+    events = held(scenario(think="bdi"))
+    represented_ = {(event.room, event.iteration) for event in of(events, Represented)}
+    spoken = {(event.room, event.iteration) for event in of(events, Utterance) if event.agent}
+    thought = Counter(event.purpose for event in of(events, Called) if event.agent > 0)
+    assert thought["bdi"] == thought["speech"] == len(spoken - represented_) == 50
+
+
 def test_without_a_draft_there_is_nothing_to_write() -> None:
     def speaks(request: Request) -> str | Reply:
         return Reply.failed("timeout") if request.purpose == "statement" else opinionated(request)
