@@ -110,13 +110,26 @@ class Topic:
         return self.title[0].upper() + self.title[1:]
 
     def probe(self, name: str) -> Probe:
-        """One of its own probes or of those for any topic, or one of these with PUBLIC or TURNS behind its name."""
+        """One of its own probes or of those for any topic, or one of these with PUBLIC or TURNS behind its name.
+
+        NAME@SCALE, with or without these, is the same question on another numeric scale of its construct.
+        """
         known = {**shared_probes(), **self.probes}
-        bare = name.removesuffix(PUBLIC).removesuffix(TURNS)
-        if bare not in known or name not in (bare, f"{bare}{PUBLIC}", f"{bare}{TURNS}"):
+        told = name.removesuffix(PUBLIC).removesuffix(TURNS)
+        bare, at, scale = told.partition("@")
+        if bare not in known or name not in (told, f"{told}{PUBLIC}", f"{told}{TURNS}"):
             raise unknown(f"probe of topic {self.slug}", name, known)
         audience: Audience = "public" if name.endswith(PUBLIC) else known[bare].audience
-        return replace(known[bare], name=name, audience=audience)
+        return replace(on_scale(known[bare], scale) if at else known[bare], name=name, audience=audience)
+
+
+def on_scale(probe: Probe, scale: str) -> Probe:
+    """The question of a probe on another numeric scale of its construct. Errors: UserError on one that is none."""
+    lead = f"{probe.construct}_"
+    known = [one for one, found in scales().items() if found.kind != LABELLED and one.startswith(lead)]
+    if scale not in known:
+        raise unknown(f"scale for probe {probe.name}", scale, known)
+    return replace(probe, scale=scales()[scale])
 
 
 @cache

@@ -12,6 +12,7 @@ from agents.mediator import Chair
 from agents.topic import Probe
 from environments._society import Society
 from environments.base import MEDIATOR, Turn, waves
+from environments.dyads import TALK
 from llm.driver import Conversation, ask_all
 from llm.randomness import derive
 from llm.request import Reply, Request
@@ -97,6 +98,9 @@ def hold_round(
             (iteration, turn.speaker, turn.form or statement) for iteration, turn in enumerate(wave, room.iteration + 1)
         ]
         room.iteration += len(wave)
+        for turn in wave:
+            if turn.form == TALK:
+                room.members[turn.speaker].hearers = tuple([room.members[one].name for one in turn.hearers])
         if any(room.members[agent].prepares for _, agent, _ in lot):
             yield from _prepare(room, lot, round_, desk, events)
         asked = [_asked(room, desk, *one) for one in lot]

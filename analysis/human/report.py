@@ -11,8 +11,8 @@ from analysis import honesty
 from analysis.human.debate import NAMES, ORIGIN, Published, published
 from analysis.human.figure import draw
 from analysis.human.measures import TITLES, measured, traces
-from analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources
-from analysis.human.rooms import RUN, of_run
+from analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources, table
+from analysis.human.rooms import PUBLIC, RUN, of_posts, of_run
 from analysis.human.table import ALL, Source
 from analysis.load import Tables
 from analysis.plots import save
@@ -35,20 +35,24 @@ STILL = (
 NO_DATA = "No human data were given: `--data FOLDER` (docs/human.md says which files and where they are)."
 
 
-def write(tables: Tables, data: Path | None, folder: Path) -> Path:
+def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None = None) -> Path:
     """Write human.md, human.csv, traces.csv and the picture into the folder; the path of the first.
 
-    data: the folder with the human files; None: the run alone. Errors: UserError when it holds none of them.
+    data: the folder with the human files; None: the run alone. verdicts: a judge's of this run, for what was said in public.
+    Errors: UserError when a file is none of what it should be.
     """
     people, known = read(data) if data else ([], [])
     every = [*people, of_run(tables)]
+    if verdicts:
+        every.append(of_posts(tables, table(verdicts, [], {})))
     found = pd.concat([measured(source) for source in every], ignore_index=True)
     ways = pd.concat([traces(source.people).assign(source=source.name) for source in every], ignore_index=True)
     folder.mkdir(parents=True, exist_ok=True)
     found.to_csv(folder / "human.csv", index=False)
     ways.to_csv(folder / "traces.csv", index=False)
     model = honesty.model(tables.header)
-    save(draw(every, found, known, f"People, and a run held by {model}"), folder / "human")
+    private = [source for source in every if source.name != PUBLIC], [entry for entry in known if not entry.public]
+    save(draw(private[0], found, private[1], f"People, and a run held by {model}"), folder / "human")
     path = folder / "human.md"
     path.write_text("\n\n".join(_parts(tables, every, found, ways, known)) + "\n", encoding="utf-8")
     return path
@@ -120,11 +124,20 @@ def _t(row: pd.Series) -> str:
 
 
 def _published(found: pd.DataFrame, known: Sequence[Published], run: str) -> str:
-    own = found[(found["source"] == RUN)]
-    whole = own[own["condition"] == ALL] if own["condition"].nunique() > 1 else own
-    cells = whole.set_index("key").apply(_cell, axis=1)
-    rows = [[entry.title, entry.human, entry.model, cells[entry.measure]] for entry in known]
+    private, public = _own(found, RUN), _own(found, PUBLIC)
+    rows = [
+        [entry.title, entry.human, entry.model, (public if entry.public else private).get(entry.measure, DASH)]
+        for entry in known
+        if public or not entry.public
+    ]
     return markdown_table(["measure", "DEBATE, people", "DEBATE, model", run], rows)
+
+
+def _own(found: pd.DataFrame, name: str) -> dict[str, str]:
+    """The run's cells by measure, all conditions together; nothing where it is no source."""
+    own = found[(found["source"] == name)]
+    whole = own[own["condition"] == ALL] if own["condition"].nunique() > 1 else own
+    return dict(whole.set_index("key").apply(_cell, axis=1)) if len(whole) else {}
 
 
 def _ways(ways: pd.DataFrame, labels: Mapping[str, str]) -> str:
