@@ -268,6 +268,7 @@ ELSEWHERE = {
     "report": "analysis.commands",
     "population": "analysis.commands_population",
     "surrogate": "analysis.commands_population",
+    "rhetoric": "analysis.commands_presets",
     "structured": "analysis.commands_structured",
     "sweep": "analysis.commands_sweeps",
     "validate": "analysis.commands",

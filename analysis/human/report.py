@@ -9,10 +9,11 @@ import pandas as pd
 
 from analysis import honesty
 from analysis.human.debate import NAMES, ORIGIN, Published, published
+from analysis.human.fidelity import fidelity
 from analysis.human.figure import draw
 from analysis.human.measures import TITLES, measured, traces
 from analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources, table
-from analysis.human.rooms import PUBLIC, RUN, of_posts, of_run
+from analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
 from analysis.human.table import ALL, Source
 from analysis.load import Tables
 from analysis.plots import save
@@ -31,6 +32,11 @@ REGRESSION = (
 STILL = (
     "Who does not move names the same point again; fewer points, more such people. On the sliders of PersuasionTrace it is a "
     "change of up to 0.05. The Habermas data hold groups only."
+)
+STEPS = (
+    "A step is the change of an opinion from one turn to the next, toward the other side. Distance is that between the run's "
+    "steps and the people's (Wasserstein, 0-1); beside it the distance of random halves of the people, and that of somebody who "
+    "never moves. Score: 1 the people's own distribution, 0 no nearer than who never moves. Intervals of a distance lie too high."
 )
 NO_DATA = "No human data were given: `--data FOLDER` (docs/human.md says which files and where they are)."
 
@@ -88,6 +94,13 @@ def _parts(
     yield _table(found, labels, ["toward", "majority"])
     yield "## Spread within a group\n\nMean SD (n - 1) over groups of two and more, before and after, and a paired t-test."
     yield _table(found, labels, ["sd_before", "sd_after", "spread"])
+    if len(each_turn(tables)):
+        yield f"## From turn to turn\n\n{STEPS}"
+        yield _steps(
+            fidelity(
+                every[[one.name for one in every].index(RUN)], [one for one in every if one.name not in (RUN, PUBLIC)]
+            )
+        )
     if known:
         yield f"## Beside published values\n\n{ORIGIN}. As they were published, not computed here."
         yield _published(found, known, labels[RUN])
@@ -121,6 +134,27 @@ def _cell(row: pd.Series) -> str:
 def _t(row: pd.Series) -> str:
     p = "p<.001" if row["p"] < 0.001 else f"p={row['p']:.3f}"
     return f"t({row['df']:.0f})={row['statistic']:.2f}, {p}"
+
+
+def _steps(found: pd.DataFrame) -> str:
+    rows = [
+        [f"{row['people']}: {row['condition']}", str(row["talks"]), str(row["steps"]), str(row["rooms"]),
+         *[estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], 3) for name in ("distance", "score")],
+         number(row["halves"], 3), number(row["still"], 3), row["reason"] or DASH]
+        for row in found.to_dict("records")
+    ]  # fmt: skip
+    heads = [
+        "people",
+        "talks",
+        "steps",
+        "rooms of the run",
+        "distance",
+        "score",
+        "halves of the people",
+        "never moving",
+        "why empty",
+    ]
+    return markdown_table(heads, rows) if rows else "No people were given who were asked turn by turn."
 
 
 def _published(found: pd.DataFrame, known: Sequence[Published], run: str) -> str:

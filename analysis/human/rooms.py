@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from agents.topic import load_topic, scales
+from agents.topic import TURNS, load_topic, scales
 from analysis.human.table import COLUMNS, Source, others_mean, toward_majority
 from analysis.judge.verdicts import SCALE
 from analysis.load import Tables
@@ -21,7 +21,7 @@ POINTS = 10
 
 
 def of_run(tables: Tables) -> Source:
-    """The run: first and last survey, the surveys between them as turns; a condition is a topic (and group, where several).
+    """The run: first and last survey, what was asked between them as turns; a condition is a topic (and group, where several).
 
     The partner of an agent is the mean of the others in its room, a Default among them; where people talk two by two, the first
     whom it talked with, as in DEBATE. The other side is where the partner stands. What could not be read is NaN.
@@ -38,6 +38,8 @@ def of_run(tables: Tables) -> Source:
         {"condition": _conditions(tables, seats), "group": seats["room"].to_numpy(), "person": seats["seat"].to_numpy(),
          "before": beliefs[:, 0], "after": beliefs[:, -1], "turns": list(map(tuple, beliefs[:, 1:-1].tolist()))}
     )  # fmt: skip
+    if len(told := each_turn(tables)):
+        people["turns"] = _turn_by_turn(told, tables, seats)
     first = first_partners(tables)
     who = "the partner is the first one" if first else "the others of a room, a Default among them, are the partners"
     return Source(
@@ -52,6 +54,20 @@ def of_run(tables: Tables) -> Source:
             "The same people meet on every topic: all rooms together are fewer independent ones than they count.",
         ),
     )
+
+
+def each_turn(tables: Tables) -> pd.DataFrame:
+    """The ratings of the main probe after every turn (`also=NAME:turns`), of everybody in the room; none in other runs."""
+    return tables.probes[tables.probes["probe"] == f"{tables.header.scenario['probe']}{TURNS}"]
+
+
+def _turn_by_turn(told: pd.DataFrame, tables: Tables, seats: pd.DataFrame) -> list[tuple[float, ...]]:
+    """What each was asked after every turn that it heard, 0-1; what it said after its own turns is left out."""
+    spoke = tables.utterances.set_index(["room", "agent", "iteration"]).index
+    heard = told[~pd.MultiIndex.from_frame(told[["room", "agent", "iteration"]]).isin(spoke)]
+    ways = heard.sort_values("iteration", kind="stable").groupby(["room", "agent"])["attitude"].agg(list)
+    people = zip(seats["room"], seats["agent"], strict=True)
+    return [tuple(value / POINTS for value in ways.get(who, ())) for who in people]
 
 
 def of_posts(tables: Tables, verdicts: pd.DataFrame) -> Source:
