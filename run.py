@@ -269,6 +269,7 @@ ELSEWHERE = {
     "population": "analysis.commands_population",
     "surrogate": "analysis.commands_population",
     "rhetoric": "analysis.commands_presets",
+    "personalised": "analysis.commands_presets",
     "structured": "analysis.commands_structured",
     "sweep": "analysis.commands_sweeps",
     "validate": "analysis.commands",

@@ -1,7 +1,9 @@
-"""The commands that go with presets of a source each (docs/presets.md): `run.py rhetoric`."""
+"""The commands that go with presets of a source each (docs/presets.md): `run.py rhetoric`, `personalised`."""
 
 from __future__ import annotations
 
+import argparse
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,3 +33,51 @@ def rhetoric(arguments: Sequence[str]) -> int:
     found = tagged(tables, out, options.llm, options.seed, bar)
     print(f"tags     {out / 'tags.csv'}\nreport   {write(found, tables, out, options.llm)}")
     return 0
+
+
+def personalised(arguments: Sequence[str]) -> int:
+    """`run.py personalised`: the four conditions of Salvi et al., beside people."""
+    parser = debates(
+        "personalised",
+        "Debates in which the opponent is introduced as a person or an AI, and its demographics told or not.",
+    )
+    parser.add_argument("--data", metavar="FOLDER", type=Path, help="folder with Salvi's table (docs/human.md)")
+    options = parser.parse_args(arguments)
+    from analysis.commands import hold_all
+    from analysis.studies import personalised as study
+    from model.scenario import load_preset
+
+    settings = given(options)
+    folder, base = out_of(options, "personalised"), load_preset("personalised").with_settings(settings)
+    print(f"folder   {folder}", flush=True)
+    names = [name.replace(", ", "_") for name in study.CONDITIONS]
+    found = hold_all(study.personalised(base), names, folder, tuple(settings))
+    print(f"report   {study.write(found, options.data, folder)}")
+    return 0
+
+
+def debates(command: str, description: str) -> Parser:
+    """The options that commands which hold debates of a preset have in common."""
+    parser = Parser(prog=f"run.py {command}", description=f"{description} See docs/presets.md.")
+    parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (those of the preset)")
+    parser.add_argument("--repetitions", metavar="N", help="rooms per topic")
+    parser.add_argument("--llm", metavar="SPEC", help="the model")
+    parser.add_argument("--seed", metavar="N", help="same seed, same record")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="any field of the preset (repeatable)"
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder; an unfinished one is resumed")
+    return parser
+
+
+def given(options: argparse.Namespace) -> dict[str, str]:
+    """The settings that were given."""
+    from model.scenario import parse_settings
+
+    named = {"topics": options.topic, "repetitions": options.repetitions, "llm": options.llm, "seed": options.seed}
+    return parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
+
+
+def out_of(options: argparse.Namespace, command: str) -> Path:
+    """The folder asked for, or a new one."""
+    return options.out or Path("runs") / f"{command}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -69,7 +69,10 @@ class Scenario:
     cast: Literal["circle", "fresh", "fixed", "drawn"] = (
         "circle"  # other people in each repetition; nobody again before all; the first; any, some of them more than once
     )
-    disclose: Literal["nothing", "gender"] = "nothing"  # what each is told of the others, beside their names
+    disclose: Literal["nothing", "gender", "demographics"] = (
+        "nothing"  # what each is told of the others, beside their names; demographics: gender, party, age
+    )
+    introduce: Literal["nothing", "person", "ai"] = "nothing"  # as what the others are introduced to each
     reference: tuple[str, ...] = ()  # parties asked once before the debates without taking part (dashed line)
     frame: str = "debate"  # the word used for it: debate, conversation
     probe: str = "attitude"  # the survey question, a probe of the topic
