@@ -270,6 +270,7 @@ ELSEWHERE = {
     "surrogate": "analysis.commands_population",
     "rhetoric": "analysis.commands_presets",
     "personalised": "analysis.commands_presets",
+    "prior-beliefs": "analysis.commands_presets",
     "structured": "analysis.commands_structured",
     "sweep": "analysis.commands_sweeps",
     "validate": "analysis.commands",

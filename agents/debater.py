@@ -198,7 +198,9 @@ class Member(mesa.Agent, Privately, ABC):
 
 
 class Debater(Member):
-    """Hears everybody in the room."""
+    """Hears everybody in the room. `side` is what it was given to argue for, in words; `sided`: it says nothing without one."""
+
+    side, sided = "", False
 
     def __init__(
         self,
@@ -215,7 +217,20 @@ class Debater(Member):
         opening = _opening(persona, name, topic, others, manner, known)
         super().__init__(model, persona, name, topic, opening, others, manner, adapter, voice)
 
+    def argue(self, for_: bool | None) -> None:
+        """Give it the side for or against the topic's claim; None: there is none to give, and it stays silent."""
+        self.sided = True
+        stance = {"stance": "for" if for_ else "against", "claim": self.topic.claim}
+        self.side = "" if for_ is None else prompt(PROMPTS, "side").fill(**stance)
+
+    def unable(self, form: str) -> str | None:
+        return super().unable(form) or ("no_side" if self.sided and not self.side else None)
+
     def _ask(self, form: str) -> str:
+        return f"{self.side} {self._plain(form)}".strip()
+
+    def _plain(self, form: str) -> str:
+        """The words without the side."""
         if form == "talk":
             return prompt(PROMPTS, "statement_talk").fill(others=listed(self.hearers))
         if form != "reply":

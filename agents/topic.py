@@ -19,6 +19,7 @@ PROMPTS = HERE / "prompts"
 PUBLIC, TURNS = ":public", ":turns"
 """Behind a probe's name: the same question, asked before everybody; asked after every turn."""
 Audience = Literal["private", "public"]
+_AGREE = "How much do you agree that "
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,14 @@ class Topic:
     @cached_property
     def heading(self) -> str:
         return self.title[0].upper() + self.title[1:]
+
+    @property
+    def claim(self) -> str:
+        """The proposition that its agreement probe asks about. Errors: UserError when the probe is not of that form."""
+        question = self.probe("agreement").question
+        if not question.startswith(_AGREE):
+            raise UserError(f"topic {self.slug}: its agreement probe must begin with {_AGREE!r} to be judged")
+        return question.removeprefix(_AGREE).rstrip("?")
 
     def probe(self, name: str) -> Probe:
         """One of its own probes or of those for any topic, or one of these with PUBLIC or TURNS behind its name.

@@ -1,4 +1,4 @@
-"""The commands that go with presets of a source each (docs/presets.md): `run.py rhetoric`, `personalised`."""
+"""The commands that go with presets of a source each (docs/presets.md): `run.py rhetoric`, `personalised`, `prior-beliefs`."""
 
 from __future__ import annotations
 
@@ -53,6 +53,25 @@ def personalised(arguments: Sequence[str]) -> int:
     names = [name.replace(", ", "_") for name in study.CONDITIONS]
     found = hold_all(study.personalised(base), names, folder, tuple(settings))
     print(f"report   {study.write(found, options.data, folder)}")
+    return 0
+
+
+def prior_beliefs(arguments: Sequence[str]) -> int:
+    """`run.py prior-beliefs`: debates for and against one's own belief before a judge, in both protocols."""
+    parser = debates(
+        "prior-beliefs",
+        "Debates before a judge, for and against what the debaters believe, sequential and simultaneous.",
+    )
+    options = parser.parse_args(arguments)
+    from analysis.commands import hold_all
+    from analysis.studies import beliefs as study
+    from model.scenario import load_preset
+
+    settings = given(options)
+    folder, base = out_of(options, "prior-beliefs"), load_preset("prior_beliefs").with_settings(settings)
+    print(f"folder   {folder}", flush=True)
+    found = hold_all(study.beliefs(base), list(study.CONDITIONS), folder, tuple(settings))
+    print(f"report   {study.write(found, folder)}")
     return 0
 
 

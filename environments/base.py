@@ -72,7 +72,7 @@ class Environment(Protocol):
     """Stateless: the same room and round give the same turns.
 
     Everybody speaks once a round, everybody else hears it. One that differs says so by a class variable: `often` (as often as
-    everybody else), `narrow` (some of the others hear a turn).
+    everybody else), `narrow` (some of the others hear a turn), `silent` (how many of the last seats hear and do not speak).
     """
 
     def groups(self) -> tuple[Group, ...]:

@@ -38,7 +38,8 @@ from model.recorder import Nowhere, Recorder
 from model.scenario import MEDIATOR as PARTY
 from model.scenario import Scenario, load_preset, parse_settings
 from model.seating import REFERENCE, Table, tables
-from model.seats import Placed, chair, seat
+from model.seats import Placed, Seat, chair, seat
+from model.sides import opposed
 from model.society import grid, hold_networked, linked, settle
 
 QUICK = 2
@@ -130,11 +131,23 @@ class DebateModel(mesa.Model):
     def _open(self) -> None:
         self.recorder.write(self._seated())
         self._survey(self.rooms)
+        if self.setup.sides == "opposed":
+            self._take_sides()
+
+    def _take_sides(self) -> None:
+        """Tell who will speak what to argue for: the side on the topic's axis as the one for or against its claim."""
+        silent = getattr(self.environment, "silent", 0)
+        for room in self._debating():
+            members = [member for member in room.members.values() if isinstance(member, Seat)]
+            debaters = members[: len(members) - silent]
+            claims = self.setup.subject(room.topic).probe("agreement").polarity
+            for member, side in zip(debaters, opposed([one.attitude for one in debaters]), strict=True):
+                member.argue(None if side is None else side == claims)
 
     def _round(self) -> None:
         self.round += 1
         self._felt = {agent.unique_id: agent.attitude for agent in self.agents}
-        debating = [room for room in self.rooms if room.group != REFERENCE]
+        debating = self._debating()
         self._intervene(debating)
         for agent in self.agents:  # nobody keeps an older rating: an attitude that was not asked for is None
             agent.ratings.clear()
@@ -142,6 +155,9 @@ class DebateModel(mesa.Model):
         self._survey(debating)
         if self.round == self.setup.rounds:
             self._close(debating)
+
+    def _debating(self) -> list[RoomState]:
+        return [room for room in self.rooms if room.group != REFERENCE]
 
     def _intervene(self, rooms: Sequence[RoomState]) -> None:
         """Do what is due before this round; a planner goes by the last survey."""

@@ -85,6 +85,9 @@ class Scenario:
     mediator: str = (
         "draft_revise"  # who makes the statements, in rooms with a mediator: NAME[,option=value] (agents/mediators)
     )
+    sides: Literal["own", "opposed"] = (
+        "own"  # what is argued for: what one thinks; of two debaters one argues for what the first thought before, one against it
+    )
     format: Literal["free", "structured"] = (
         "free"  # structured: a case, a question, roles; statements open and close it
     )
@@ -127,6 +130,11 @@ class Scenario:
         self._check_deliberation()
         if self.survey != "rounds" and getattr(self.build_environment(), "by_attitude", False):
             raise UserError(f"environment {self.environment} as it is set goes by attitudes: set survey=rounds")
+        private = any(group.mediated or group.networked for group in self._groups())
+        if self.sides == "opposed" and (private or self.survey == "never"):
+            raise UserError(
+                "sides are given by a survey before a debate at one table: set survey, and such an environment"
+            )
         for seat in self.seats():
             load_personas(seat, persona_set(self.personas))
         memory = make_memory(self.memory, "", "")
