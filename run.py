@@ -271,6 +271,7 @@ ELSEWHERE = {
     "rhetoric": "analysis.commands_presets",
     "personalised": "analysis.commands_presets",
     "prior-beliefs": "analysis.commands_presets",
+    "audit-probe": "analysis.commands_presets",
     "structured": "analysis.commands_structured",
     "sweep": "analysis.commands_sweeps",
     "validate": "analysis.commands",

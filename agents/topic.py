@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -44,14 +44,17 @@ class Probe:
         if self.audience not in get_args(Audience):
             raise unknown(f"audience of probe {self.name}", self.audience, get_args(Audience))
 
-    def ask(self, frame: str) -> str:
-        """The survey question as it is put to an agent in a `frame` (debate, conversation)."""
+    def ask(self, frame: str, order: Sequence[int] = ()) -> str:
+        """The survey question as it is put to an agent in a `frame` (debate, conversation).
+
+        order: the points as its answers are listed (from low to high); the range and what a point means stay as they are.
+        """
         slots = {
             "frame": frame,
             "question": self.question,
             "low": self.scale.low,
             "high": self.scale.high,
-            "anchors": self.scale.anchors,
+            "anchors": self.scale.told(order or self.scale.points),
         }
         if self.scale.kind == LABELLED:
             form = self.sentence.replace("{label}", "[word]").replace("{number}", "[number]")

@@ -1,4 +1,4 @@
-"""The commands that go with presets of a source each (docs/presets.md): `run.py rhetoric`, `personalised`, `prior-beliefs`."""
+"""The commands of presets that stand for a source each (docs/presets.md): rhetoric, personalised, prior-beliefs, audit-probe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llm.errors import UserError
-from model.commandline import Parser, bar, natural
+from model.commandline import Parser, amount, bar, natural
 
 
 def rhetoric(arguments: Sequence[str]) -> int:
@@ -72,6 +72,33 @@ def prior_beliefs(arguments: Sequence[str]) -> int:
     print(f"folder   {folder}", flush=True)
     found = hold_all(study.beliefs(base), list(study.CONDITIONS), folder, tuple(settings))
     print(f"report   {study.write(found, folder)}")
+    return 0
+
+
+def audit_probe(arguments: Sequence[str]) -> int:
+    """`run.py audit-probe --llm SPEC`: variance of the answers to a survey question, and what their order does."""
+    parser = Parser(
+        prog="run.py audit-probe",
+        description="Ask every persona a survey question many times, its answers listed in three orders: do the people differ, "
+        "does a person vary, does the order matter? See docs/presets.md.",
+    )
+    parser.add_argument("--llm", metavar="SPEC", required=True, help="the model")
+    parser.add_argument("--topic", metavar="SLUG", default="racism", help="(racism)")
+    parser.add_argument("--probe", metavar="NAME", default="attitude", help="a probe of the topic (attitude)")
+    parser.add_argument("--personas", metavar="SET", default="voters", help="(voters)")
+    parser.add_argument("--repeats", metavar="N", type=natural, default=10, help="times a person and order (10)")
+    parser.add_argument("--temperature", metavar="X", type=amount, default=1.0, help="(1)")
+    parser.add_argument("--seed", metavar="N", type=natural, default=0)
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder; an unfinished one is resumed")
+    options = parser.parse_args(arguments)
+    from analysis.studies import probe_audit as study
+
+    named = {name: getattr(options, name) for name in ("topic", "probe", "personas", "repeats", "temperature", "seed")}
+    audit, folder = study.Audit(**named), out_of(options, "audit-probe")
+    audit.question, audit.people()  # what is misspelt is told before anything is asked
+    print(f"folder   {folder}", flush=True)
+    found = study.audited(audit, options.llm, folder, bar)
+    print(f"report   {study.write(found, audit, options.llm, folder)}")
     return 0
 
 
