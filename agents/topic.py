@@ -19,6 +19,7 @@ PROMPTS = HERE / "prompts"
 PUBLIC, TURNS = ":public", ":turns"
 """Behind a probe's name: the same question, asked before everybody; asked after every turn."""
 Audience = Literal["private", "public"]
+FORECAST = "forecast"
 _AGREE = "How much do you agree that "
 
 
@@ -133,6 +134,12 @@ class Topic:
             raise unknown(f"probe of topic {self.slug}", name, known)
         audience: Audience = "public" if name.endswith(PUBLIC) else known[bare].audience
         return replace(on_scale(known[bare], scale) if at else known[bare], name=name, audience=audience)
+
+
+def foretold(probe: Probe, frame: str) -> Probe:
+    """The question what one expects to answer to a probe at the end."""
+    asked = prompt(PROMPTS, "forecast").fill(frame=frame, question=probe.question)
+    return replace(probe, name=FORECAST, question=asked)
 
 
 def on_scale(probe: Probe, scale: str) -> Probe:

@@ -23,6 +23,7 @@ from typing import Any, cast
 import mesa
 
 from agents.character import PLAIN
+from agents.topic import foretold
 from environments.base import MEDIATOR, Networked, Room
 from llm.driver import Conversation, Progress, drive
 from llm.errors import UserError, unknown
@@ -131,8 +132,19 @@ class DebateModel(mesa.Model):
     def _open(self) -> None:
         self.recorder.write(self._seated())
         self._survey(self.rooms)
+        if self.setup.forecast and self.setup.surveys_after(0):
+            self._foretell()
         if self.setup.sides == "opposed":
             self._take_sides()
+
+    def _foretell(self) -> None:
+        """Ask everybody who debates what it expects to answer at the end."""
+        asks, desk = self.setup.asks, self.desk
+        probes = {
+            topic: self.setup.subject(topic).probe(self.setup.probe) for topic in {room.topic for room in self.rooms}
+        }
+        told = [(room, foretold(probes[room.topic], self.setup.frame)) for room in self._debating()]
+        self._hold([hold_surveys(room, 0, [probe], asks, desk) for room, probe in told])
 
     def _take_sides(self) -> None:
         """Tell who will speak what to argue for: the side on the topic's axis as the one for or against its claim."""

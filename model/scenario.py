@@ -80,6 +80,7 @@ class Scenario:
         str, ...
     ] = ()  # further probes: of the topic or of any (confidence), NAME:public before everybody, NAME:turns after every turn
     survey: Literal["rounds", "ends", "never"] = "rounds"  # before and after each round; before and at the end; never
+    forecast: bool = False  # whether everybody is asked beforehand what it expects to answer at the end
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read out of a reply
     asks: int = 2  # times a survey is asked until it can be read
     mediator: str = (
