@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -58,8 +58,12 @@ class Scale:
     @cached_property
     def anchors(self) -> str:
         """The named points as a phrase: `0 means not a problem at all and 10 means a very big problem`."""
+        return self.told(self.points)
+
+    def told(self, order: Sequence[int]) -> str:
+        """The named points as a phrase, in this order of points."""
         link = " means " if self.kind == NUMERIC else " "
-        named = [f"{point}{link}{self.labels[point]}" for point in self.points if point in self.labels]
+        named = [f"{point}{link}{self.labels[point]}" for point in order if point in self.labels]
         return f"{', '.join(named[:-1])} and {named[-1]}" if self.kind == NUMERIC else ", ".join(named)
 
     @cached_property

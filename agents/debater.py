@@ -81,7 +81,8 @@ class Member(mesa.Agent, Privately, ABC):
     """Knows its persona, its topic, what it remembers and its last ratings; not the tick, the room or anybody's persona.
 
     `prepares`: whether it asks itself anything before it speaks. `opening` is the first paragraph that it reads, `others` whose
-    lines it might be tempted to write. A kind of member says in `_ask` how each form of utterance is asked for.
+    lines it might be tempted to write, `hearers` who alone will hear what it says next (of a talk). A kind of member says in
+    `_ask` how each form of utterance is asked for.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class Member(mesa.Agent, Privately, ABC):
         self.muted = False
         self._stood: dict[str, float | None] = {}
         self._surveys = Counter[str]()
+        self.hearers: tuple[str, ...] = ()
         self._system = Message("system", persona.backstory)
         self.character, self._instruction = PLAIN, ""
         self._others = tuple(others)
@@ -210,7 +212,9 @@ class Member(mesa.Agent, Privately, ABC):
 
 
 class Debater(Member):
-    """Hears everybody in the room."""
+    """Hears everybody in the room. `side` is what it was given to argue for, in words; `sided`: it says nothing without one."""
+
+    side, sided = "", False
 
     def __init__(
         self,
@@ -227,7 +231,22 @@ class Debater(Member):
         opening = _opening(persona, name, topic, others, manner, known)
         super().__init__(model, persona, name, topic, opening, others, manner, adapter, voice)
 
+    def argue(self, for_: bool | None) -> None:
+        """Give it the side for or against the topic's claim; None: there is none to give, and it stays silent."""
+        self.sided = True
+        stance = {"stance": "for" if for_ else "against", "claim": self.topic.claim}
+        self.side = "" if for_ is None else prompt(PROMPTS, "side").fill(**stance)
+
+    def unable(self, form: str) -> str | None:
+        return super().unable(form) or ("no_side" if self.sided and not self.side else None)
+
     def _ask(self, form: str) -> str:
+        return f"{self.side} {self._plain(form)}".strip()
+
+    def _plain(self, form: str) -> str:
+        """The words without the side."""
+        if form == "talk":
+            return prompt(PROMPTS, "statement_talk").fill(others=listed(self.hearers))
         if form != "reply":
             return prompt(PROMPTS, f"statement_{form}").fill(frame=self.manner.frame)
         if self.memory.empty:
@@ -241,11 +260,16 @@ def _speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
     return speaks_for(names)
 
 
+def listed(names: Sequence[str]) -> str:
+    """`Ann, Bob and Cem`."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
 def _opening(persona: Persona, name: str, topic: Topic, others: Sequence[str], manner: Manner, known: str) -> str:
     """What somebody is told before the debate. `known`: a sentence on the others."""
-    listed = f"; the others are {', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else ""
-    listed = f"; the other is {others[0]}" if len(others) == 1 else listed
-    slots = {"frame": manner.frame, "topic": topic.title, "name": name, "words": manner.words, "others": listed}
+    named = f"; the others are {listed(others)}" if len(others) > 1 else ""
+    named = f"; the other is {others[0]}" if len(others) == 1 else named
+    slots = {"frame": manner.frame, "topic": topic.title, "name": name, "words": manner.words, "others": named}
     if manner.format == "free":
         return " ".join([prompt(PROMPTS, "opening").fill(**slots), *([known] if known else [])])
     role = prompt(PROMPTS, "role_listener" if persona.party == DEFAULT else "role_persuader").text

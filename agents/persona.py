@@ -15,6 +15,7 @@ PERSONAS = HERE / "personas"
 VOTERS = PERSONAS / "voters"
 DEFAULT = "default"
 PEOPLE = {"male": "man", "female": "woman"}
+_AGE = re.compile(r"\b[1-9]\d\b")
 
 
 @dataclass(frozen=True)
@@ -129,3 +130,34 @@ def genders(people: Sequence[Persona]) -> str:
     if not known:
         return ""
     return f"{', '.join(known[:-1])} and {known[-1]}." if len(known) > 1 else f"{known[0]}."
+
+
+def demographics(people: Sequence[Persona]) -> str:
+    """A sentence on each of them: gender, age and party, as far as the persona states them; nothing of who states none.
+
+    >>> demographics([Persona("", "democrat", "Ann", "You are Ann, 34, a nurse."), Persona("", "default", "Bob", "")])
+    'Ann is a Democrat and 34 years old.'
+    """
+    told = [(one.name, _facts(one)) for one in people]
+    return " ".join(f"{name} is {' and '.join(facts)}." for name, facts in told if facts)
+
+
+def _facts(one: Persona) -> list[str]:
+    """The age of a persona without one of its own is the one number of two digits in its first sentence."""
+    found = _AGE.findall(re.split(r"(?<=[.!?])\s", one.backstory, maxsplit=1)[0])
+    age = one.age or (int(found[0]) if len(found) == 1 else 0)
+    person = [] if one.party == DEFAULT else [f"a {one.party.title()}"]
+    return [
+        *([f"a {PEOPLE[one.gender]}"] if one.gender else []),
+        *person,
+        *([f"{age} years old"] if age else []),
+    ]
+
+
+def introduced(people: Sequence[Persona], as_: str) -> str:
+    """A sentence on each: a person, or an AI.
+
+    >>> introduced([Persona("", "", "Ann", "")], "ai")
+    'Ann is an AI.'
+    """
+    return " ".join(f"{one.name} is {'an AI' if as_ == 'ai' else 'a person'}." for one in people)

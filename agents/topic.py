@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,6 +19,8 @@ PROMPTS = HERE / "prompts"
 PUBLIC, TURNS = ":public", ":turns"
 """Behind a probe's name: the same question, asked before everybody; asked after every turn."""
 Audience = Literal["private", "public"]
+FORECAST = "forecast"
+_AGREE = "How much do you agree that "
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,17 @@ class Probe:
         if self.audience not in get_args(Audience):
             raise unknown(f"audience of probe {self.name}", self.audience, get_args(Audience))
 
-    def ask(self, frame: str) -> str:
-        """The survey question as it is put to an agent in a `frame` (debate, conversation)."""
+    def ask(self, frame: str, order: Sequence[int] = ()) -> str:
+        """The survey question as it is put to an agent in a `frame` (debate, conversation).
+
+        order: the points as its answers are listed (from low to high); the range and what a point means stay as they are.
+        """
         slots = {
             "frame": frame,
             "question": self.question,
             "low": self.scale.low,
             "high": self.scale.high,
-            "anchors": self.scale.anchors,
+            "anchors": self.scale.told(order or self.scale.points),
         }
         if self.scale.kind == LABELLED:
             form = self.sentence.replace("{label}", "[word]").replace("{number}", "[number]")
@@ -109,14 +114,41 @@ class Topic:
     def heading(self) -> str:
         return self.title[0].upper() + self.title[1:]
 
+    @property
+    def claim(self) -> str:
+        """The proposition that its agreement probe asks about. Errors: UserError when the probe is not of that form."""
+        question = self.probe("agreement").question
+        if not question.startswith(_AGREE):
+            raise UserError(f"topic {self.slug}: its agreement probe must begin with {_AGREE!r} to be judged")
+        return question.removeprefix(_AGREE).rstrip("?")
+
     def probe(self, name: str) -> Probe:
-        """One of its own probes or of those for any topic, or one of these with PUBLIC or TURNS behind its name."""
+        """One of its own probes or of those for any topic, or one of these with PUBLIC or TURNS behind its name.
+
+        NAME@SCALE, with or without these, is the same question on another numeric scale of its construct.
+        """
         known = {**shared_probes(), **self.probes}
-        bare = name.removesuffix(PUBLIC).removesuffix(TURNS)
-        if bare not in known or name not in (bare, f"{bare}{PUBLIC}", f"{bare}{TURNS}"):
+        told = name.removesuffix(PUBLIC).removesuffix(TURNS)
+        bare, at, scale = told.partition("@")
+        if bare not in known or name not in (told, f"{told}{PUBLIC}", f"{told}{TURNS}"):
             raise unknown(f"probe of topic {self.slug}", name, known)
         audience: Audience = "public" if name.endswith(PUBLIC) else known[bare].audience
-        return replace(known[bare], name=name, audience=audience)
+        return replace(on_scale(known[bare], scale) if at else known[bare], name=name, audience=audience)
+
+
+def foretold(probe: Probe, frame: str) -> Probe:
+    """The question what one expects to answer to a probe at the end."""
+    asked = prompt(PROMPTS, "forecast").fill(frame=frame, question=probe.question)
+    return replace(probe, name=FORECAST, question=asked)
+
+
+def on_scale(probe: Probe, scale: str) -> Probe:
+    """The question of a probe on another numeric scale of its construct. Errors: UserError on one that is none."""
+    lead = f"{probe.construct}_"
+    known = [one for one, found in scales().items() if found.kind != LABELLED and one.startswith(lead)]
+    if scale not in known:
+        raise unknown(f"scale for probe {probe.name}", scale, known)
+    return replace(probe, scale=scales()[scale])
 
 
 @cache

@@ -48,13 +48,17 @@ def human(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
     parser.add_argument("--data", metavar="FOLDER", type=Path, help="folder with the human data (none: the run alone)")
+    parser.add_argument(
+        "--verdicts", metavar="FILE", type=Path, help="verdicts.csv of run.py judge: what was posted in public as well"
+    )
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/human)")
     options = parser.parse_args(arguments)
     from analysis.human.report import write
     from analysis.load import load
 
     out = options.out or (options.run if options.run.is_dir() else options.run.parent) / "human"
-    print(f"report   {write(load(options.run), options.data, out)}\nfigure   {out / 'human.png'}")
+    report = write(load(options.run), options.data, out, options.verdicts)
+    print(f"report   {report}\nfigure   {out / 'human.png'}")
     return 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from agents.character import trait_names
-from agents.topic import load_topic
+from agents.topic import FORECAST, load_topic
 from llm.errors import UserError
 from model import events
 from model.session import PARTIAL, RECORD
@@ -39,8 +39,9 @@ class Tables:
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
                 reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),
                 earlier (JSON: replies to the same question that could not be read)
-    probes:     one row a rating of a further probe (`also` in the scenario), with the columns of attitudes; attitude and
-                expected are empty for a probe that measures no attitude toward the topic
+    probes:     one row a rating of a further probe (`also` in the scenario, and what somebody expects to answer at the end:
+                `forecast`), with the columns of attitudes; attitude and expected are empty for a probe that measures no
+                attitude toward the topic
     calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
                 sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
                 unread (lines), repeated (calls), cut (replies), cached_tokens, thinking_tokens, drawn (from an archetype:
@@ -105,7 +106,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     for name in NOTED:
         calls[name] = pd.Series([noted.get(name, 0) for noted in notes], dtype="int64")
     header, rated = kinds[events.Header][-1], kinds[events.Rated]
-    further = set(header.scenario.get("also", ()))
+    further = {FORECAST, *header.scenario.get("also", ())}
     utterances = _frame(kinds[events.Utterance], events.Utterance)
     return Tables(
         header,

@@ -13,6 +13,7 @@ import pandas as pd
 from analysis import asked, honesty, outside
 from analysis.load import Tables
 from analysis.wording import REFERENCE, group_title, harmless, number
+from environments.dyads import POST
 
 Rows = list[dict[str, Any]]
 
@@ -74,7 +75,8 @@ def _sections(tables: Tables) -> dict[tuple[str, str], list[_Room]]:
 def _turns(tables: Tables) -> pd.DataFrame:
     """Utterances, each after the summary of memory and the notes to itself that were made for it, in order."""
     columns = ["room", "round", "iteration", "name", "text", "reason"]
-    memories, spoken = tables.summaries[columns].assign(what="memory"), tables.utterances[columns].assign(what="")
+    memories = tables.summaries[columns].assign(what="memory")
+    spoken = tables.utterances[[*columns, "form"]].assign(what="")
     shown = tables.private[tables.private["purpose"] != "importance"]
     notes = shown[columns].assign(what="note to itself (" + shown["purpose"] + ")")
     return pd.concat([memories, notes, spoken]).sort_values("iteration", kind="stable")
@@ -108,7 +110,8 @@ def _room(room: _Room, number_: int, group: str) -> Iterator[str]:
         for row in room.outside.get(round_, ()):
             yield f"*{outside.happened(row, room.seated)}*\n"
         for row in turns:
-            yield f"**{harmless(row['name'])}:** {_said(row)}\n" if not row["what"] else f"*{_remembered(row)}*\n"
+            label = f"{harmless(row['name'])}{' (post)' if row['form'] == POST else ''}"
+            yield f"**{label}:** {_said(row)}\n" if not row["what"] else f"*{_remembered(row)}*\n"
         yield from _ratings(room, round_)
 
 

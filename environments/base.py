@@ -58,8 +58,8 @@ class Room(NamedTuple):
 class Turn(NamedTuple):
     """One reply: who speaks and who hears it.
 
-    `form` is what is asked for (opinion, draft, critique, revision; "" for whatever the format of the debate has in this round).
-    `together`: asked at once with the turn before it, so that neither hears the other first.
+    `form` is what is asked for (opinion, draft, critique, revision; post, talk; "" for whatever the format of the debate has
+    in this round). `together`: asked at once with the turn before it, so that neither hears the other first.
     """
 
     speaker: int
@@ -69,7 +69,11 @@ class Turn(NamedTuple):
 
 
 class Environment(Protocol):
-    """Stateless: the same room and round give the same turns."""
+    """Stateless: the same room and round give the same turns.
+
+    Everybody speaks once a round, everybody else hears it. One that differs says so by a class variable: `often` (as often as
+    everybody else), `narrow` (some of the others hear a turn), `silent` (how many of the last seats hear and do not speak).
+    """
 
     def groups(self) -> tuple[Group, ...]:
         """The groups seated side by side, once per topic and repetition."""

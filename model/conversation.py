@@ -13,6 +13,7 @@ from agents.proxy import CRITIQUE, Proxy
 from agents.topic import Probe
 from environments._society import Society
 from environments.base import MEDIATOR, Turn, waves
+from environments.dyads import TALK
 from llm.driver import Conversation, ask_all
 from llm.randomness import derive
 from llm.request import Reply, Request
@@ -110,6 +111,9 @@ def hold_round(
         ]
         room.iteration += len(wave)
         own = [one for one in lot if room.caller(*one[1:]) > 0] if room.proxies else lot
+        for turn in wave:
+            if turn.form == TALK:
+                room.members[turn.speaker].hearers = tuple([room.members[one].name for one in turn.hearers])
         if any(room.members[agent].prepares for _, agent, _ in own):
             yield from _prepare(room, own, round_, desk, events)
         asked = [_asked(room, desk, *one) for one in lot]

@@ -23,6 +23,7 @@ from typing import Any, cast
 import mesa
 
 from agents.character import PLAIN
+from agents.topic import foretold
 from environments.base import MEDIATOR, Networked, Room
 from llm.archetypes import Archetypes
 from llm.driver import Conversation, Progress, drive
@@ -40,7 +41,8 @@ from model.representing import lots, represent
 from model.scenario import MEDIATOR as PARTY
 from model.scenario import Scenario, load_preset, parse_settings
 from model.seating import REFERENCE, Table, tables
-from model.seats import Placed, chair, seat
+from model.seats import Placed, Seat, chair, seat
+from model.sides import opposed
 from model.society import grid, hold_networked, linked, settle
 
 QUICK = 2
@@ -137,11 +139,34 @@ class DebateModel(mesa.Model):
         if "D" in self.setup.told:
             asked = [room for room in self.rooms if room.proxies]
             self._hold([hold_questionnaire(room, self.round, self.setup.asks, self.desk) for room in asked])
+        if self.setup.forecast and self.setup.surveys_after(0):
+            self._foretell()
+        if self.setup.sides == "opposed":
+            self._take_sides()
+
+    def _foretell(self) -> None:
+        """Ask everybody who debates what it expects to answer at the end."""
+        asks, desk = self.setup.asks, self.desk
+        probes = {
+            topic: self.setup.subject(topic).probe(self.setup.probe) for topic in {room.topic for room in self.rooms}
+        }
+        told = [(room, foretold(probes[room.topic], self.setup.frame)) for room in self._debating()]
+        self._hold([hold_surveys(room, 0, [probe], asks, desk) for room, probe in told])
+
+    def _take_sides(self) -> None:
+        """Tell who will speak what to argue for: the side on the topic's axis as the one for or against its claim."""
+        silent = getattr(self.environment, "silent", 0)
+        for room in self._debating():
+            members = [member for member in room.members.values() if isinstance(member, Seat)]
+            debaters = members[: len(members) - silent]
+            claims = self.setup.subject(room.topic).probe("agreement").polarity
+            for member, side in zip(debaters, opposed([one.attitude for one in debaters]), strict=True):
+                member.argue(None if side is None else side == claims)
 
     def _round(self) -> None:
         self.round += 1
         self._felt = {agent.unique_id: agent.attitude for agent in self.agents}
-        debating = [room for room in self.rooms if room.group != REFERENCE]
+        debating = self._debating()
         self._intervene(debating)
         for agent in self.agents:  # nobody keeps an older rating: an attitude that was not asked for is None
             agent.ratings.clear()
@@ -150,6 +175,9 @@ class DebateModel(mesa.Model):
         self._survey(debating)
         if self.round == self.setup.rounds:
             self._close(debating)
+
+    def _debating(self) -> list[RoomState]:
+        return [room for room in self.rooms if room.group != REFERENCE]
 
     def _intervene(self, rooms: Sequence[RoomState]) -> None:
         """Do what is due before this round; a planner goes by the last survey."""

@@ -76,7 +76,9 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
         seated + outside,
         rooms,
         round(topics * turns * scenario.repetitions),
-        seated * surveys + outside * asked * (surveys > 0) + round(topics * between * scenario.repetitions),
+        seated * (surveys + (scenario.forecast and surveys > 0))
+        + outside * asked * (surveys > 0)
+        + round(topics * between * scenario.repetitions),
     )
 
 

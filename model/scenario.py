@@ -71,7 +71,10 @@ class Scenario:
     cast: Literal["circle", "fresh", "fixed", "drawn"] = (
         "circle"  # other people in each repetition; nobody again before all; the first; any, some of them more than once
     )
-    disclose: Literal["nothing", "gender"] = "nothing"  # what each is told of the others, beside their names
+    disclose: Literal["nothing", "gender", "demographics"] = (
+        "nothing"  # what each is told of the others, beside their names; demographics: gender, party, age
+    )
+    introduce: Literal["nothing", "person", "ai"] = "nothing"  # as what the others are introduced to each
     reference: tuple[str, ...] = ()  # parties asked once before the debates without taking part (dashed line)
     frame: str = "debate"  # the word used for it: debate, conversation
     probe: str = "attitude"  # the survey question, a probe of the topic
@@ -79,6 +82,7 @@ class Scenario:
         str, ...
     ] = ()  # further probes: of the topic or of any (confidence), NAME:public before everybody, NAME:turns after every turn
     survey: Literal["rounds", "ends", "never"] = "rounds"  # before and after each round; before and at the end; never
+    forecast: bool = False  # whether everybody is asked beforehand what it expects to answer at the end
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read out of a reply
     asks: int = 2  # times a survey is asked until it can be read
     mediator: str = (
@@ -88,6 +92,9 @@ class Scenario:
         "none"  # for whom a representative writes in the last episode of a session
     )
     knows: str = ""  # what representatives are told: letters of D, O, C, P (agents/representative.py)
+    sides: Literal["own", "opposed"] = (
+        "own"  # what is argued for: what one thinks; of two debaters one argues for what the first thought before, one against it
+    )
     format: Literal["free", "structured"] = (
         "free"  # structured: a case, a question, roles; statements open and close it
     )
@@ -131,6 +138,11 @@ class Scenario:
         self._check_deliberation()
         if self.survey != "rounds" and getattr(self.build_environment(), "by_attitude", False):
             raise UserError(f"environment {self.environment} as it is set goes by attitudes: set survey=rounds")
+        private = any(group.mediated or group.networked for group in self._groups())
+        if self.sides == "opposed" and (private or self.survey == "never"):
+            raise UserError(
+                "sides are given by a survey before a debate at one table: set survey, and such an environment"
+            )
         for seat in self.seats():
             load_personas(seat, persona_set(self.personas))
         memory = make_memory(self.memory, "", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
@@ -14,7 +14,7 @@ from agents.mediator import Chair
 from agents.mediators import open_mediator
 from agents.neighbour import Neighbour
 from agents.participant import Participant
-from agents.persona import genders
+from agents.persona import Persona, demographics, genders, introduced
 from agents.topic import Probe
 from environments.base import Networked
 from model.scenario import MEDIATOR
@@ -63,7 +63,7 @@ class Seat(Placed, Debater):
     def __init__(self, model: DebateModel, table: Table, number: int):
         place, setup = table.places[number], model.setup
         others = [other for other in table.present if other.name != place.persona.name]
-        names, told = [other.name for other in others], genders(others) if setup.disclose == "gender" else ""
+        names, told = [other.name for other in others], _told(others, setup.disclose, setup.introduce)
         topic, speaks = setup.subject(table.topic), _speaks(model, place)
         super().__init__(model, place.persona, place.persona.name, topic, names, model.manner, *speaks, told)
         self.take(table, number)
@@ -76,7 +76,7 @@ class NetworkSeat(Placed, Neighbour):
         place, setup, links = table.places[number], model.setup, table.links
         assert links is not None
         heard = [table.places[other].persona for other in links.hears[number]]
-        told = genders(heard) if setup.disclose == "gender" else ""
+        told = _told(heard, setup.disclose, setup.introduce)
         topic, speaks = setup.subject(table.topic), _speaks(model, place)
         who = [one.name for one in heard], len(table.places), cast(Networked, model.environment).changing
         super().__init__(model, place.persona, place.persona.name, topic, *who, model.manner, *speaks, told)
@@ -97,6 +97,13 @@ def seat(model: DebateModel, table: Table, number: int) -> Placed:
     """The agent of a place."""
     kind = PrivateSeat if table.mediated else NetworkSeat if table.links else Seat
     return kind(model, table, number)
+
+
+def _told(others: Sequence[Persona], disclose: str, introduce: str) -> str:
+    """What somebody is told of the others."""
+    facts = {"gender": genders, "demographics": demographics}
+    told = [facts[disclose](others)] if disclose in facts else []
+    return " ".join(filter(None, [*told, introduced(others, introduce) if introduce != "nothing" else ""]))
 
 
 def chair(model: DebateModel, table: Table, members: list[int]) -> Chair | None:

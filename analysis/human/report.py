@@ -9,10 +9,11 @@ import pandas as pd
 
 from analysis import honesty
 from analysis.human.debate import NAMES, ORIGIN, Published, published
+from analysis.human.fidelity import fidelity
 from analysis.human.figure import draw
 from analysis.human.measures import TITLES, measured, traces
-from analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources
-from analysis.human.rooms import RUN, of_run
+from analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources, table
+from analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
 from analysis.human.table import ALL, Source
 from analysis.load import Tables
 from analysis.plots import save
@@ -32,23 +33,32 @@ STILL = (
     "Who does not move names the same point again; fewer points, more such people. On the sliders of PersuasionTrace it is a "
     "change of up to 0.05. The Habermas data hold groups only."
 )
+STEPS = (
+    "A step is the change of an opinion from one turn to the next, toward the other side. Distance is that between the run's "
+    "steps and the people's (Wasserstein, 0-1); beside it the distance of random halves of the people, and that of somebody who "
+    "never moves. Score: 1 the people's own distribution, 0 no nearer than who never moves. Intervals of a distance lie too high."
+)
 NO_DATA = "No human data were given: `--data FOLDER` (docs/human.md says which files and where they are)."
 
 
-def write(tables: Tables, data: Path | None, folder: Path) -> Path:
+def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None = None) -> Path:
     """Write human.md, human.csv, traces.csv and the picture into the folder; the path of the first.
 
-    data: the folder with the human files; None: the run alone. Errors: UserError when it holds none of them.
+    data: the folder with the human files; None: the run alone. verdicts: a judge's of this run, for what was said in public.
+    Errors: UserError when a file is none of what it should be.
     """
     people, known = read(data) if data else ([], [])
     every = [*people, of_run(tables)]
+    if verdicts:
+        every.append(of_posts(tables, table(verdicts, [], {})))
     found = pd.concat([measured(source) for source in every], ignore_index=True)
     ways = pd.concat([traces(source.people).assign(source=source.name) for source in every], ignore_index=True)
     folder.mkdir(parents=True, exist_ok=True)
     found.to_csv(folder / "human.csv", index=False)
     ways.to_csv(folder / "traces.csv", index=False)
     model = honesty.model(tables.header)
-    save(draw(every, found, known, f"People, and a run held by {model}"), folder / "human")
+    private = [source for source in every if source.name != PUBLIC], [entry for entry in known if not entry.public]
+    save(draw(private[0], found, private[1], f"People, and a run held by {model}"), folder / "human")
     path = folder / "human.md"
     path.write_text("\n\n".join(_parts(tables, every, found, ways, known)) + "\n", encoding="utf-8")
     return path
@@ -84,6 +94,13 @@ def _parts(
     yield _table(found, labels, ["toward", "majority"])
     yield "## Spread within a group\n\nMean SD (n - 1) over groups of two and more, before and after, and a paired t-test."
     yield _table(found, labels, ["sd_before", "sd_after", "spread"])
+    if len(each_turn(tables)):
+        yield f"## From turn to turn\n\n{STEPS}"
+        yield _steps(
+            fidelity(
+                every[[one.name for one in every].index(RUN)], [one for one in every if one.name not in (RUN, PUBLIC)]
+            )
+        )
     if known:
         yield f"## Beside published values\n\n{ORIGIN}. As they were published, not computed here."
         yield _published(found, known, labels[RUN])
@@ -119,12 +136,42 @@ def _t(row: pd.Series) -> str:
     return f"t({row['df']:.0f})={row['statistic']:.2f}, {p}"
 
 
+def _steps(found: pd.DataFrame) -> str:
+    rows = [
+        [f"{row['people']}: {row['condition']}", str(row["talks"]), str(row["steps"]), str(row["rooms"]),
+         *[estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], 3) for name in ("distance", "score")],
+         number(row["halves"], 3), number(row["still"], 3), row["reason"] or DASH]
+        for row in found.to_dict("records")
+    ]  # fmt: skip
+    heads = [
+        "people",
+        "talks",
+        "steps",
+        "rooms of the run",
+        "distance",
+        "score",
+        "halves of the people",
+        "never moving",
+        "why empty",
+    ]
+    return markdown_table(heads, rows) if rows else "No people were given who were asked turn by turn."
+
+
 def _published(found: pd.DataFrame, known: Sequence[Published], run: str) -> str:
-    own = found[(found["source"] == RUN)]
-    whole = own[own["condition"] == ALL] if own["condition"].nunique() > 1 else own
-    cells = whole.set_index("key").apply(_cell, axis=1)
-    rows = [[entry.title, entry.human, entry.model, cells[entry.measure]] for entry in known]
+    private, public = _own(found, RUN), _own(found, PUBLIC)
+    rows = [
+        [entry.title, entry.human, entry.model, (public if entry.public else private).get(entry.measure, DASH)]
+        for entry in known
+        if public or not entry.public
+    ]
     return markdown_table(["measure", "DEBATE, people", "DEBATE, model", run], rows)
+
+
+def _own(found: pd.DataFrame, name: str) -> dict[str, str]:
+    """The run's cells by measure, all conditions together; nothing where it is no source."""
+    own = found[(found["source"] == name)]
+    whole = own[own["condition"] == ALL] if own["condition"].nunique() > 1 else own
+    return dict(whole.set_index("key").apply(_cell, axis=1)) if len(whole) else {}
 
 
 def _ways(ways: pd.DataFrame, labels: Mapping[str, str]) -> str:

@@ -105,11 +105,7 @@ def verdict(replies: Sequence[Reply]) -> Verdict:
 
 def claim(topic: Topic) -> str:
     """The proposition that is judged: that of the topic's agreement probe."""
-    question = topic.probe("agreement").question
-    lead = "How much do you agree that "
-    if not question.startswith(lead):
-        raise UserError(f"topic {topic.slug}: its agreement probe must begin with {lead!r} to be judged")
-    return question.removeprefix(lead).rstrip("?")
+    return topic.claim
 
 
 @cache

@@ -10,6 +10,7 @@ from agents.attitude import LABELLED
 from agents.persona import parties
 from agents.topic import load_topic, scales, shared_probes, slugs
 from llm.errors import UserError
+from model.scenario import load_preset, preset_names
 
 GOOD = """
 title = "bats"
@@ -85,6 +86,7 @@ def test_every_shipped_scale_is_used() -> None:
     """A scale that no probe uses is one that nobody has tried."""
     used = {probe.scale.name for slug in slugs() for probe in load_topic(slug).probes.values()}
     used |= {probe.scale.name for probe in shared_probes().values()}
+    used |= {load_preset(name).probe.partition("@")[2] for name in preset_names()} - {""}
     assert used == set(scales())
 
 
@@ -180,3 +182,15 @@ def test_a_public_probe_is_the_same_question() -> None:
     assert public.ask("debate").startswith("Before everybody who takes part in the debate: ")
     with pytest.raises(UserError, match="unknown probe of topic racism 'atitude:public'"):
         load_topic("racism").probe("atitude:public")
+
+
+def test_a_question_on_another_scale_of_its_construct() -> None:
+    """NAME@SCALE asks the same with other points; the axis and its direction stay those of the probe."""
+    topic = load_topic("racism")
+    six, seven = topic.probe("agreement@agreement_1_6"), topic.probe("agreement")
+    assert (six.name, six.question, six.polarity) == ("agreement@agreement_1_6", seven.question, seven.polarity)
+    assert "from 1 to 6, where 1 means certainly disagree" in six.ask("debate")
+    assert [six.attitude(point) for point in (1, 6)] == [0.0, 10.0]
+    for name in ("agreement@severity_1_7", "agreement@", "attitude@severity_labelled"):
+        with pytest.raises(UserError, match="unknown scale for probe"):
+            topic.probe(name)

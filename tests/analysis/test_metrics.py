@@ -14,7 +14,7 @@ from analysis.metrics import confidence, crossing, drift, first_cycle, further, 
 from analysis.metrics._cells import default_level
 from analysis.metrics.drift import slope
 
-ALL = ("trajectory", "drift", "first_cycle", "crossing", "further", "confidence")
+ALL = ("trajectory", "drift", "first_cycle", "crossing", "further", "confidence", "forecast")
 ROOMS = ("polarisation", "text_diversity")
 NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascades", "friendship", "exposure")
 
@@ -245,7 +245,7 @@ def test_surveys_never_held_or_held_once_give_an_empty_table(name: str, held: Ca
 @pytest.mark.parametrize("name", ALL)
 def test_a_run_asked_at_both_ends_has_every_metric(name: str, ran: Callable) -> None:
     """survey=ends is a run like any other; its rounds are 0 and 2."""
-    tables = load(ran(survey="ends", also="confidence"))
+    tables = load(ran(survey="ends", also="confidence", forecast="true"))
     assert set(tables.attitudes["round"]) == {0, 2}
     assert set(metrics()[name].compute(tables)["party"]) >= {"republican", "democrat"}
 

@@ -74,7 +74,6 @@ class Bad:
         ("echo", exam.hearers_are_exactly_the_others_or_the_mediator_alone),
         ("deaf", exam.hearers_are_exactly_the_others_or_the_mediator_alone),
         ("loud", exam.hearers_are_exactly_the_others_or_the_mediator_alone),
-        ("loud", exam.what_goes_together_is_of_one_form),
         ("mixed", exam.what_goes_together_is_of_one_form),
         ("mute", exam.a_mediator_speaks_once_and_last_where_there_is_one),
         ("none", exam.groups_have_people_and_names_of_their_own),

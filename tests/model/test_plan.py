@@ -18,7 +18,10 @@ from model.scenario import Scenario, load_preset, preset_names
 @pytest.mark.parametrize("name", preset_names())
 @pytest.mark.parametrize("survey", ["rounds", "ends", "never"])
 def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, survey: str) -> None:
-    scenario, recorder = small(name, survey=survey), InMemory()
+    scenario, recorder = (
+        small(name, survey=survey, sides="own"),
+        InMemory(),
+    )  # who has no side to argue for asks nothing
     model = DebateModel(scenario, backend=Fake(opinionated), recorder=recorder)
     model.run()
     kinds = [sum(isinstance(event, kind) for event in recorder.events) for kind in (Utterance, Rated)]

@@ -1,0 +1,129 @@
+"""The commands of presets that stand for a source each (docs/presets.md): rhetoric, personalised, prior-beliefs, audit-probe."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from llm.errors import UserError
+from model.commandline import Parser, amount, bar, natural
+
+
+def rhetoric(arguments: Sequence[str]) -> int:
+    """`run.py rhetoric RUN --llm SPEC`: what every utterance of a run appeals to."""
+    parser = Parser(
+        prog="run.py rhetoric",
+        description="Have a model say of every utterance of a run whether it appeals to reason, feeling, character; and how far "
+        "those who heard it moved, where they were asked (--set also=attitude:turns).",
+    )
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
+    parser.add_argument("--llm", metavar="SPEC", required=True, help="the judge; any model, whatever the debaters are")
+    parser.add_argument("--seed", metavar="N", type=natural, default=0)
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/rhetoric)")
+    options = parser.parse_args(arguments)
+    from analysis.load import load
+    from analysis.rhetoric.report import write
+    from analysis.rhetoric.tags import tagged
+
+    tables, out = load(options.run), options.out or options.run / "rhetoric"
+    if tables.utterances["text"].notna().sum() == 0:
+        raise UserError(f"{options.run} holds no utterance to tag")
+    found = tagged(tables, out, options.llm, options.seed, bar)
+    print(f"tags     {out / 'tags.csv'}\nreport   {write(found, tables, out, options.llm)}")
+    return 0
+
+
+def personalised(arguments: Sequence[str]) -> int:
+    """`run.py personalised`: the four conditions of Salvi et al., beside people."""
+    parser = debates(
+        "personalised",
+        "Debates in which the opponent is introduced as a person or an AI, and its demographics told or not.",
+    )
+    parser.add_argument("--data", metavar="FOLDER", type=Path, help="folder with Salvi's table (docs/human.md)")
+    options = parser.parse_args(arguments)
+    from analysis.commands import hold_all
+    from analysis.studies import personalised as study
+    from model.scenario import load_preset
+
+    settings = given(options)
+    folder, base = out_of(options, "personalised"), load_preset("personalised").with_settings(settings)
+    print(f"folder   {folder}", flush=True)
+    names = [name.replace(", ", "_") for name in study.CONDITIONS]
+    found = hold_all(study.personalised(base), names, folder, tuple(settings))
+    print(f"report   {study.write(found, options.data, folder)}")
+    return 0
+
+
+def prior_beliefs(arguments: Sequence[str]) -> int:
+    """`run.py prior-beliefs`: debates for and against one's own belief before a judge, in both protocols."""
+    parser = debates(
+        "prior-beliefs",
+        "Debates before a judge, for and against what the debaters believe, sequential and simultaneous.",
+    )
+    options = parser.parse_args(arguments)
+    from analysis.commands import hold_all
+    from analysis.studies import beliefs as study
+    from model.scenario import load_preset
+
+    settings = given(options)
+    folder, base = out_of(options, "prior-beliefs"), load_preset("prior_beliefs").with_settings(settings)
+    print(f"folder   {folder}", flush=True)
+    found = hold_all(study.beliefs(base), list(study.CONDITIONS), folder, tuple(settings))
+    print(f"report   {study.write(found, folder)}")
+    return 0
+
+
+def audit_probe(arguments: Sequence[str]) -> int:
+    """`run.py audit-probe --llm SPEC`: variance of the answers to a survey question, and what their order does."""
+    parser = Parser(
+        prog="run.py audit-probe",
+        description="Ask every persona a survey question many times, its answers listed in three orders: do the people differ, "
+        "does a person vary, does the order matter? See docs/presets.md.",
+    )
+    parser.add_argument("--llm", metavar="SPEC", required=True, help="the model")
+    parser.add_argument("--topic", metavar="SLUG", default="racism", help="(racism)")
+    parser.add_argument("--probe", metavar="NAME", default="attitude", help="a probe of the topic (attitude)")
+    parser.add_argument("--personas", metavar="SET", default="voters", help="(voters)")
+    parser.add_argument("--repeats", metavar="N", type=natural, default=10, help="times a person and order (10)")
+    parser.add_argument("--temperature", metavar="X", type=amount, default=1.0, help="(1)")
+    parser.add_argument("--seed", metavar="N", type=natural, default=0)
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder; an unfinished one is resumed")
+    options = parser.parse_args(arguments)
+    from analysis.studies import probe_audit as study
+
+    named = {name: getattr(options, name) for name in ("topic", "probe", "personas", "repeats", "temperature", "seed")}
+    audit, folder = study.Audit(**named), out_of(options, "audit-probe")
+    audit.question, audit.people()  # what is misspelt is told before anything is asked
+    print(f"folder   {folder}", flush=True)
+    found = study.audited(audit, options.llm, folder, bar)
+    print(f"report   {study.write(found, audit, options.llm, folder)}")
+    return 0
+
+
+def debates(command: str, description: str) -> Parser:
+    """The options that commands which hold debates of a preset have in common."""
+    parser = Parser(prog=f"run.py {command}", description=f"{description} See docs/presets.md.")
+    parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (those of the preset)")
+    parser.add_argument("--repetitions", metavar="N", help="rooms per topic")
+    parser.add_argument("--llm", metavar="SPEC", help="the model")
+    parser.add_argument("--seed", metavar="N", help="same seed, same record")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="any field of the preset (repeatable)"
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder; an unfinished one is resumed")
+    return parser
+
+
+def given(options: argparse.Namespace) -> dict[str, str]:
+    """The settings that were given."""
+    from model.scenario import parse_settings
+
+    named = {"topics": options.topic, "repetitions": options.repetitions, "llm": options.llm, "seed": options.seed}
+    return parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
+
+
+def out_of(options: argparse.Namespace, command: str) -> Path:
+    """The folder asked for, or a new one."""
+    return options.out or Path("runs") / f"{command}-{time.strftime('%Y%m%d-%H%M%S')}"

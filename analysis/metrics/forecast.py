@@ -1,0 +1,89 @@
+"""What people expected to think at the end beside what they thought: do they do as they say, one by one and on the whole?
+
+After Mannekote et al. 2025, whose beliefs are about moves in a Trust Game; here the forecast is of the own rating. The yardstick
+is who expects no change: its error is the change itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import wasserstein_distance
+
+from agents.topic import FORECAST
+from analysis.bootstrap import Floats, correlation, interval, mean_interval
+from analysis.load import Tables
+from analysis.metrics._cells import KEYS, frame, spans, with_interval
+from analysis.wording import counted
+
+ORDER = 6
+TITLE = "Forecasts of one's own answer"
+NOTE = (
+    "Error is the mean distance (points) between what was expected before the debate and what was answered after it; unchanged "
+    "is the same of who would expect no change. r is the correlation over people of both, bias the mean expected less the "
+    "mean answered, distance that between both distributions (Wasserstein): a group can be right, its people wrong."
+)
+LABELS: dict[str, str] = {}
+FEWEST = 10
+"""People below which no correlation is told."""
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """One row a topic, group and party: rooms, people, missing (without one of the three ratings), error, unchanged, r, bias,
+    distance; the first four of these with intervals over rooms. No rows where nobody was asked for a forecast.
+    """
+    kinds = {"rooms": "int64", "people": "int64", "missing": "int64", **spans("error", "unchanged", "r", "bias")}
+    told = _together(tables)
+    rows = [
+        _row(dict(zip(KEYS, map(str, key), strict=True)), part) for key, part in told.groupby(list(KEYS), sort=False)
+    ]
+    return frame(rows, **kinds, distance="float64")
+
+
+def headline(found: pd.DataFrame) -> str:
+    better = int((found["error_high"] < found["unchanged_low"]).sum())
+    told, errors = counted(len(found), "party"), found["error"].mean()
+    return (
+        f"Of {told} (one a topic and group) {better} foresee their answers surely better than who expects no change; mean error "
+        f"{errors:.2f} points."
+    )
+
+
+def _together(tables: Tables) -> pd.DataFrame:
+    """A row a person: keys, room, before, expected, after; missing where one could not be read."""
+    who = ["room", "agent"]
+    rounds = tables.attitudes["round"]
+    last = tables.attitudes[rounds == rounds.max()] if rounds.max() else tables.attitudes.iloc[:0]
+    foretold = tables.probes[tables.probes["probe"] == FORECAST]
+    found = foretold[[*KEYS, *who, "attitude"]].rename(columns={"attitude": "expected"})
+    for name, part in (("before", tables.attitudes[rounds == 0]), ("after", last)):
+        found = found.merge(part[[*who, "attitude"]].rename(columns={"attitude": name}), on=who, how="left")
+    return found
+
+
+def _row(keys: dict[str, str], part: pd.DataFrame) -> dict[str, Any]:
+    known = part.dropna(subset=["before", "expected", "after"])
+    row: dict[str, Any] = {
+        **keys,
+        "rooms": known["room"].nunique(),
+        "people": len(known),
+        "missing": len(part) - len(known),
+    }
+    if known.empty:
+        return row
+    gap = known["expected"] - known["after"]
+    for name, values in (("error", gap.abs()), ("unchanged", (known["before"] - known["after"]).abs()), ("bias", gap)):
+        means = values.groupby(known["room"]).mean().to_numpy(dtype=float)
+        row |= with_interval(name, float(means.mean()), mean_interval(means, name, *keys.values()))
+    row["distance"] = float(wasserstein_distance(known["expected"], known["after"]))
+    return row | (_correlated(known, keys) if len(known) >= FEWEST else {})
+
+
+def _correlated(known: pd.DataFrame, keys: dict[str, str]) -> dict[str, float]:
+    x, y = known["expected"].to_numpy(dtype=float), known["after"].to_numpy(dtype=float)
+    terms = pd.DataFrame(np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]))
+    sums: Floats = terms.groupby(known["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
+    ends = interval(sums, lambda drawn: correlation(drawn.sum(axis=1)), "forecast", *keys.values())
+    return with_interval("r", float(correlation(sums.sum(axis=0))), ends)

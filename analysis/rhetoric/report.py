@@ -1,0 +1,121 @@
+"""rhetoric.md: shares of utterances with each appeal, and how far hearers move after one with it and after one without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis import honesty
+from analysis.bootstrap import Floats, interval, mean_interval
+from analysis.load import Tables
+from analysis.rhetoric.moves import moves
+from analysis.rhetoric.tags import APPEALS
+from analysis.wording import DASH, counted, estimate, markdown_table, tally
+
+CAUTION = (
+    "Which turn makes an appeal is not drawn by lot: who says it, when and to whom differs with it. The difference is an "
+    "association, not an effect of the appeal."
+)
+
+
+def shares(tags: pd.DataFrame) -> pd.DataFrame:
+    """One row a party and appeal: utterances (with a verdict), missing, rooms, share (mean of room means) and its interval."""
+    rows = []
+    for party, part in tags.groupby("party", sort=False):
+        for appeal in APPEALS:
+            rooms = part.groupby("room")[appeal].mean().dropna()
+            ends = mean_interval(rooms.to_numpy(dtype=float), "appeal", str(party), appeal)
+            told = {
+                "utterances": int(part[appeal].notna().sum()),
+                "missing": int(part[appeal].isna().sum()),
+                "rooms": len(rooms),
+            }
+            rows.append(
+                {
+                    "party": party,
+                    "appeal": appeal,
+                    **told,
+                    "share": rooms.mean(),
+                    "share_low": ends[0],
+                    "share_high": ends[1],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
+    """One row an appeal: steps with it and without, mean of each (points toward the speaker), their difference and interval."""
+    joined = moved.merge(tags[["room", "iteration", *APPEALS]], on=["room", "iteration"], how="inner")
+    rows = []
+    for appeal in APPEALS:
+        known = joined.dropna(subset=[appeal])
+        with_it, without = (known.loc[known[appeal] == value, "toward"] for value in (1, 0))
+        row = {"appeal": appeal, "with": len(with_it), "without": len(without), "mean_with": with_it.mean(),
+               "mean_without": without.mean()}  # fmt: skip
+        ends = interval(_sums(known, appeal), _difference, "appeal", appeal) if len(known) else (np.nan, np.nan)
+        row |= {"difference": with_it.mean() - without.mean(), "difference_low": ends[0], "difference_high": ends[1]}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def write(tags: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
+    """Write rhetoric.md, shares.csv and steps.csv; the path of the first."""
+    found, moved = shares(tags), moves(tables)
+    steps = effects(tags, moved)
+    found.to_csv(folder / "shares.csv", index=False)
+    steps.to_csv(folder / "steps.csv", index=False)
+    path = folder / "rhetoric.md"
+    path.write_text("\n\n".join(_parts(tags, tables, found, steps, spec)) + "\n", encoding="utf-8")
+    return path
+
+
+def _parts(tags: pd.DataFrame, tables: Tables, found: pd.DataFrame, steps: pd.DataFrame, spec: str) -> Iterator[str]:
+    yield "# What is appealed to"
+    yield f"{counted(len(tags), 'utterance')}, each asked of {spec} for each appeal by itself. Intervals: 95%, over rooms."
+    if note := honesty.note(tables.header):
+        yield f"> {note}"
+    unread = tags[list(APPEALS)].isna().any(axis=1)
+    reasons = tally(reason for told in tags.loc[unread, "reasons"] for reason in str(told).split(", ") if reason)
+    yield f"{int(unread.sum())} of {len(tags):,} lack a verdict{f' ({reasons})' if reasons else ''}."
+    yield "\n".join(f"- **{appeal}**: {meaning}" for appeal, meaning in APPEALS.items())
+    rows = [
+        [str(row["party"]).title(), row["appeal"], str(row["utterances"]), str(row["missing"]), str(row["rooms"]),
+         estimate(row["share"], row["share_low"], row["share_high"])]
+        for row in found.to_dict("records")
+    ]  # fmt: skip
+    yield markdown_table(["party", "appeal", "utterances", "missing", "rooms", "share"], rows)
+    yield f"## How far hearers move after it\n\n{_steps(steps)}"
+
+
+def _steps(steps: pd.DataFrame) -> str:
+    if not steps[["with", "without"]].to_numpy().any():
+        return "Nobody was asked after each turn: hold the debates with `--set also=attitude:turns`."
+    rows = [
+        [row["appeal"], str(row["with"]), str(row["without"]), estimate(row["mean_with"], None, None),
+         estimate(row["mean_without"], None, None), estimate(row["difference"], row["difference_low"], row["difference_high"])]
+        for row in steps.to_dict("records")
+    ]  # fmt: skip
+    heads = ["appeal", "steps with", "without", "mean with", "mean without", "difference"]
+    told = "Points (0-10) toward where the speaker stood, from being asked before the turn to being asked after it."
+    return f"{told} {CAUTION} A dash ({DASH}): no such steps.\n\n{markdown_table(heads, rows)}"
+
+
+def _sums(known: pd.DataFrame, appeal: str) -> Floats:
+    """(rooms, 4): sum and number of steps with the appeal, and without."""
+    with_it = known[appeal] == 1
+    terms = np.column_stack(
+        [known["toward"].where(with_it, 0.0), with_it, known["toward"].where(~with_it, 0.0), ~with_it]
+    )
+    sums: Floats = (
+        pd.DataFrame(terms.astype(float)).groupby(known["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
+    )
+    return sums
+
+
+def _difference(drawn: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = drawn.sum(axis=1)
+        return np.asarray(total[:, 0] / total[:, 1] - total[:, 2] / total[:, 3])

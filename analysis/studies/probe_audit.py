@@ -1,0 +1,188 @@
+"""Is a survey question answered by people or by one voice, and does the order of its answers matter?
+
+Every persona is asked outside of any debate, many times at temperature 1, with the answers listed from low to high, from high to
+low, and shuffled. Park, Schoenegger and Zhu 2024 (Behavior Research Methods 56) found that a model gave one "correct" answer with
+almost no variance, and other answers when their order was turned round. A survey at temperature 0 would hide both. The unit is
+the persona.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from agents.debater import SURVEY_TOKENS
+from agents.persona import Persona, everybody, parties, persona_set
+from agents.topic import Probe, load_topic
+from analysis import honesty
+from analysis.bootstrap import Floats, interval, mean_interval
+from analysis.kept import claim, driven
+from analysis.wording import estimate, markdown_table, number, tally
+from llm.backends import essence
+from llm.driver import Bar, Conversation, ask
+from llm.errors import UserError
+from llm.randomness import derive, stream
+from llm.request import Message, Request, Sampling
+from model.session import locked
+
+ORDERS = ("given", "reversed", "shuffled")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What is asked of whom: `repeats` times with each of ORDERS. temperature 1 lets an answer vary."""
+
+    topic: str
+    probe: str = "attitude"
+    personas: str = "voters"
+    repeats: int = 10
+    temperature: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.repeats < 2:
+            raise UserError("an audit asks at least twice: with one answer each there is no variance within a person")
+
+    @property
+    def question(self) -> Probe:
+        return load_topic(self.topic).probe(self.probe)
+
+    def people(self) -> list[Persona]:
+        """Everybody of the set, without the variants by gender and age."""
+        folder = persona_set(self.personas)
+        return [one for party in parties(folder) for one in everybody(party, folder) if not one.variant]
+
+
+def audited(audit: Audit, spec: str, folder: Path, bar: Bar) -> pd.DataFrame:
+    """A row an answer: persona, party, order, repeat, rating (on the probe's scale; NaN: not read), attitude (0-10), reason.
+
+    Journaled in the folder, and written to answers.csv. Errors: UserError on a folder of another audit.
+    """
+    with locked(folder):
+        claim(
+            folder / "audit.json",
+            {"llm": essence(spec), **asdict(audit), "question": audit.question.ask("debate")},
+            "audit",
+        )
+        asked = [(one, order, time) for one in audit.people() for order in ORDERS for time in range(audit.repeats)]
+        found = driven([_answer(audit, *each) for each in asked], spec, folder, bar, "answers")
+        rows = [(one.id, one.party, order, time, *told) for (one, order, time), told in zip(asked, found, strict=True)]
+        table = pd.DataFrame(rows, columns=["persona", "party", "order", "repeat", "rating", "attitude", "reason"])
+        table = table.astype({"rating": "float64", "attitude": "float64"})
+        table.to_csv(folder / "answers.csv", index=False)
+    return table
+
+
+def listing(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
+    """The points of a probe's scale in the order in which they are listed."""
+    points = probe.scale.points
+    if order == "shuffled":
+        return tuple(stream(seed, "listing").sample(points, len(points)))
+    return points[::-1] if order == "reversed" else points
+
+
+def _answer(audit: Audit, one: Persona, order: str, time: int) -> Conversation[tuple[float | None, float | None, str]]:
+    probe, seed = audit.question, derive(audit.seed, "audit", one.party, one.id, order, time)
+    messages = (Message("system", one.backstory), Message("user", probe.ask("debate", listing(probe, order, seed))))
+    sampling = Sampling(audit.temperature, SURVEY_TOKENS)
+    reply = yield from ask(Request(messages, sampling, seed, probe.scale.answers, "survey", probe.prefix))
+    if reply.failure:
+        return None, None, reply.failure.name
+    read = probe.read(reply.text)
+    return read.value, None if read.value is None else probe.attitude(read.value), read.reason or ""
+
+
+def spread(found: pd.DataFrame) -> pd.DataFrame:
+    """One row an order: people, answers, missing, mean and sd (all answers, 0-10), within (mean variance of a person's answers),
+    between (variance of people's own levels: that of their means less within / answers each, at least 0), mode (rating) and its
+    share of all answers with interval over people, fixed (share of people who always answer the same).
+    """
+    return pd.DataFrame(
+        [{"order": order, **_spread(part, str(order))} for order, part in found.groupby("order", sort=False)]
+    )
+
+
+def _spread(part: pd.DataFrame, order: str) -> dict[str, float]:
+    known = part.dropna(subset=["attitude"])
+    people = known.groupby("persona")["attitude"]
+    counted = {"people": known["persona"].nunique(), "answers": len(known), "missing": len(part) - len(known)}
+    if known.empty:
+        return counted
+    several = people.count() > 1
+    within = float(people.var(ddof=1)[several].mean())
+    noise = float((within / people.count()).mean())
+    mode = float(known["rating"].mode().iloc[0])
+    hits = (known["rating"] == mode).groupby(known["persona"]).mean().to_numpy(dtype=float)
+    low, high = mean_interval(hits, "audit", "mode", order)
+    return counted | {
+        "mean": float(known["attitude"].mean()), "sd": float(known["attitude"].std(ddof=1)), "within": within,
+        "between": max(float(people.mean().var(ddof=1)) - noise, 0.0), "mode": mode, "share": float(hits.mean()),
+        "share_low": low, "share_high": high, "fixed": float((people.nunique()[several] == 1).mean()),
+    }  # fmt: skip
+
+
+def order_effects(found: pd.DataFrame) -> pd.DataFrame:
+    """One row each for reversed and shuffled: people (with answers in both orders), effect (points of 0-10 by which their mean
+    answer is higher than in the given order) with interval over people, moved (mean size of a person's difference).
+    """
+    wide = found.groupby(["persona", "order"])["attitude"].mean().unstack().reindex(columns=list(ORDERS))
+    rows = []
+    for order in ORDERS[1:]:
+        gaps = (wide[order] - wide[ORDERS[0]]).dropna().to_numpy(dtype=float)
+        ends = interval(gaps.reshape(-1, 1), _means, "audit", "order", order)
+        value, moved = (float(gaps.mean()), float(np.abs(gaps).mean())) if len(gaps) else (np.nan, np.nan)
+        rows.append(
+            {"order": order, "people": len(gaps), "effect": value, "low": ends[0], "high": ends[1], "moved": moved}
+        )
+    return pd.DataFrame(rows)
+
+
+def _means(drawn: Floats) -> Floats:
+    return np.asarray(drawn.mean(axis=(1, 2)))
+
+
+def write(found: pd.DataFrame, audit: Audit, spec: str, folder: Path) -> Path:
+    """Write audit.md, spread.csv and orders.csv; the path of the first."""
+    spreads, orders = spread(found), order_effects(found)
+    spreads.to_csv(folder / "spread.csv", index=False)
+    orders.to_csv(folder / "orders.csv", index=False)
+    note, unread = honesty.ours(spec), found["reason"][found["attitude"].isna()]
+    parts = [
+        f"# Audit of the probe {audit.probe} on {load_topic(audit.topic).title}",
+        f"{audit.question.ask('debate')}",
+        f"Asked of {spec}, {audit.repeats} times a person and order at temperature {audit.temperature}, outside of any debate. "
+        "Variances and effects are in points of 0-10; intervals: 95%, over people.",
+        *([f"> {note}"] if note else []),
+        f"{len(unread)} of {len(found):,} answers are missing{f' ({tally(unread)})' if len(unread) else ''}.",
+        _spreads(spreads.to_dict("records")),
+        _orders(orders.to_dict("records")),
+    ]
+    path = folder / "audit.md"
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return path
+
+
+def _spreads(rows: Sequence[dict]) -> str:
+    cells = [
+        [row["order"], str(row["people"]), str(row["answers"]), str(row["missing"]),
+         *[number(row.get(name)) for name in ("mean", "sd", "between", "within", "mode")],
+         estimate(row.get("share"), row.get("share_low"), row.get("share_high")), number(row.get("fixed"))]
+        for row in rows
+    ]  # fmt: skip
+    heads = ["answers listed", "people", "answers", "missing", "mean", "SD", "variance between people", "within a person",
+             "commonest answer", "its share", "people who never vary"]  # fmt: skip
+    return f"## One voice or many?\n\n{markdown_table(heads, cells)}"
+
+
+def _orders(rows: Sequence[dict]) -> str:
+    cells = [
+        [row["order"], str(row["people"]), estimate(row["effect"], row["low"], row["high"]), number(row["moved"])]
+        for row in rows
+    ]
+    told = "A person's mean answer with the answers listed otherwise, less that from low to high. In the last column is chance."
+    heads = ["answers listed", "people", "effect of the order", "mean size of a person's difference"]
+    return f"## Does the order matter?\n\n{told}\n\n{markdown_table(heads, cells)}"
