@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from analysis.metrics import metrics
 from analysis.report import write_report
 from llm.errors import UserError
 from model.scenario import load_preset
