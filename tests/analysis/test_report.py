@@ -48,12 +48,12 @@ def test_a_report_is_a_function_of_the_record(tmp_path: Path) -> None:
 
 
 def test_it_holds_every_table_twice_and_names_no_folder(ran: Callable, tmp_path: Path) -> None:
-    """Five tables and six metrics (no network here) as .parquet and .csv; nothing tells where on the disk the run lay."""
+    """Five tables and eight metrics (no network here) as .parquet and .csv; nothing tells where on the disk the run lay."""
     folder = tmp_path / "secret_place"
     shutil.copytree(ran("two_way"), folder)
     assert write_report(folder) == folder / "figures" / "attitudes.png"
     made = contents(folder)
-    assert len([name for name in made if name.startswith("tables/")]) == 22
+    assert len([name for name in made if name.startswith("tables/")]) == 26
     assert not any(b"secret_place" in content for content in made.values())
 
 
