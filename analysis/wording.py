@@ -23,8 +23,8 @@ def group_title(group: str) -> str:
     """
     counts = Counter[str]()
     for part in group.split("+"):
-        number, space, seat = part.partition(" ")
-        counts[seat if space else part] += int(number) if space else 1
+        number, _, seat = part.partition(" ")
+        counts[seat if number.isdecimal() else part] += int(number) if number.isdecimal() else 1
     named = [(_kind(seat), number) for seat, number in counts.items()]
     parts = [
         f"{_article(kind)} {kind}" if number == 1 else f"{NUMBERS.get(number, str(number))} {kind}s"
