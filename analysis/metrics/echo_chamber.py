@@ -21,10 +21,10 @@ TITLE = "Echo chambers"
 NOTE = (
     "The correlation of a person's attitude with the mean attitude of those that it hears (after Cota et al. 2019 and Cinelli et "
     "al. 2021), means over rooms (populations). Shuffled is what the same links give when attitudes are dealt out "
-    "anew among the people of a room: the mean of 499 deals and the middle 95% of them; p is the share of deals that reach "
-    "the index (the true one counts as a deal)."
+    "anew among the people of a room: the mean of 499 deals and the middle 95% of them; p in `tables/` is the share of deals "
+    "that reach the index (the true one counts as a deal)."
 )
-LABELS = {"rooms": "rooms", "index": "index", "null": "shuffled", "p": "p", "reason": "why empty"}
+LABELS = {"rooms": "rooms", "index": "index", "null": "shuffled", "reason": "why empty"}
 NEEDS = _network.NEEDS
 DEALS = 499
 

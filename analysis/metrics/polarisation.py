@@ -10,7 +10,7 @@ from analysis.bootstrap import Floats
 from analysis.load import Tables
 from analysis.metrics._rooms import Found, means, missing, rated, rooms
 
-ORDER = 5
+ORDER = 7
 TITLE = "Polarisation"
 NOTE = (
     "Of the attitudes (0-10) in a room, means over rooms. Variance is that of a sample (n - 1). The bimodality coefficient "

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from analysis.load import Tables
 from analysis.metrics._rooms import Found, means, rooms
 
-ORDER = 6
+ORDER = 8
 TITLE = "Diversity of the text"
 NOTE = (
     "Of 42 words drawn from all that a room said in a round, the share that differ, expected over all draws (HD-D; 1: no word "
