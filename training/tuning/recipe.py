@@ -15,8 +15,8 @@ from llm.errors import UserError
 
 SFT, DPO = "sft", "dpo"
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-RATES = {"hf": {SFT: 2e-4, DPO: 5e-6}, "pocket": {SFT: 3e-3, DPO: 1e-3}}
-"""Learning rates where none is given. For pocket's SFT 1.5e-3 and 4e-3 had nearly the same held-out loss (docs/log.md)."""
+RATES = {"hf": {SFT: 2e-4, DPO: 5e-6}, "pocket": {SFT: 4e-3, DPO: 1e-3}}
+"""Learning rates where none is given; pocket's are those that the rule of training/tuning/rates.py takes on `pocket:seven`."""
 
 
 @dataclass(frozen=True)
