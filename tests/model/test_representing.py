@@ -41,7 +41,7 @@ class Marked:
 
     def __init__(self) -> None:
         self.inner, self.asked = open_spec("oracle"), list[tuple[Request, Reply]]()
-        self.identity = self.inner.identity
+        self.identity, self.seedless = self.inner.identity, self.inner.seedless
 
     def complete(self, requests: list[Request]) -> list[Reply]:
         replies = self.inner.complete(requests)
