@@ -211,7 +211,7 @@ def test_tokens_go_to_the_model_that_was_asked(held: Callable[..., Tables]) -> N
 
     bare = held({"republican": [2, 3]})
     agent, room = int(bare.agents["agent"].iloc[0]), bare.agents["room"].iloc[0]
-    calls = [Called(room, round_, agent, "speech", "k", None, 10, 1, {}) for round_ in (1, 2, 3)]
+    calls = [Called(room, round_, agent, "speech", f"k{round_}", None, 10, 1, {}) for round_ in (1, 2, 3)]
     found = held({"republican": [2, 3]}, more=[Intervened(room, 2, "model", (agent,), "openai:m", ""), *calls])
     assert _used(found) == {"": Usage(10, 1), "openai:m": Usage(20, 2)}
 
