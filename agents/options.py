@@ -1,12 +1,33 @@
-"""The options of what a preset names as NAME[,option=value...]: the fields of its dataclass."""
+"""What a preset names as NAME[,option=value...]: a module of a folder, its dataclass made with the options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import importlib
+import inspect
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
 from llm.errors import UserError, unknown
+
+
+def made(spec: str, what: str, package: str, method: str, known: Sequence[str], also: Sequence[str] = ()) -> Any:
+    """The one dataclass of `package`.NAME that has this method, with the options of the spec.
+
+    `what` is said in errors, `also` are words that stand for something without a module.
+
+    Errors: UserError on a name that is not known, an unknown option, a value that the dataclass refuses (ValueError).
+    """
+    name, *pairs = spec.split(",")
+    if name not in known:
+        raise unknown(what, name, [*also, *known])
+    module = importlib.import_module(f"{package}.{name}")
+    own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
+    kind = next(kind for kind in own if hasattr(kind, method))
+    try:
+        return kind(**options_of(name, pairs, kind))
+    except ValueError as error:
+        raise UserError(f"{what} {name}: {error}") from error
 
 
 def options_of(name: str, pairs: Iterable[str], kind: Any) -> dict[str, int | str]:

@@ -6,15 +6,11 @@ agents/prompts/think_<name>.txt. Its fields are the options of `think = "bounded
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import pkgutil
 from functools import cache
-from typing import Any
 
 from agents.abilities.base import Ability
-from agents.options import options_of
-from llm.errors import UserError, unknown
+from agents.options import made
 
 NONE = "none"
 
@@ -29,21 +25,8 @@ def open_ability(spec: str) -> Ability | None:
     """The ability of a spec, NAME[,option=value...]; None for "none". Errors: UserError on an unknown name, option or value."""
     if spec == NONE:
         return None
-    name, *pairs = spec.split(",")
-    if name not in names():
-        raise unknown("ability", name, [NONE, *names()])
-    kind = _class(name)
-    try:
-        ability: Ability = kind(**options_of(name, pairs, kind))
-    except ValueError as error:
-        raise UserError(f"ability {name}: {error}") from error
+    ability: Ability = made(spec, "ability", __name__, "read", names(), also=[NONE])
     return ability
-
-
-def _class(name: str) -> Any:
-    module = importlib.import_module(f"agents.abilities.{name}")
-    own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
-    return next(kind for kind in own if hasattr(kind, "read"))
 
 
 __all__ = ["Ability", "names", "open_ability"]

@@ -6,14 +6,10 @@ A module defines one frozen dataclass with `speak(brief, seed)`, a conversation 
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import pkgutil
-from typing import Any
 
 from agents.mediators.base import Mediator
-from agents.options import options_of
-from llm.errors import UserError, unknown
+from agents.options import made
 
 
 def names() -> list[str]:
@@ -23,21 +19,8 @@ def names() -> list[str]:
 
 def open_mediator(spec: str) -> Mediator:
     """The mediator of a spec, NAME[,option=value...]. Errors: UserError on an unknown name, option or value."""
-    name, *pairs = spec.split(",")
-    if name not in names():
-        raise unknown("mediator", name, names())
-    kind = _class(name)
-    try:
-        mediator: Mediator = kind(**options_of(name, pairs, kind))
-    except ValueError as error:
-        raise UserError(f"mediator {name}: {error}") from error
+    mediator: Mediator = made(spec, "mediator", __name__, "speak", names())
     return mediator
-
-
-def _class(name: str) -> Any:
-    module = importlib.import_module(f"agents.mediators.{name}")
-    own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
-    return next(kind for kind in own if hasattr(kind, "speak"))
 
 
 __all__ = ["Mediator", "names", "open_mediator"]

@@ -21,5 +21,6 @@ def shows(tables: Tables) -> bool:
 @solara.component
 def View(shown: Shown) -> None:
     points = trajectory.compute(shown.tables)
+    points = points[points["round"] <= shown.round]
     figure = attitudes(shown.tables, points, shown.tables.groups, caption(shown.tables, points))
     solara.FigureMatplotlib(figure, dependencies=[len(shown.tables.attitudes), shown.round])

@@ -20,6 +20,7 @@ def shows(tables: Tables) -> bool:
 @solara.component
 def View(shown: Shown) -> None:
     calls = shown.tables.calls
+    calls = calls[calls["round"] <= shown.round]
     rows = [
         [str(purpose), f"{len(made):,}", f"{made['prompt_tokens'].sum():,}", f"{made['completion_tokens'].sum():,}",
          tally(made["failure"].dropna()) or "none"]

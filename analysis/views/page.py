@@ -49,7 +49,7 @@ def Controls(session: Session) -> None:
     element("h2", "Run")
     solara.Select("Scenario", preset_names(), preset)
     element("p", load_preset(preset.value).title, css="soft")
-    solara.InputText("Settings, one key=value a line", settings)
+    solara.InputText("Settings: key=value, spaces between", settings)
     solara.Button("Set up", lambda: session.start(preset.value, settings.value.replace(" ", "\n")), color="primary")
     with solara.Row():
         running = live is not None and live.phase == "running"

@@ -96,24 +96,15 @@ def test_points_are_means_over_rooms() -> None:
     assert dict(points(pairs)[["branch", "attitude"]].itertuples(index=False)) == {WITHOUT: 5.0, WITH: 7.0}
 
 
+ROOMS = ("--topic", "racism", "--repetitions", "3", "--rounds", "3")
+COMMAND = ("intervene", "--scenario", "three_way", *ROOMS, "--llm", "oracle")
+
+
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small study, held from the command line, its output beside it."""
     folder = tmp_path_factory.mktemp("study") / "out"
-    command = [
-        "intervene",
-        "--scenario",
-        "three_way",
-        "--topic",
-        "racism",
-        "--repetitions",
-        "3",
-        "--rounds",
-        "3",
-        "--llm",
-        "oracle",
-    ]
-    assert run.main([*command, "--intervene", SHOCK, "--out", str(folder)]) == 0
+    assert run.main([*COMMAND, "--intervene", SHOCK, "--out", str(folder)]) == 0
     return folder
 
 
@@ -150,20 +141,7 @@ def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.Capture
     """The report is a function of the records."""
     names = ("intervention.md", "effects.csv", "points.csv", "intervention.png", "intervention.svg")
     before = [(study / name).read_bytes() for name in names]
-    command = [
-        "intervene",
-        "--scenario",
-        "three_way",
-        "--topic",
-        "racism",
-        "--repetitions",
-        "3",
-        "--rounds",
-        "3",
-        "--llm",
-        "oracle",
-    ]
-    assert run.main([*command, "--intervene", SHOCK, "--out", str(study)]) == 0
+    assert run.main([*COMMAND, "--intervene", SHOCK, "--out", str(study)]) == 0
     assert capsys.readouterr().out.count("is finished; nothing was asked") == 2
     assert [(study / name).read_bytes() for name in names] == before
 
