@@ -15,6 +15,7 @@ from agents.character import trait_names
 from agents.topic import FORECAST, load_topic
 from llm.errors import UserError
 from model import events
+from model.lines import read
 from model.session import PARTIAL, RECORD
 
 KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
@@ -89,7 +90,7 @@ NOTED = ("unread", "repeated", "cut", "cached_tokens", "thinking_tokens", "drawn
 
 def load(run: Path) -> Tables:
     """Load a run folder or a record file. Errors: UserError when there is none."""
-    return tables(events.read(record_of(run)), str(run))
+    return tables(read(record_of(run)), str(run))
 
 
 def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from llm.errors import UserError
-from model.events import Event, to_line
+from model.events import Event
+from model.lines import to_line
 
 
 class Recorder(Protocol):

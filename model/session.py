@@ -24,8 +24,9 @@ from llm.request import Backend
 from llm.retry import Retry
 from llm.several import open_all
 from model.debate import DebateModel
-from model.events import Ended, from_line
+from model.events import Ended
 from model.experiment import LOCK, check_folder, claim_folder, header
+from model.lines import from_line
 from model.recorder import Both, Counting, Recorder, ToFile
 from model.scenario import Scenario
 

@@ -14,7 +14,8 @@ def fingerprint() -> dict[str, object]:
     """Digest of all events of a small run on the known-truth speaker, and figures that tell a reader what changed."""
     from llm.randomness import digest
     from model.debate import DebateModel
-    from model.events import Rated, Utterance, to_line
+    from model.events import Rated, Utterance
+    from model.lines import to_line
     from model.recorder import InMemory
     from model.scenario import load_preset
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from analysis.load import record_of
 from model import events
+from model.lines import read
 
 
 @dataclass
@@ -22,7 +23,7 @@ class Considered:
 def considered(run: Path) -> dict[tuple[str, int], Considered]:
     """By room and round; nothing for mediators that write one statement. Errors: UserError when there is no record."""
     found: dict[tuple[str, int], Considered] = defaultdict(Considered)
-    for event in events.read(record_of(run)):
+    for event in read(record_of(run)):
         if isinstance(event, events.Proposed):
             found[event.room, event.round].candidates.append(event)
         elif isinstance(event, events.Ranked):
@@ -34,5 +35,5 @@ def considered(run: Path) -> dict[tuple[str, int], Considered]:
 
 def unanswered(run: Path) -> tuple[int, Counter[str]]:
     """How many items of the questionnaire were asked, and why some have no answer."""
-    asked = [event for event in events.read(record_of(run)) if isinstance(event, events.Answered)]
+    asked = [event for event in read(record_of(run)) if isinstance(event, events.Answered)]
     return len(asked), Counter(str(event.reason) for event in asked if event.answer is None)

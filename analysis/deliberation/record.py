@@ -15,6 +15,7 @@ from analysis.deliberation.represented import WRITTEN
 from analysis.load import record_of
 from llm.errors import UserError
 from model import events
+from model.lines import read
 from model.scenario import MEDIATOR
 
 DRAFT, REVISION = STATEMENTS
@@ -62,7 +63,7 @@ def from_record(run: Path) -> tuple[Episode, ...]:
     """
     rooms: dict[str, _Room] = {}
     header, ended = None, False
-    for event in events.read(record_of(run)):
+    for event in read(record_of(run)):
         if isinstance(event, events.Header):
             header = event
         elif isinstance(event, events.Posed):

@@ -14,6 +14,7 @@ from analysis.deliberation.episode import STATEMENTS, Episode, Voice
 from analysis.load import Tables, record_of
 from analysis.wording import counted, estimate, markdown_table, tally
 from model import events
+from model.lines import read
 
 DRAFT, REVISION = STATEMENTS
 WRITTEN = "represented"
@@ -24,7 +25,7 @@ Stood = Mapping[tuple[str, int], events.Represented]
 
 def represented(run: Path) -> dict[tuple[str, int], events.Represented]:
     """Every critique of a run that a representative wrote. Errors: UserError when there is no record."""
-    found = [event for event in events.read(record_of(run)) if isinstance(event, events.Represented)]
+    found = [event for event in read(record_of(run)) if isinstance(event, events.Represented)]
     return {(event.room, event.iteration): event for event in found}
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from analysis.load import Tables, load
-from model.events import SCHEMA, Ended, Event, Header, Rated, Seated, to_line
+from model.events import SCHEMA, Ended, Event, Header, Rated, Seated
+from model.lines import to_line
 from model.scenario import load_preset
 from model.session import Ask, sit
 

@@ -9,7 +9,8 @@ import pytest
 
 from analysis.load import load
 from llm.errors import UserError
-from model.events import Called, Ended, Rated, Seated, Utterance, to_line
+from model.events import Called, Ended, Rated, Seated, Utterance
+from model.lines import to_line
 
 ROOM = "racism/republican+default/000"
 

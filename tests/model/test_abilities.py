@@ -16,7 +16,8 @@ from llm.backends.oracle.banks import topics
 from llm.errors import UserError
 from llm.request import Request
 from model.debate import DebateModel
-from model.events import Called, Event, Private, Rated, Utterance, to_line
+from model.events import Called, Event, Private, Rated, Utterance
+from model.lines import to_line
 from model.plan import plan
 from model.recorder import InMemory
 from model.scenario import Scenario

@@ -13,7 +13,8 @@ from llm.backends.oracle import open_backend
 from llm.errors import UserError
 from llm.request import Request
 from model.debate import DebateModel
-from model.events import Called, Endowed, Event, Rated, Seated, Utterance, from_line, to_line
+from model.events import Called, Endowed, Event, Rated, Seated, Utterance
+from model.lines import from_line, to_line
 from model.recorder import InMemory
 from model.scenario import Scenario
 

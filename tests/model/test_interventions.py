@@ -17,10 +17,11 @@ from llm.errors import UserError
 from llm.request import Backend, Reply, Request
 from llm.several import Several
 from model.debate import DebateModel
-from model.events import Event, Heard, Intervened, Linked, Rated, Seated, Unlinked, Utterance, to_line
+from model.events import Event, Heard, Intervened, Linked, Rated, Seated, Unlinked, Utterance
 from model.interventions import Intervention, names, parse, spec, timetable
 from model.interventions.moderator import LINES
 from model.interventions.planner import Planner
+from model.lines import to_line
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset
 

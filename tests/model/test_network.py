@@ -16,8 +16,9 @@ from llm.backends.fake import Fake
 from llm.errors import UserError
 from llm.request import Reply, Request
 from model.debate import DebateModel
-from model.events import Event, Heard, Linked, Rated, Seated, Unlinked, Utterance, from_line, to_line
+from model.events import Event, Heard, Linked, Rated, Seated, Unlinked, Utterance
 from model.experiment import header
+from model.lines import from_line, to_line
 from model.plan import count, lines
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset

@@ -25,7 +25,8 @@ from llm.errors import UserError
 from llm.limits import Budget
 from llm.request import Reply, Request
 from model.debate import DebateModel
-from model.events import Answered, Called, Event, Posed, Represented, Seated, Utterance, to_line
+from model.events import Answered, Called, Event, Posed, Represented, Seated, Utterance
+from model.lines import to_line
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset
 from model.session import Ask, sit

@@ -14,7 +14,7 @@ import llm.driver
 from llm.backends import open_spec
 from llm.backends.fake import Fake
 from model.debate import DebateModel
-from model.events import to_line
+from model.lines import to_line
 from model.recorder import InMemory
 from model.scenario import Scenario
 
