@@ -123,7 +123,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
 
 def show_list() -> int:
     """`run.py --list`"""
-    from agents.topic import load_topic, slugs
+    from agents.topic import load_topic, news, slugs
     from llm.backends import names
     from model.scenario import load_preset, preset_names
 
@@ -131,6 +131,7 @@ def show_list() -> int:
         scenario = load_preset(name)
         print(f"{name:<14} {scenario.title}\n{'':<14} {scenario.source}")
     print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in slugs()))
+    print("news: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in news()))
     print("models: " + ", ".join(names()))
     return 0
 
@@ -271,6 +272,9 @@ ELSEWHERE = {
     "population": "analysis.commands_population",
     "surrogate": "analysis.commands_population",
     "rhetoric": "analysis.commands_presets",
+    "arguments": "analysis.commands_presets",
+    "bets": "analysis.commands_presets",
+    "deviation": "analysis.commands_presets",
     "personalised": "analysis.commands_presets",
     "prior-beliefs": "analysis.commands_presets",
     "audit-probe": "analysis.commands_presets",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.topic import PROMPTS, TOPICS, Topic
+from agents.topic import PROMPTS, Topic, topic_file
 from llm.driver import Conversation, ask, drive
 from llm.errors import UserError
 from llm.randomness import derive
@@ -63,7 +63,7 @@ def write_topic(
     if not pro or not con:
         raise UserError("a case needs at least one argument for and one against")
     (text,) = drive([case(topic, pro, con, refinements, seed)], backend)
-    kept = re.sub(r"(?m)^(case|base) = .*\n", "", (TOPICS / f"{topic.slug}.toml").read_text(encoding="utf-8"))
+    kept = re.sub(r"(?m)^(case|base) = .*\n", "", topic_file(topic.slug).read_text(encoding="utf-8"))
     line = f"case = {json.dumps(text, ensure_ascii=False)}\nbase = {json.dumps(topic.root)}"
     try:
         out.write_text(

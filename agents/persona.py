@@ -155,9 +155,11 @@ def _facts(one: Persona) -> list[str]:
 
 
 def introduced(people: Sequence[Persona], as_: str) -> str:
-    """A sentence on each: a person, or an AI.
+    """A sentence on each: a person, an AI, a copy of oneself; even: such a copy, and what follows for the chances.
 
     >>> introduced([Persona("", "", "Ann", "")], "ai")
     'Ann is an AI.'
     """
-    return " ".join(f"{one.name} is {'an AI' if as_ == 'ai' else 'a person'}." for one in people)
+    told = {"ai": "an AI", "person": "a person"}.get(as_, "an exact copy of you, under another name")
+    even = " So neither of you has the better chance: it is exactly one half." if as_ == "even" else ""
+    return " ".join(f"{one.name} is {told}." for one in people) + even

@@ -16,6 +16,8 @@ from llm.template import prompt
 
 TOPICS = HERE / "topics"
 PROMPTS = HERE / "prompts"
+NEWS = "news"
+"""Items of news: topics in a folder of their own, whose axis is belief. What goes through all topics does not go through them."""
 PUBLIC, TURNS = ":public", ":turns"
 """Behind a probe's name: the same question, asked before everybody; asked after every turn."""
 Audience = Literal["private", "public"]
@@ -88,7 +90,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Topic:
-    """`axis` says what 0-10 means (severity, agreement); `high_party` is the party that rates higher.
+    """`axis` says what 0-10 means (severity, agreement, belief); `high_party` is the party that rates higher ("": none).
 
     `question` and `case` open a structured debate: what it is to answer, and the situation it is asked in ("" for none).
     `base` is the topic that this one is another case of (run.py case): what is known of that holds for this.
@@ -178,16 +180,26 @@ def _scale(name: str, values: dict, where: str) -> Scale:
 
 
 def slugs(folder: Path = TOPICS) -> list[str]:
-    """The names of all topics."""
+    """The names of all topics of debates."""
     return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def news(folder: Path = TOPICS) -> list[str]:
+    """The names of all items of news, which are believed or not."""
+    return slugs(folder / NEWS)
+
+
+def topic_file(slug: str, folder: Path = TOPICS) -> Path:
+    """Where a topic of debates or an item of news stands. Errors: UserError on an unknown slug."""
+    if slug not in (known := [*slugs(folder), *news(folder)]):
+        raise unknown("topic", slug, known)
+    return folder / (NEWS if slug in news(folder) else "") / f"{slug}.toml"
 
 
 @cache
 def load_topic(slug: str, folder: Path = TOPICS) -> Topic:
-    """The topic called `slug`. Errors: UserError on an unknown slug or a broken file."""
-    if slug not in slugs(folder):
-        raise unknown("topic", slug, slugs(folder))
-    values = read_toml(folder / f"{slug}.toml")
+    """The topic or item called `slug`. Errors: UserError on an unknown slug or a broken file."""
+    values = read_toml(topic_file(slug, folder))
     known = {**scales(), **_scales(section(values, "scales", f"topic {slug}"), f"{slug}.toml")}
     values.pop("scales", None)
     entries = section(values, "probes", f"topic {slug}")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from llm.errors import UserError
 from model.commandline import Parser, amount, bar, natural
+
+if TYPE_CHECKING:
+    from analysis.load import Tables
+    from model.scenario import Scenario
 
 
 def rhetoric(arguments: Sequence[str]) -> int:
@@ -32,6 +37,32 @@ def rhetoric(arguments: Sequence[str]) -> int:
         raise UserError(f"{options.run} holds no utterance to tag")
     found = tagged(tables, out, options.llm, options.seed, bar)
     print(f"tags     {out / 'tags.csv'}\nreport   {write(found, tables, out, options.llm)}")
+    return 0
+
+
+def deviation(arguments: Sequence[str]) -> int:
+    """`run.py deviation RUN --llm SPEC`: how far what is said has moved from the news."""
+    parser = Parser(
+        prog="run.py deviation",
+        description="Have a model say of every utterance of a run how far it has moved from the news that came in, by "
+        "role and step (preset news_roles; docs/presets.md).",
+    )
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
+    parser.add_argument("--llm", metavar="SPEC", required=True, help="the judge; any model, whatever the speakers are")
+    parser.add_argument("--source", metavar="TEXT", help="the news (the first thing that was said from outside)")
+    parser.add_argument("--seed", metavar="N", type=natural, default=0)
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/deviation)")
+    options = parser.parse_args(arguments)
+    from analysis.deviation.judge import judged, source_of
+    from analysis.deviation.report import write
+    from analysis.load import load
+
+    tables, out = load(options.run), options.out or options.run / "deviation"
+    if tables.utterances["text"].notna().sum() == 0:
+        raise UserError(f"{options.run} holds no utterance to set beside the news")
+    source = options.source or source_of(tables, str(options.run))
+    found = judged(tables, source, out, options.llm, options.seed, bar)
+    print(f"verdicts {out / 'verdicts.csv'}\nreport   {write(found, tables, source, out, options.llm)}")
     return 0
 
 
@@ -72,6 +103,44 @@ def prior_beliefs(arguments: Sequence[str]) -> int:
     print(f"folder   {folder}", flush=True)
     found = hold_all(study.beliefs(base), list(study.CONDITIONS), folder, tuple(settings))
     print(f"report   {study.write(found, folder)}")
+    return 0
+
+
+def arguments(given_: Sequence[str]) -> int:
+    """`run.py arguments`: a convincer who argues by knowledge, trust, status, support, or as it likes, before a skeptic."""
+    parser = debates("arguments", "How far a skeptic moves, by the kind of argument that a convincer is asked for.")
+    options = parser.parse_args(given_)
+    from analysis.studies import arguments as study
+
+    return _conditions(options, "arguments", "persuasion", study.arguments, study.KINDS, study.write)
+
+
+def bets(arguments: Sequence[str]) -> int:
+    """`run.py bets`: private bets against another debater, and against an own copy."""
+    parser = debates("bets", "Debaters bet in private how well they stand, against another and against their own copy.")
+    options = parser.parse_args(arguments)
+    from analysis.studies import bets as study
+
+    return _conditions(options, "bets", "bets", study.bets, study.CONDITIONS, study.write)
+
+
+def _conditions(
+    options: argparse.Namespace,
+    command: str,
+    preset: str,
+    study: Callable[[Scenario], Generator[Scenario, Tables, dict[str, Tables]]],
+    conditions: Iterable[str],
+    write: Callable[[dict[str, Tables], Path], Path],
+) -> int:
+    """Hold a preset in all conditions of a study, each in a folder named after it, and write the report."""
+    from analysis.commands import hold_all
+    from model.scenario import load_preset
+
+    settings = given(options)
+    folder, base = out_of(options, command), load_preset(preset).with_settings(settings)
+    print(f"folder   {folder}", flush=True)
+    names = [name.replace(", ", "_").replace(" ", "_") for name in conditions]
+    print(f"report   {write(hold_all(study(base), names, folder, tuple(settings)), folder)}")
     return 0
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,21 +12,39 @@ from llm.backends import open_spec
 from llm.driver import Bar, Conversation, drive
 from llm.errors import UserError
 from llm.journal import Journal
-from llm.limits import Limits
+from llm.limits import NO_LIMIT, Budget, Ledger, Limits
 from llm.request import Backend
 from llm.retry import Retry
 
 Result = TypeVar("Result")
 
 
-def kept(backend: Backend, path: Path) -> AbstractContextManager[Journal]:
-    """The backend with a journal at `path`, counted, and asked again when it fails in passing."""
-    return closing(Journal(path, Limits(Retry(backend))))
+@contextmanager
+def kept(backend: Backend, path: Path, budget: Budget = NO_LIMIT, ledger: Ledger | None = None) -> Iterator[Journal]:
+    """The backend with a journal at `path`, counted, and asked again when it fails in passing.
+
+    The budget is the journal's own, over all sittings, or that of a `ledger` whose owner has counted these. Spent, it ends in
+    BudgetSpent; what was answered is kept.
+    """
+    limits = Limits(Retry(backend), budget, ledger)
+    with closing(Journal(path, limits)) as journal:
+        if ledger is None:
+            limits.charge(*journal.spent())
+        yield journal
 
 
-def driven(conversations: list[Conversation[Result]], spec: str, folder: Path, bar: Bar, title: str) -> list[Result]:
+def driven(
+    conversations: list[Conversation[Result]],
+    spec: str,
+    folder: Path,
+    bar: Bar,
+    title: str,
+    budget: Budget = NO_LIMIT,
+    ledger: Ledger | None = None,
+) -> list[Result]:
     """All of them before a model, at once. Every reply is kept in `journal.sqlite` of the folder."""
-    with bar(title, len(conversations)) as progress, kept(open_spec(spec), folder / "journal.sqlite") as journal:
+    journaled = kept(open_spec(spec), folder / "journal.sqlite", budget, ledger)
+    with bar(title, len(conversations)) as progress, journaled as journal:
         return drive(conversations, journal, progress)
 
 

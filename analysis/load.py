@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from agents.character import trait_names
-from agents.topic import FORECAST, load_topic
+from agents.topic import FORECAST, load_topic, news
 from llm.errors import UserError
 from model import events
 from model.lines import read
@@ -76,6 +76,11 @@ class Tables:
     @property
     def topics(self) -> list[str]:
         return list(self.agents["topic"].unique())
+
+    @property
+    def beliefs(self) -> pd.DataFrame:
+        """The ratings of items of news, whose axis is belief (agents.topic.news)."""
+        return self.attitudes[self.attitudes["topic"].isin(news())]
 
     def title(self, topic: str) -> str:
         """The topic's heading; its slug when this version has no such topic."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from analysis import contagion
 from analysis.deliberation import consensus_report
 from analysis.load import load
 from analysis.metrics import applies, metrics
-from analysis.plots import write_figures
+from analysis.plots import save, write_figures
 from analysis.summary import caption, write_summary
 from analysis.tables import write_table, write_tables
 from analysis.transcript import write_transcript
@@ -41,6 +42,11 @@ def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
             if applies(metric, tables):
                 write_table(results[name], run / "tables" / name)
         figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
+        if len(results["sis"]):
+            save(
+                contagion.figure(tables, results["sis"], caption(tables, results["trajectory"])),
+                run / "figures" / "sis",
+            )
         write_transcript(tables, run / "transcript.md")
         write_summary(tables, results, run / SUMMARY, figure, prices)
     except OSError as error:

@@ -13,22 +13,25 @@ if TYPE_CHECKING:
     from model.scenario import Scenario
     from model.seating import Place
 
-EVERYBODY = ""
+EVERYBODY, MARK = "", "/"
 Given = Mapping[str, str]
 
 
-def endowments(scenario: Scenario) -> Callable[[Place], Character]:
+def endowments(scenario: Scenario) -> Callable[[Place, int], Character]:
     """The character of somebody at a place: what its seat is given, else its party, else everybody.
 
-    A persona has the same drawn temperament wherever it sits. Errors: UserError on an entry that names nobody, or nothing that
+    A persona has the same drawn temperament wherever it sits; a role that is drawn is its seat's in a group and repetition, on
+    every topic. Errors: UserError on an entry that names nobody, or nothing that
     is known.
     """
     roles, traits, biases = _checked(scenario)
 
-    def character(place: Place) -> Character:
+    def character(place: Place, repetition: int) -> Character:
         role, temper, bias = (_of(given, place) for given in (roles, traits, biases))
         if not (role or temper or bias):
             return PLAIN
+        if MARK in role:
+            role = stream(scenario.seed, "role", repetition, place.seat).choice(role.split(MARK))
         rng = stream(scenario.seed, "traits", place.persona.id, place.persona.name)
         return Character(role, traits_of(temper, rng) if temper else {}, bias or PLAIN.confirmation_bias)
 
@@ -41,7 +44,8 @@ def _checked(scenario: Scenario) -> tuple[Given, Given, Given]:
     traits = _given("traits", scenario.traits, who)
     biases = _given("confirmation_bias", scenario.confirmation_bias, who)
     for role in roles.values():
-        role_of(role)
+        for one in role.split(MARK):
+            role_of(one)
     for temper in traits.values():
         traits_of(temper, stream(0, "any"))
     for bias in biases.values():

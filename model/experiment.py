@@ -16,7 +16,7 @@ from agents.persona import persona_set
 from agents.question import set_path
 from agents.questionnaire import SHIPPED as QUESTIONNAIRE
 from agents.representative import HERE as REPRESENTATIVE
-from agents.topic import PROMPTS, TOPICS
+from agents.topic import PROMPTS, TOPICS, topic_file
 from llm.backends import essence
 from llm.errors import UserError
 from llm.randomness import digest
@@ -108,7 +108,7 @@ def _data_digest(scenario: Scenario) -> str:
     if scenario.questions:
         topics = [set_path(scenario.questions), QUESTIONNAIRE, *open_mediator(scenario.mediator).files()]
     else:
-        topics = [TOPICS / f"{topic}.toml" for topic in scenario.topics]
+        topics = [topic_file(topic, TOPICS) for topic in scenario.topics]
     personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties()]
     graphs = [Path(path) for path in getattr(scenario.build_environment(), "files", ())]
     files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs]

@@ -68,13 +68,15 @@ class Scenario:
     repetitions: int = 40  # rooms per topic and group, each with its own personas
     rounds: int = 5  # every agent speaks once a round
     personas: str = "voters"  # a set of personas: a folder of agents/personas/, or your own at a path
-    cast: Literal["circle", "fresh", "fixed", "drawn"] = (
-        "circle"  # other people in each repetition; nobody again before all; the first; any, some of them more than once
+    cast: Literal["circle", "fresh", "fixed", "drawn", "copies"] = (
+        "circle"  # other people in each repetition; nobody again before all; the first; any, some more than once; one in all
     )
     disclose: Literal["nothing", "gender", "demographics"] = (
         "nothing"  # what each is told of the others, beside their names; demographics: gender, party, age
     )
-    introduce: Literal["nothing", "person", "ai"] = "nothing"  # as what the others are introduced to each
+    introduce: Literal["nothing", "person", "ai", "copy", "even"] = (
+        "nothing"  # as what the others are introduced to each; copy: of oneself; even: and that neither has the better chance
+    )
     reference: tuple[str, ...] = ()  # parties asked once before the debates without taking part (dashed line)
     frame: str = "debate"  # the word used for it: debate, conversation
     probe: str = "attitude"  # the survey question, a probe of the topic
@@ -113,7 +115,7 @@ class Scenario:
         "novelty"  # with retrieve:K, how important a line is: by new words, or asked
     )
     reflect: int = 0  # with retrieve:K, after how many lines somebody draws its conclusions; 0: never
-    roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT] (or SEAT:.., or ROLE for everybody): agents/roles.toml
+    roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT] (or SEAT:.., or for everybody); ROLE/ROLE: one is drawn
     traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+.., PARTY:drawn (or SEAT, or for everybody): agents/traits.toml
     confirmation_bias: tuple[str, ...] = ()  # none, weak, strong for everybody, or PARTY:.. (or SEAT:..)
     think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/abilities)

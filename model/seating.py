@@ -65,6 +65,8 @@ def tables(scenario: Scenario) -> Iterator[Table]:
     A drawn cast may hold a persona more than once: the seats of a party are dealt all of its personas in a random order, then
     all of them in another, and so on; whoever bears a name that somebody has already gets a second one (agents.persona.namesake).
 
+    With copies one person, that of the first seat on the circle, has every seat, under a name of its own in each.
+
     Those asked outside (`reference`) are told of the people of the first group, as if they sat among them, once a repetition:
     the level before a debate that Figs 4 and 8 of Taubenfeld et al. take over from the debates with a Default.
     """
@@ -119,6 +121,8 @@ def _caster(scenario: Scenario) -> Seating:
         return lambda group, repetition: _cast(group.seats, repetition, circles)
     if scenario.cast == "drawn":
         return lambda group, repetition: _drawn(scenario.seed, group, repetition, circles)
+    if scenario.cast == "copies":
+        return lambda group, repetition: _copies(group, repetition, circles)
     if scenario.cast == "circle":
         return lambda group, repetition: _places(group.seats, repetition, circles)
     before, taken = dict[str, Counter[str]](), Counter[str]()
@@ -135,7 +139,7 @@ def _caster(scenario: Scenario) -> Seating:
 def _circles(scenario: Scenario) -> dict[str, list[Persona]]:
     folder = persona_set(scenario.personas)
     circles = {seat: list(load_personas(seat, folder)) for seat in scenario.seats()}
-    if scenario.cast == "circle":
+    if scenario.cast in ("circle", "copies"):
         for seat, circle in circles.items():
             stream(scenario.seed, "personas", seat).shuffle(circle)
     return circles
@@ -199,6 +203,14 @@ def _drawn(seed: int, group: Group, repetition: int, circles: dict[str, list[Per
         taken[party] += 1
         bearers[person.name] += 1
     return tuple(places)
+
+
+def _copies(group: Group, repetition: int, circles: dict[str, list[Persona]]) -> tuple[Place, ...]:
+    """One person in every seat, each time under another name; the person who has the first seat on the circle."""
+    if len(set(group.seats)) > 1:
+        raise UserError(f"cast=copies seats one person in every seat: name one party, not {', '.join(group.seats)}")
+    person = circles[group.seats[0]][repetition % len(circles[group.seats[0]])]
+    return tuple([Place(label, namesake(person, number)) for number, label in enumerate(group.labels)])
 
 
 def _cast(seats: tuple[str, ...], _: int, people: dict[str, list[Persona]]) -> tuple[Place, ...]:

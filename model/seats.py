@@ -43,7 +43,7 @@ class Placed(Member):
         """Note where it sits."""
         place = table.places[number]
         self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
-        self.endow(self.model.characters(place))
+        self.endow(self.model.characters(place, table.repetition))
 
     def kind(self, probe: Probe) -> str:
         """Its kind, among those of its group: company matters. Further probes are asked of everybody."""

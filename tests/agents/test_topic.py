@@ -8,7 +8,7 @@ import pytest
 
 from agents.attitude import LABELLED
 from agents.persona import parties
-from agents.topic import load_topic, scales, shared_probes, slugs
+from agents.topic import load_topic, news, scales, shared_probes, slugs
 from llm.errors import UserError
 from model.scenario import load_preset, preset_names
 
@@ -54,7 +54,20 @@ def test_shipped_topics_load_with_the_same_probes(slug: str) -> None:
     assert topic.question.endswith("?")
 
 
-@pytest.mark.parametrize(("slug", "name"), [(slug, name) for slug in slugs() for name in load_topic(slug).probes])
+PROBES = [(slug, name) for slug in [*slugs(), *news()] for name in load_topic(slug).probes]
+
+
+@pytest.mark.parametrize("slug", news())
+def test_news_is_believed_or_not(slug: str) -> None:
+    """Whoever goes through all topics of debates meets no news: its axis is belief, and no party is said to be high on it."""
+    item = load_topic(slug)
+    assert (item.axis, item.high_party, item.in_backstories) == ("belief", "", False)
+    assert item.probe("attitude").construct == "belief"
+    assert item.claim
+    assert slug not in slugs()
+
+
+@pytest.mark.parametrize(("slug", "name"), PROBES)
 def test_every_probe_reads_its_own_form(slug: str, name: str) -> None:
     """The sentence that a probe asks for, filled in by an obedient model, is read as the point that was meant."""
     probe = load_topic(slug).probe(name)
@@ -65,7 +78,7 @@ def test_every_probe_reads_its_own_form(slug: str, name: str) -> None:
         assert probe.read(said) == (point, None)
 
 
-@pytest.mark.parametrize(("slug", "name"), [(slug, name) for slug in slugs() for name in load_topic(slug).probes])
+@pytest.mark.parametrize(("slug", "name"), PROBES)
 def test_every_question_is_whole(slug: str, name: str) -> None:
     """A question names its range and its anchors and leaves no slot open."""
     probe = load_topic(slug).probe(name)

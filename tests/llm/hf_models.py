@@ -9,6 +9,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from agents.topic import slugs
 from llm.backends.oracle.banks import topics
 
 CHAT = (
@@ -53,7 +54,13 @@ def tokenizer(template: str | None) -> PreTrainedTokenizerFast:
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
-    lines = [form[0] for bank in topics().values() for grade in bank.by_grade.values() for form in grade]
+    lines = [
+        form[0]
+        for slug, bank in topics().items()
+        if slug in slugs()
+        for grade in bank.by_grade.values()
+        for form in grade
+    ]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     inner.train_from_iterator(
         lines, trainers.BpeTrainer(vocab_size=512, special_tokens=SPECIAL, initial_alphabet=alphabet)

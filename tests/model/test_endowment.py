@@ -133,3 +133,26 @@ def test_the_known_truth_takes_no_notice_of_temperament(small: Small) -> None:
 def test_what_makes_no_sense_is_refused(small: Small, given: dict[str, str], told: str) -> None:
     with pytest.raises(UserError, match=told):
         small(**given)
+
+
+def test_a_drawn_role_is_one_of_those_named(small: Small) -> None:
+    """As often as it is named, about; the seat's own in a repetition, on every topic; an unknown one among them is told."""
+    settings = {
+        "topics": "racism,abortion",
+        "repetitions": 2,
+        "rounds": 0,
+        "size": 40,
+        "roles": "spreader/verifier/verifier",
+    }
+    events = held(small("network", **settings))
+    seats = {event.agent: event for event in of(events, Seated) if event.group != "reference"}
+    roles = {agent: event.role for event in of(events, Endowed) if (agent := event.agent) in seats}
+    by_topic: dict[str, dict[tuple[int, str], str]] = {}
+    for agent, seated in seats.items():
+        by_topic.setdefault(seated.topic, {})[seated.repetition, seated.seat] = roles[agent]
+    assert by_topic["racism"] == by_topic["abortion"]
+    drawn = list(by_topic["racism"].values())
+    assert set(drawn) == {"spreader", "verifier"}
+    assert 0.5 < drawn.count("verifier") / len(drawn) < 0.85
+    with pytest.raises(UserError, match="unknown role 'verifyer'"):
+        small(roles="spreader/verifyer")

@@ -91,3 +91,17 @@ def test_a_fixed_cast_sits_in_every_room_and_nobody_meets_themselves() -> None:
         assert [place.seat for place in table.places] == seats
     with pytest.raises(UserError, match="too few personas for 4 seats with a fixed cast"):
         list(tables(scenario.with_settings({"seats": "democrat,democrat,democrat,democrat"})))
+
+
+def test_copies_are_one_person_in_every_seat(small: Callable[..., Scenario]) -> None:
+    """Another person in each repetition; names differ, backstories too in the name alone; two parties have no copy."""
+    rooms = [
+        table
+        for table in tables(small("echo_chamber", cast="copies", default_agent="without"))
+        if len(table.places) > 1
+    ]
+    for table in rooms:
+        assert len({place.persona.id for place in table.places}) == 1
+        assert len({place.persona.name for place in table.places}) == len(table.places)
+    with pytest.raises(UserError, match="cast=copies seats one person in every seat"):
+        list(tables(small("two_way", cast="copies")))

@@ -76,12 +76,13 @@ def data(name: str) -> dict[str, Any]:
 
 @cache
 def topics() -> dict[str, TopicBank]:
-    """Every topic bank by slug."""
-    return {path.stem: _topic(path.stem) for path in sorted((FOLDER / "topics").glob("*.toml"))}
+    """Every topic bank by slug: topics of debates, and items of news (`banks/news`)."""
+    found = sorted(path for folder in ("topics", "news") for path in (FOLDER / folder).glob("*.toml"))
+    return {path.stem: _topic(path.parent.name, path.stem) for path in found}
 
 
-def _topic(slug: str) -> TopicBank:
-    raw = data(f"topics/{slug}")
+def _topic(folder: str, slug: str) -> TopicBank:
+    raw = data(f"{folder}/{slug}")
     by_grade = {
         grade: tuple(tuple(expand(template, raw["slots"])) for template in raw["grades"][f"g{grade}"])
         for grade in GRADES

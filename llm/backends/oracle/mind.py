@@ -51,7 +51,9 @@ def start(persona: str, slug: str, planted: Parameters) -> float:
     if level is None and side == "none":
         return planted.bias
     base = level if level is not None else float(getattr(planted, side))
-    return _clip(base + data("parameters")["quirk"] * normal(digest("quirk", persona, slug)))
+    known = data("parameters")
+    quirk = known["topics"][slug].get("quirk", known["quirk"])
+    return _clip(base + quirk * normal(digest("quirk", persona, slug)))
 
 
 def attitude(persona: str, slug: str, heard: Sequence[tuple[str, str]], planted: Parameters) -> tuple[float, int]:

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from agents.debater import Debater
-from agents.topic import Probe, load_topic, slugs
+from agents.topic import Probe, load_topic, news, slugs
 from llm.backends.oracle.asks.scale import stated
 from llm.backends.oracle.banks import recognised
 from llm.backends.oracle.reading import read
 from llm.backends.oracle.speaker import Oracle
 from llm.request import Reply
 
-PROBES = [(slug, name) for slug in slugs() for name in load_topic(slug).probes]
+PROBES = [(slug, name) for slug in [*slugs(), *news()] for name in load_topic(slug).probes]
 ENDS = "where 0 means not a problem at all and 10 means a very big problem. Answer with the number only."
 
 

@@ -29,11 +29,18 @@ _POINT = re.compile(
 )
 _HIGH = (
     *("very big problem", "extremely big problem", "catastrophic", "extremely severe", "very severe", "most severe"),
-    *("strongly agree", "completely agree", "certainly agree", "superb", "strongly favor"),
+    *("strongly agree", "completely agree", "certainly agree", "certainly true", "superb", "strongly favor"),
 )
 _LOW = (
     *("not a problem", "no problem", "nonexistent", "not severe", "not at all severe"),
-    *("strongly disagree", "completely disagree", "certainly disagree", "terrible", "strongly oppose"),
+    *(
+        "strongly disagree",
+        "completely disagree",
+        "certainly disagree",
+        "certainly false",
+        "terrible",
+        "strongly oppose",
+    ),
 )
 _AGREEMENT = re.compile(r"\bagree\b", re.I)
 _REFERS = re.compile(

@@ -1,0 +1,100 @@
+"""How far each utterance of a run has moved from a piece of news, 0-10, by a judge's word. It is not told who speaks, or when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from agents.attitude import NUMERIC, Scale, read_rating
+from analysis.kept import claim, kept
+from analysis.load import Tables
+from llm.backends import essence, open_spec
+from llm.driver import Bar, Conversation, ask_all, drive
+from llm.errors import UserError
+from llm.limits import NO_LIMIT, Budget
+from llm.randomness import derive
+from llm.request import Backend, Message, Reply, Request, Sampling
+from llm.template import prompt
+from model.session import locked
+
+PROMPTS = Path(__file__).parent / "prompts"
+SCALE = Scale("deviation", NUMERIC, 0, 10, {0: "it says the same", 10: "nothing of the first is left"})
+TOKENS = 8
+WHO = ["topic", "group", "repetition", "room", "seat", "party", "agent", "round", "iteration"]
+NO_ROLE = "no role"
+
+
+class Verdict(NamedTuple):
+    """A distance (0-10), or None and the reason why nobody knows."""
+
+    value: float | None
+    reason: str = ""
+
+
+def source_of(tables: Tables, run: str) -> str:
+    """The first thing that was said from outside. Errors: UserError where nothing was."""
+    said = tables.interventions["text"].dropna()
+    if said.empty:
+        raise UserError(f"{run} has no news that came from outside: give the text with --source")
+    return str(said.iloc[0])
+
+
+def judged(
+    tables: Tables, source: str, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT
+) -> pd.DataFrame:
+    """A row an utterance: WHO, role, text, deviation (0-10, or NaN), reason. Journaled in the folder, written to verdicts.csv.
+
+    Errors: UserError on a folder of another judge or source; BudgetSpent.
+    """
+    with locked(folder):
+        texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(PROMPTS.glob("*.txt"))}
+        what = {"llm": essence(spec), "seed": seed, "source": source, "prompts": texts}
+        claim(folder / "deviation.json", what, "deviation")
+        with kept(open_spec(spec), folder / "verdicts.sqlite", budget) as journal:
+            found = verdicts(tables, source, journal, seed, bar)
+        found.to_csv(folder / "verdicts.csv", index=False)
+    return found
+
+
+def verdicts(tables: Tables, source: str, backend: Backend, seed: int, bar: Bar) -> pd.DataFrame:
+    """The same without a folder; a turn without words has no verdict, and its reason."""
+    turns = tables.utterances.reset_index(drop=True)
+    said = turns[turns["text"].notna()]
+    with bar("deviation", 0) as progress:
+        talks = [ask(f"{row.room} {row.iteration}", source, str(row.text), seed) for row in said.itertuples()]
+        found = dict(zip(said.index, drive(talks, backend, progress), strict=True))
+    roles = tables.characters.set_index("agent")["role"].to_dict()
+    rows = turns[WHO].assign(role=[roles.get(agent) or NO_ROLE for agent in turns["agent"]], text=turns["text"])
+    known = {row: one.value for row, one in found.items() if one.value is not None}
+    rows["deviation"] = pd.Series(known, dtype="float64").reindex(turns.index)
+    told = pd.Series({row: one.reason for row, one in found.items()}, dtype="object")
+    rows["reason"] = told.reindex(turns.index).fillna(turns["reason"]).fillna("")
+    return rows
+
+
+def ask(place: str, source: str, text: str, seed: int) -> Conversation[Verdict]:
+    (reply,) = yield from ask_all([compose(place, source, text, seed)])
+    return verdict(reply)
+
+
+def compose(place: str, source: str, text: str, seed: int) -> Request:
+    """The rules as system message, then the news and what was said, each on one line."""
+    ends = {"low": SCALE.low, "high": SCALE.high}
+    slots = {"source": " ".join(source.split()), "statement": " ".join(text.split()), "anchors": SCALE.anchors}
+    messages = (
+        Message("system", prompt(PROMPTS, "judge").fill(**ends)),
+        Message("user", prompt(PROMPTS, "case").fill(**slots, **ends)),
+    )
+    return Request(messages, Sampling(0.0, TOKENS), derive(seed, "deviation", place), SCALE.answers, "verdict")
+
+
+def verdict(reply: Reply) -> Verdict:
+    """The mean of a distribution, else the number that is said; never a guess."""
+    if reply.failure:
+        return Verdict(None, reply.failure.name)
+    if reply.answers:
+        return Verdict(SCALE.expected(reply.answers))
+    found = read_rating(reply.text, SCALE, "strict")
+    return Verdict(found.value, found.reason or "")

@@ -1,0 +1,81 @@
+"""Kinds of argument: how far a skeptic moves toward a convincer who argues by knowledge, trust, status, support, or as it likes.
+
+After Breum et al. 2023, "The Persuasive Power of Large Language Models"; departures are in docs/presets.md. The same people meet
+in the same rooms in every condition, and only the convincer is asked for a kind of argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis import honesty
+from analysis.load import Tables
+from analysis.plots import save
+from analysis.studies._conditions import PAIR, compared, dots
+from analysis.wording import estimate, markdown_table, plain
+from llm.errors import UserError
+from model.scenario import Scenario
+
+KINDS = ("as it likes", "knowledge", "trust", "status", "support")
+CONVINCER, SKEPTIC = "convincer", "skeptic"
+MEASURE = "toward"
+CAPTION = (
+    "Points (0-10) by which the skeptic's attitude moves toward where the convincer stood before the debate. Means over rooms; "
+    "brackets hold 95% bootstrap intervals; the difference is from a convincer that argues as it likes, within rooms. A room in "
+    "which one of them was not rated, or both stood alike, is left out and counted."
+)
+
+
+def arguments(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
+    """Yields the five conditions and is sent their tables; returns them by name. Errors: UserError without the two roles."""
+    who = {entry.rpartition(":")[2].partition("+")[0]: entry for entry in base.roles}
+    if {CONVINCER, SKEPTIC} - set(who):
+        raise UserError(f"{base.name} has no convincer and skeptic: set roles=PARTY:convincer,PARTY:skeptic")
+    bare = who[CONVINCER].partition("+")[0]
+    found = {}
+    for kind in KINDS:
+        role = bare if kind == KINDS[0] else f"{bare}+{kind}"
+        found[kind] = yield base.with_settings({"roles": [role, *(one for one in base.roles if one != who[CONVINCER])]})
+    return found
+
+
+def rooms(tables: Tables) -> pd.DataFrame:
+    """A row a room: topic, repetition, toward (points of 0-10 by which its skeptics move to its convincer; NaN: none)."""
+    roles = tables.characters.set_index("agent")["role"].str.partition("+")[0]
+    ratings = tables.attitudes[tables.attitudes["group"].isin(tables.groups)]
+    ends = {"start": ratings["round"].min(), "end": ratings["round"].max()}
+    rated = {name: ratings[ratings["round"] == when].set_index("agent")["attitude"] for name, when in ends.items()}
+    seats = tables.agents[tables.agents["group"].isin(tables.groups)].assign(
+        role=lambda frame: frame["agent"].map(roles)
+    )
+    rows = []
+    for (topic, repetition, _), part in seats.groupby([*PAIR, "room"], sort=False):
+        there = [rated["start"].reindex(part.loc[part["role"] == role, "agent"]) for role in (CONVINCER, SKEPTIC)]
+        side = np.sign(there[0].mean(skipna=False) - there[1].mean(skipna=False))
+        moved = (rated["end"].reindex(there[1].index) - there[1]).mean(skipna=False)
+        rows.append({"topic": topic, "repetition": repetition, MEASURE: moved * side if side else np.nan})
+    return pd.DataFrame(rows, columns=[*PAIR, MEASURE])
+
+
+def write(found: Mapping[str, Tables], folder: Path) -> Path:
+    """Write arguments.md, arguments.csv and the figure; the path of the first."""
+    table = compared({kind: rooms(tables) for kind, tables in found.items()}, MEASURE)
+    table.to_csv(folder / "arguments.csv", index=False)
+    header = next(iter(found.values())).header
+    save(dots(table, "Skeptic's move to the convincer (0–10)", plain(honesty.model(header))), folder / "arguments")
+    note = honesty.note(header)
+    rows = [
+        [row["condition"], str(row["rooms"]), str(row["missing"]), estimate(row["value"], row["low"], row["high"]),
+         estimate(row["difference"], row["difference_low"], row["difference_high"])]
+        for row in table.to_dict("records")
+    ]  # fmt: skip
+    heads = ["the convincer argues by", "rooms", "left out", "the skeptic moves", "difference"]
+    parts = ["# Kinds of argument", CAPTION, *([f"> {note}"] if note else []), "![The skeptic's move](arguments.png)",
+             markdown_table(heads, rows)]  # fmt: skip
+    path = folder / "arguments.md"
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return path

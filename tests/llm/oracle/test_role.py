@@ -1,0 +1,95 @@
+"""Roles and kinds of argument on the known-truth speaker: what is said in each is what is planted."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+
+import pytest
+
+from agents.character import Character
+from llm.backends.oracle import open_backend
+from llm.backends.oracle.asks.role import WAYS, role, said
+from llm.backends.oracle.banks import topics
+from llm.backends.oracle.speaker import Oracle
+from llm.request import Reply, Request
+
+ASK = "Complete your next reply."
+
+
+@pytest.mark.parametrize(
+    "name", ["spreader", "commentator", "verifier", "bystander", *[f"convincer+{one}" for one in WAYS]]
+)
+def test_the_shipped_words_of_a_role_are_known(name: str) -> None:
+    """The words stand in agents/roles.toml, and floor 0 cannot read them there: who changes one hears of the other here."""
+    assert role(f"{ASK} {Character(role=name).ask}") == name.rpartition("+")[2]
+
+
+def test_other_roles_speak_as_anybody() -> None:
+    """An argument without a convincer, a convincer without an argument: the speaker says what it thinks."""
+    told = [role(f"{ASK} {Character(role=name).ask}") for name in ("convincer", "skeptic", "skeptic+knowledge")]
+    assert told == [None, None, None]
+    assert role(f"{ASK} {Character(role='spreader+trust').ask}") == "spreader"
+
+
+@pytest.mark.parametrize(
+    "name", ["spreader", "commentator", "verifier", "bystander", "convincer+knowledge", "convincer+status"]
+)
+def test_what_is_said_has_the_planted_mean_grade(
+    turn: Callable[..., Request], line: Callable[..., str], name: str
+) -> None:
+    """Over many seeds, after two lines heard, the last of grade 8; the speaker stands at the bias 3, which nothing moves here."""
+    oracle = open_backend("", kappa=0.0, mu=0.0, sigma=0.0)
+    heard = [("Bob", line("blackout", 0)), ("Cleo", line("blackout", 8))]
+    ask = f"{ASK} {Character(role=name).ask}"
+    replies = oracle.complete([turn(heard, "blackout", seed=seed, ask=ask) for seed in range(400)])
+    grades = [topics()["blackout"].grade(reply.text or "") for reply in replies]
+    planted = {
+        "spreader": 8,
+        "commentator": 5.5,
+        "verifier": 3,
+        "bystander": 3,
+        "convincer+knowledge": 0.6,
+        "convincer+status": 2.4,
+    }
+    assert statistics.fmean(grade for grade in grades if grade is not None) == pytest.approx(planted[name], abs=0.25)
+    assert None not in grades
+
+
+def test_with_nothing_heard_a_spreader_says_what_it_thinks() -> None:
+    """By hand: at 2 it says 2; a convincer by trust at 6 says 6 + 0.6 * 4, at 2 it says 2 - 0.6 * 2."""
+    assert said("spreader", 2.0, None, 5.0) == 2.0
+    assert (said("trust", 6.0, 1.0, 5.0), said("trust", 2.0, 9.0, 5.0)) == (pytest.approx(8.4), pytest.approx(0.8))
+
+
+def test_a_bystander_says_one_sentence(turn: Callable[..., Request]) -> None:
+    ask = f"{ASK} {Character(role='bystander').ask}"
+    for reply in open_backend("").complete([turn((), "blackout", seed=seed, ask=ask) for seed in range(30)]):
+        assert (reply.text or "").count(".") + (reply.text or "").count("?") == 1
+
+
+def deviation(asked: Callable[..., Reply], first: str, later: str) -> Reply:
+    end = "Answer with one number from 0 to 10, where 0 means it says the same and 10 means nothing is left."
+    return asked(f"First: {first}\nLater: {later}\nHow far has the later version moved from the first? {end}")
+
+
+def test_deviation_is_the_distance_of_grades(asked: Callable[..., Reply], line: Callable[..., str]) -> None:
+    """Grades 10 and 2 are 8 apart, on any topic; what is not in the banks has no distance."""
+    assert deviation(asked, line("blackout", 10), line("blackout", 2)).text == "8"
+    assert deviation(asked, line("racism", 4), line("racism", 4, 1)).text == "0"
+    lost = deviation(asked, line("blackout", 10), "A line that nobody can read.")
+    assert (lost.text, lost.failure.name if lost.failure else None) == (None, "no_known_sentence")
+
+
+def test_people_differ_more_on_news_than_on_a_topic(oracle: Oracle) -> None:
+    """Nobody's party says what it believes: half of the spread on a topic is the party's, here all of it is the person's."""
+    from agents.persona import load_personas
+    from llm.backends.oracle.mind import start
+
+    found = {
+        party: [start(one.backstory, "blackout", oracle.parameters["blackout"]) for one in load_personas(party)]
+        for party in ("republican", "democrat")
+    }
+    assert statistics.fmean(found["republican"]) == pytest.approx(statistics.fmean(found["democrat"]), abs=1.2)
+    assert all(1.5 < statistics.stdev(values) < 3.5 for values in found.values())
+    assert all(0.15 < statistics.fmean(value > 5 for value in values) < 0.55 for values in found.values())
