@@ -80,7 +80,8 @@ class Rating(NamedTuple):
 class Member(mesa.Agent, Privately, ABC):
     """Knows its persona, its topic, what it remembers and its last ratings; not the tick, the room or anybody's persona.
 
-    `prepares`: whether it asks itself anything before it speaks. `opening` is the first paragraph that it reads, `others` whose
+    `prepares`: whether it asks itself anything before it speaks. `absent`: it is not there now;
+    `late`: it came in when the others had begun. `opening` is the first paragraph that it reads, `others` whose
     lines it might be tempted to write, `hearers` who alone will hear what it says next (of a talk). A kind of member says in
     `_ask` how each form of utterance is asked for.
     """
@@ -103,7 +104,7 @@ class Member(mesa.Agent, Privately, ABC):
         header = prompt(PROMPTS, header_of(manner.memory)).text
         self.memory = make_memory(manner.memory, opening, header, manner.importance, manner.reflect)
         self.ratings: dict[str, Rating] = {}
-        self.muted = False
+        self.muted = self.absent = self.late = False
         self._stood: dict[str, float | None] = {}
         self._surveys = Counter[str]()
         self.hearers: tuple[str, ...] = ()
@@ -129,7 +130,7 @@ class Member(mesa.Agent, Privately, ABC):
 
     def unable(self, form: str) -> str | None:
         """Why nothing can be asked of it in this form now, if so."""
-        return "muted" if self.muted else None
+        return "absent" if self.absent else "muted" if self.muted else None
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:
         """Remember a line that somebody else said."""
@@ -249,7 +250,7 @@ class Debater(Member):
             return prompt(PROMPTS, "statement_talk").fill(others=listed(self.hearers))
         if form != "reply":
             return prompt(PROMPTS, f"statement_{form}").fill(frame=self.manner.frame)
-        if self.memory.empty:
+        if self.memory.empty and not self.late:
             return prompt(PROMPTS, "start").fill(frame=self.manner.frame)
         return prompt(PROMPTS, "turn").text
 

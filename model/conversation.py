@@ -85,6 +85,8 @@ class RoomState:
         members, networked = self.members, self.society is not None
         for hearer in turn.hearers:
             if hearer in members:
+                if members[hearer].absent:
+                    continue
                 members[hearer].hear(name, text, form)
                 if networked:
                     self.heard.setdefault(hearer, []).append(iteration)
@@ -110,7 +112,8 @@ def hold_round(
             (iteration, turn.speaker, turn.form or statement) for iteration, turn in enumerate(wave, room.iteration + 1)
         ]
         room.iteration += len(wave)
-        own = [one for one in lot if room.caller(*one[1:]) > 0] if room.proxies else lot
+        own = [one for one in lot if not room.members[one[1]].absent]
+        own = [one for one in own if room.caller(*one[1:]) > 0] if room.proxies else own
         for turn in wave:
             if turn.form == TALK:
                 room.members[turn.speaker].hearers = tuple([room.members[one].name for one in turn.hearers])
@@ -159,7 +162,7 @@ def _spoken(
 
 
 def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Desk) -> Conversation[list[Event]]:
-    """Ask every member of the room at once; an answer that cannot be read is asked again, up to `asks` times in all."""
+    """Ask all who are there at once; an answer that cannot be read is asked again, up to `asks` times in all."""
     calls: list[Event] = []
     rated: dict[int, Rated] = {}
 
@@ -172,8 +175,16 @@ def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Des
         note(calls, room, round_, agent, request, reply, desk)
         return rated[agent].rating is not None or reply.failure is not None
 
-    yield from ask_until(list(room.members), compose, absorb, asks)
-    return [*rated.values(), *calls]
+    there = [agent for agent, member in room.members.items() if not member.absent]
+    yield from ask_until(there, compose, absorb, asks)
+    events = [rated[agent] if agent in rated else _absent(room, round_, agent, probe) for agent in room.members]
+    return [*events, *calls]
+
+
+def _absent(room: RoomState, round_: int, agent: int, probe: Probe) -> Rated:
+    """Nobody is there to be asked."""
+    nothing = None, None, None, None, "absent", None, room.members[agent].manner.reader
+    return Rated(room.id, round_, room.iteration, agent, probe.name, *nothing, 0)
 
 
 def hold_surveys(

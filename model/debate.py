@@ -35,7 +35,7 @@ from model.closing import hold_closing, hold_questionnaire
 from model.conversation import Desk, RoomState, hold_round, hold_surveys
 from model.endowment import endowments
 from model.events import Endowed, Event, Posed, Seated
-from model.interventions import intervene
+from model.interventions import away, intervene
 from model.recorder import Nowhere, Recorder
 from model.representing import lots, represent
 from model.scenario import MEDIATOR as PARTY
@@ -92,6 +92,9 @@ class DebateModel(mesa.Model):
         self._grid: tuple[int, Any] = (-1, None)
         self.rooms = self._seat()
         represent(self, self.rooms)
+        for room in self._debating():
+            for agent in away(self.setup.interventions, room, self.setup.seed):
+                room.members[agent].absent = True
         self.datacollector = mesa.DataCollector(
             model_reporters=self._reporters(), agent_reporters={"attitude": _attitude, "party": _party, "room": _room}
         )

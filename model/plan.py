@@ -55,7 +55,8 @@ class Plan(NamedTuple):
 
 
 def count(scenario: Scenario) -> tuple[int, int, int, int]:
-    """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask and nobody is muted.
+    """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask and nobody is muted or
+    absent.
 
     Where chance decides how many speak (`varies`), replies are scaled up from a few repetitions.
     """

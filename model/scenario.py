@@ -26,6 +26,7 @@ from llm.randomness import digest
 from llm.request import Sampling
 from model.endowment import endowments
 from model.interventions import Intervention, timetable
+from model.interventions.base import Presence
 from model.interventions.model import Model
 from model.settings import coerced
 
@@ -206,6 +207,8 @@ class Scenario:
             known = {"all", *seated, *(label for group in self._groups() for label in group.labels)}
             if one.networked and not any(group.networked for group in self._groups()):
                 raise UserError(f"{one.kind} are those of a network, and environment {self.environment} has none")
+            if isinstance(one, Presence) and (self.mediated or self.sides == "opposed"):
+                raise UserError(f"{one.kind} is for debates in which nobody deliberates in private or is given a side")
             for who in sorted(set(one.whom()) - known):
                 raise unknown(f"party or seat of {one.kind}", who, known)
 

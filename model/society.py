@@ -73,6 +73,8 @@ def _post(room: RoomState, society: Society, events: Iterable[Event], since: int
 def _show(room: RoomState, society: Society, environment: Networked, view: Room, round_: int) -> None:
     """Have everybody read its feed, the last of it the best, so that a short memory keeps that."""
     for feed in list(environment.feeds(view, round_)):
+        if room.members[feed.reader].absent:
+            continue
         society.wall.show(feed)
         for iteration in reversed(feed.iterations):
             room.members[feed.reader].hear(*room.said[iteration])

@@ -52,9 +52,15 @@ def intervention(base: Scenario) -> Generator[Scenario, Tables, Found]:
 
 
 def _branches(base: Scenario) -> Generator[Scenario, Tables, Found]:
-    without = yield replace(base, interventions=())
+    without = yield control(base)
     held = yield base
     return compared(without, held)
+
+
+def control(base: Scenario) -> Scenario:
+    """The same without its interventions: who joins does not come, who leaves stays."""
+    kept = [one.control() for one in base.interventions]
+    return replace(base, interventions=tuple([one for one in kept if one]))
 
 
 def compared(without: Tables, held: Tables) -> Found:

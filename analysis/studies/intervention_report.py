@@ -123,10 +123,13 @@ def _effects(found: Found) -> Iterator[str]:
     shown = [key for key in keys if key in ("topic", "party") or effects[key].nunique() > 1]
     ends = [effects["round"].min(), effects["round"].max()]
     rows = []
-    for _, line in effects.groupby(keys, sort=False):
-        first, last = (line[line["round"] == end].iloc[0] for end in ends)
-        cells = [number(last[WITHOUT]), number(last[WITH]), _effect(first), _effect(last), str(last["rooms"])]
-        rows.append([_key(found, key, last[key]) for key in shown] + cells)
+    for values, line in effects.groupby(keys, sort=False):
+        known = dict(zip(keys, values, strict=True))
+        at = line.set_index("round").reindex(ends)  # who joins or leaves has no ratings in some rounds
+        first, last = (at.loc[end] for end in ends)
+        rooms = f"{0 if pd.isna(last['rooms']) else last['rooms']:.0f}"
+        cells = [number(last[WITHOUT]), number(last[WITH]), _effect(first), _effect(last), rooms]
+        rows.append([_key(found, key, known[key]) for key in shown] + cells)
     head = ["without, at the end", "with", f"effect after round {ends[0]}", f"after round {ends[1]}", "rooms"]
     yield markdown_table([*shown, *head], rows) + "\n"
 

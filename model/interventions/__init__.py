@@ -17,7 +17,8 @@ from typing import Any
 from llm.errors import UserError, unknown
 from model.conversation import RoomState
 from model.events import Event, Intervened
-from model.interventions.base import Intervention, View
+from model.interventions.base import Intervention, Presence, View
+from model.interventions.join import Join
 from model.settings import coerced
 
 
@@ -74,9 +75,21 @@ def intervene(
     """All that is due in a room before a round, in the order of the timetable; nothing where nobody is meant."""
     for one in interventions:
         agents = one.chosen(room, seed) if one.due(round_) else ()
+        if not one.reaches_absent:
+            agents = tuple([agent for agent in agents if not room.members[agent].absent])
         for act in one.act(room, agents, attitude, round_) if agents else ():
             yield Intervened(room.id, round_, one.kind, act.agents, act.text, act.by, act.reason)
             yield from act.events
+
+
+def away(interventions: Iterable[Intervention], room: RoomState, seed: int) -> set[int]:
+    """Who of a room is not there at the start: those of whom the timetable says first that they join."""
+    found: dict[int, bool] = {}
+    for one in sorted(interventions, key=lambda each: each.round):
+        if isinstance(one, Presence):
+            for agent in one.chosen(room, seed):
+                found.setdefault(agent, isinstance(one, Join))
+    return {agent for agent, joins in found.items() if joins}
 
 
 def _read(text: str) -> tuple[str, dict[str, Any]]:
@@ -111,4 +124,4 @@ def _class(name: str) -> Any:
     return next(kind for kind in own if issubclass(kind, Intervention))
 
 
-__all__ = ["Intervention", "intervene", "names", "parse", "spec", "timetable"]
+__all__ = ["Intervention", "away", "intervene", "names", "parse", "spec", "timetable"]

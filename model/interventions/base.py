@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 from llm.errors import UserError
@@ -43,9 +43,11 @@ class Intervention(ABC):
     every   0: once; n: again after every n rounds, on the same agents, to the end
 
     Who a share falls on depends on seed, room, kind, round and `to` alone: the same people hear another text in another run.
+    `reaches_absent`: it acts on those too who are not there (join.py).
     """
 
     networked: ClassVar[bool] = False
+    reaches_absent: ClassVar[bool] = False
     kind: str = field(default="", init=False)
     round: int
     to: tuple[str, ...] = (ALL,)
@@ -63,6 +65,10 @@ class Intervention(ABC):
     @abstractmethod
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         """Do it to these agents of the room, and say what was done. Nobody's count of turns changes."""
+
+    def control(self) -> Intervention | None:
+        """What stands in its place in the branch without it; None: nothing."""
+        return None
 
     def due(self, round_: int) -> bool:
         """Does it act before this round?"""
@@ -87,6 +93,20 @@ class Intervention(ABC):
         """Those of a room whose party or seat is named, in seat order."""
         parties = {number: member.persona.party for number, member in room.members.items()}
         return tuple([number for number, seat in room.seats.items() if {ALL, seat, parties[number]} & set(names)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Presence(Intervention):
+    """Somebody comes or goes (join, leave). `never`: nobody does, which is what it is compared with."""
+
+    reaches_absent = True
+    never: bool = False
+
+    def due(self, round_: int) -> bool:
+        return not self.never and super().due(round_)
+
+    def control(self) -> Intervention | None:
+        return replace(self, never=True)
 
 
 @dataclass(frozen=True, kw_only=True)

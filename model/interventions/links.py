@@ -27,6 +27,7 @@ from model.interventions.base import ALL, HEARD, Act, Intervention, View, named
 class Links(Intervention):
     """Links removed or added; see the module's manual page."""
 
+    reaches_absent = True
     networked: ClassVar[bool] = True
     change: Literal["remove", "add"]
     hear: tuple[str, ...] = (ALL,)

@@ -18,6 +18,7 @@ from model.interventions.base import Act, Intervention, View
 class Model(Intervention):
     """Another model for some seats; what they remember stays. See the module's manual page."""
 
+    reaches_absent = True
     llm: str
 
     def __post_init__(self) -> None:

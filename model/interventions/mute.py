@@ -13,6 +13,8 @@ from model.interventions.base import Act, Intervention, View
 class Mute(Intervention):
     """A silent turn counts as one, so that nobody else's turn is another than without it."""
 
+    reaches_absent = True
+
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         for agent in agents:
             room.members[agent].muted = True

@@ -13,6 +13,8 @@ from model.interventions.base import Act, Intervention, View
 class Unmute(Intervention):
     """The end of a mute."""
 
+    reaches_absent = True
+
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         for agent in agents:
             room.members[agent].muted = False

@@ -34,6 +34,8 @@ EXAMPLES = {
     "planner": "planner round=1 every=1 target=9 messages='9: It is bad, and: getting worse.' messages='1: It is fine.'",
     "model": "model round=2 to=default llm=oracle,mu=0",
     "links": "links round=2 to=republican change=remove hear=democrat both=true",
+    "join": "join round=2 to=default",
+    "leave": "leave round=2 share=0.5",
     "mute": "mute round=2 to=republican,democrat",
     "unmute": "unmute round=2",
 }

@@ -1,0 +1,22 @@
+"""leave: those that it is for are not there from this round on (see join.py for what that means).
+
+never   nobody leaves: what a leave is compared with
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from model.conversation import RoomState
+from model.interventions.base import Act, Presence, View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leave(Presence):
+    """Somebody goes; see the module's manual page."""
+
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
+        for agent in agents:
+            room.members[agent].absent = True
+        yield Act(agents)
