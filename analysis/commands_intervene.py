@@ -24,18 +24,24 @@ def intervene(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="folder (runs/intervene-<time>); an unfinished one is resumed"
     )
+    parser.add_argument(
+        "--placebo",
+        action="store_true",
+        help="a third branch: the same timetable, in which what is said has no content",
+    )
     options = parser.parse_args(arguments)
     from analysis.report import SUMMARY, write_report
-    from analysis.studies.intervention import BRANCHES, intervention
+    from analysis.studies.intervention import BRANCHES, PLACEBO, WITH, WITHOUT, intervention
     from analysis.studies.intervention_report import write
     from llm.several import open_all
 
     base, given = chosen(options)
-    study = intervention(base)
+    study = intervention(base, options.placebo)
+    branches = (WITHOUT, PLACEBO, WITH) if options.placebo else BRANCHES
     out = options.out or Path("runs") / f"intervene-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
-    found = hold_all(study, BRANCHES, out, given, open_all(base.llm, base.own_llms()))
-    for branch in BRANCHES:
+    found = hold_all(study, branches, out, given, open_all(base.llm, base.own_llms()))
+    for branch in branches:
         if not (out / branch / SUMMARY).exists():
             write_report(out / branch)
     print(f"report   {write(found, out)}\nfigure   {out / 'intervention.png'}")

@@ -46,9 +46,16 @@ def _speakers(header: Header) -> list[tuple[str, str]]:
         return [(str(header.scenario["llm"]), str(header.model.get("backend")))]
     voices, own = header.model["voices"], dict(entry.split("=", 1) for entry in header.scenario["llms"])
     first = (str(header.scenario["llm"]), str(header.model["first"]["backend"]))
-    later = [(one["round"], essence(one["llm"])) for one in header.scenario.get("interventions", []) if "llm" in one]
+    later = [one for one in header.scenario.get("interventions", []) if one.get("llm")]
+    names = {"model": "from round {}", "fact_check": "fact check before round {}"}
     return [
         first,
         *[(f"{party}: {spec}", str(voices[party]["backend"])) for party, spec in own.items()],
-        *[(f"from round {round_}: {spec}", str(voices[spec]["backend"])) for round_, spec in later],
+        *[
+            (
+                f"{names[one['kind']].format(one['round'])}: {essence(one['llm'])}",
+                str(voices[essence(one["llm"])]["backend"]),
+            )
+            for one in later
+        ],
     ]

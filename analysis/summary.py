@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from agents.checker import PURPOSE as CHECK
 from agents.topic import load_topic
 from analysis import asked, honesty, outside
 from analysis.load import Tables
@@ -32,6 +33,8 @@ from analysis.wording import (
 from llm.errors import UserError
 from llm.prices import UNPRICED, Prices, bill
 from llm.request import Usage
+from model.interventions import parse
+from model.interventions.fact_check import FactCheck
 from model.scenario import REPRESENTATIVE
 
 ASKED = {
@@ -250,6 +253,13 @@ def _used(tables: Tables) -> dict[str, Usage]:
     for one in tables.interventions[tables.interventions["what"] == "model"].itertuples():
         theirs = tables.calls["agent"].isin(json.loads(one.agents)) & (tables.calls["room"] == one.room)
         voices = voices.mask(theirs & (tables.calls["round"] >= one.round), one.text)
+    checks = [
+        one for one in tables.header.scenario.get("interventions", ()) if one.get("llm") and one["kind"] == "fact_check"
+    ]
+    for one in map(parse, checks):
+        assert isinstance(one, FactCheck)
+        due = tables.calls["round"].map(one.due).astype(bool) & (tables.calls["purpose"] == CHECK)
+        voices = voices.mask(due, one.voice)
     paid = asked_of_model(tables.calls)
     sums = paid.groupby(voices[paid.index])[["prompt_tokens", "completion_tokens"]].sum()
     return {str(voice): Usage(*map(int, row)) for voice, *row in sums.itertuples()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,8 @@ from model.prefix import as_text, common, with_reply
 
 Key = TypeVar("Key")
 Result = TypeVar("Result")
+LATEST = 64
+"""Public lines that a room keeps for who reads them from outside."""
 
 
 @dataclass(slots=True)
@@ -44,6 +47,7 @@ class RoomState:
     `chair` is its mediator, if it has one, and `statements` what that one said so far: draft, revision, revision 3, ...
     Of a network `society` has the links, `heard` which turns of the round each agent heard, and `said` what can still be shown.
     `each_turn` are the probes that everybody is asked after every turn.
+    `public` are the latest lines that were not said to one person alone (name, text).
     `proxies` are the representatives of its members, by the member's id.
     """
 
@@ -62,6 +66,7 @@ class RoomState:
     said: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     each_turn: Sequence[Probe] = ()
     proxies: dict[int, Proxy] = field(default_factory=dict)
+    public: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=LATEST))
 
     def writer(self, agent: int, form: str) -> Member | Proxy:
         """Who writes what an agent is asked for: itself, or of a critique its representative, if it has one that can."""
@@ -153,7 +158,10 @@ def _spoken(
 ) -> None:
     """What became of a turn: heard and recorded, or recorded alone."""
     if speech.text is not None:
-        room.tell(turn, room.members[turn.speaker].name, speech.text, form, iteration)
+        name = room.members[turn.speaker].name
+        room.tell(turn, name, speech.text, form, iteration)
+        if form != TALK:
+            room.public.append((name, speech.text))
     raw = reply.text if reply and reply.text != speech.text else None
     writer = room.writer(turn.speaker, form)
     if reply and isinstance(writer, Proxy):

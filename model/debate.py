@@ -184,9 +184,9 @@ class DebateModel(mesa.Model):
 
     def _intervene(self, rooms: Sequence[RoomState]) -> None:
         """Do what is due before this round; a planner goes by the last survey."""
-        for room in rooms if self.setup.interventions else ():
-            done = list(intervene(self.setup.interventions, room, self.round, self.setup.seed, self._felt.get))
-            self.recorder.write(done)
+        timetable = self.setup.interventions
+        if timetable:
+            self._hold([intervene(timetable, room, self.round, self._felt.get, self.desk) for room in rooms])
 
     def _held(self, room: RoomState) -> Conversation[list[Event]]:
         view = Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id), room.society)

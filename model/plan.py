@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from agents.abilities import names
+from agents.checker import PURPOSE as CHECK
 from agents.mediators import open_mediator
 from agents.questionnaire import questionnaire
 from agents.topic import TURNS
@@ -33,7 +34,7 @@ FEW = 5
 class Plan(NamedTuple):
     """Numbers of a run without re-asks and summaries. Tokens by voice are estimates (words * 4/3, every reply at full length).
 
-    `others` are calls that are neither a reply nor a rating: candidates and rankings of a mediator, items of a questionnaire;
+    `others` are calls that are neither a reply nor a rating: candidates and rankings of a mediator, questionnaires, corrections;
     less the replies of a mediator that asks no model. `notes` are what agents write for themselves (agents/abilities/).
     """
 
@@ -129,8 +130,9 @@ def plan(scenario: Scenario) -> Plan:
         voice: Usage(*[int(words[voice, kind] * scale) for kind in ("prompt", "reply")])
         for voice in sorted({voice for voice, _ in words})
     }
+    more = others(scenario) + scenario.repetitions * notes[CHECK]
     noted = scenario.repetitions * sum(notes[name] for name in (*names(), "reflection", "importance"))
-    return Plan(*count(scenario), others(scenario), noted, used)
+    return Plan(*count(scenario), more, noted, used)
 
 
 def _ranking(request: Request) -> str:
@@ -147,7 +149,7 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"  {made.rooms:,} rooms, {made.agents:,} agents; {_subjects(scenario)}, "
         f"repetitions {scenario.repetitions}, rounds {scenario.rounds}"
     )
-    more = f", and {made.others:,} of the mediators and the questionnaire" if made.others > 0 else ""
+    more = f", and {made.others:,} of mediators, checkers and the questionnaire" if made.others > 0 else ""
     about = "about " if varies(scenario) else ""
     more += f", and {made.notes:,} notes to themselves" if made.notes else ""
     yield (

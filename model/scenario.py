@@ -27,6 +27,7 @@ from llm.request import Sampling
 from model.endowment import endowments
 from model.interventions import Intervention, timetable
 from model.interventions.base import Presence
+from model.interventions.fact_check import FactCheck
 from model.interventions.model import Model
 from model.settings import coerced
 
@@ -207,6 +208,10 @@ class Scenario:
             known = {"all", *seated, *(label for group in self._groups() for label in group.labels)}
             if one.networked and not any(group.networked for group in self._groups()):
                 raise UserError(f"{one.kind} are those of a network, and environment {self.environment} has none")
+            if isinstance(one, FactCheck) and one.llm and self.mediated:
+                raise UserError(
+                    "fact_check: in private deliberations nothing is said in public that a model could check"
+                )
             if isinstance(one, Presence) and (self.mediated or self.sides == "opposed"):
                 raise UserError(f"{one.kind} is for debates in which nobody deliberates in private or is given a side")
             for who in sorted(set(one.whom()) - known):
@@ -279,7 +284,7 @@ class Scenario:
         """Which model a party or seat speaks through, for those with one of their own; one that comes in later is under
         its own name. Errors: UserError likewise.
         """
-        later = {one.voice: one.llm for one in self.interventions if isinstance(one, Model)}
+        later = {one.voice: one.llm for one in self.interventions if isinstance(one, Model | FactCheck) and one.llm}
         return self._own("llms", self.llms, "=", "SPEC") | later
 
     def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
     without   the control: nothing comes from outside
     with      the timetable
+    placebo   between them, if wanted: the timetable, in which what is said has no content
 
 Rooms, people and seeds are the same, and up to the first intervention every word and every rating is: the second branch begins
 with the replies of the first. After it everything is a difference within a room, with minus without. What is said then is sampled
@@ -21,9 +22,10 @@ import pandas as pd
 from analysis.bootstrap import mean_interval
 from analysis.load import Tables
 from llm.errors import UserError
+from model.interventions.planner import Planner
 from model.scenario import Scenario
 
-WITHOUT, WITH = "without", "with"
+WITHOUT, PLACEBO, WITH = "without", "placebo", "with"
 BRANCHES = (WITHOUT, WITH)
 _SAID = ["room", "round", "iteration", "agent", "text", "reason"]
 _RATED = ["room", "round", "iteration", "agent", "probe", "rating", "raw", "reason"]
@@ -34,7 +36,8 @@ _COLUMNS = [*_KEYS, WITHOUT, WITH, "effect", "effect_low", "effect_high", "rooms
 @dataclass(frozen=True)
 class Found:
     """`tables` with interventions, the `first` round of one, `effects` and `points` (see the functions of these names), and how
-    many rooms had nobody for whom an intervention was (`untouched`: they are left out of both).
+    many rooms had nobody for whom an intervention was (`untouched`: they are left out of both). `beside`: where a placebo was
+    held, the effects of it and against it, by `contrast`.
     """
 
     tables: Tables
@@ -42,19 +45,41 @@ class Found:
     effects: pd.DataFrame
     points: pd.DataFrame
     untouched: int
+    beside: pd.DataFrame | None = None
 
 
-def intervention(base: Scenario) -> Generator[Scenario, Tables, Found]:
-    """Yields the scenario without and with its interventions, is sent the tables of the records. Errors: UserError."""
+def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, Tables, Found]:
+    """Yields the scenario without and with its interventions (between them with a placebo), is sent the records' tables.
+
+    Errors: UserError.
+    """
     if not base.interventions:
         raise UserError(f"{base.name} has no intervention to compare: give one with --intervene")
-    return _branches(base)
+    return _branches(base, emptied(base) if placebo else None)
 
 
-def _branches(base: Scenario) -> Generator[Scenario, Tables, Found]:
+def _branches(base: Scenario, empty: Scenario | None) -> Generator[Scenario, Tables, Found]:
     without = yield control(base)
+    beside = (yield empty) if empty else None
     held = yield base
-    return compared(without, held)
+    found = compared(without, held)
+    if beside is None:
+        return found
+    parts = {f"{PLACEBO} - {WITHOUT}": compared(without, beside), f"{WITH} - {PLACEBO}": compared(beside, held)}
+    drawn = parts[f"{PLACEBO} - {WITHOUT}"].points
+    also = drawn[drawn["branch"] == WITH].assign(branch=PLACEBO)
+    effects_ = pd.concat({name: one.effects for name, one in parts.items()}, names=["contrast"]).reset_index("contrast")
+    return replace(found, points=pd.concat([found.points, also], ignore_index=True), beside=effects_)
+
+
+def emptied(base: Scenario) -> Scenario:
+    """The same timetable, in which what is said has no content. Errors: UserError where nothing is said, or what depends."""
+    if any(isinstance(one, Planner) for one in base.interventions):
+        raise UserError("--placebo: a planner chooses whether it says anything, so that it has no placebo")
+    empty = tuple([one.placebo() for one in base.interventions])
+    if empty == base.interventions:
+        raise UserError("--placebo: nothing is said in this timetable, so that there is nothing to say without content")
+    return replace(base, interventions=empty)
 
 
 def control(base: Scenario) -> Scenario:

@@ -14,18 +14,19 @@ from matplotlib.lines import Line2D
 
 from analysis import honesty, outside
 from analysis.plots import MARK, OTHERS, STYLES, mark, save, style
-from analysis.studies.intervention import BRANCHES, WITH, WITHOUT, Found
+from analysis.studies.intervention import PLACEBO, WITH, WITHOUT, Found
 from analysis.wording import counted, estimate, group_title, harmless, markdown_table, number, plain
+from model.interventions.base import Saying
 
-LINES: dict[str, Any] = {WITH: "-", WITHOUT: ":"}
-"""Solid with interventions, dotted without."""
+LINES: dict[str, Any] = {WITH: "-", PLACEBO: "--", WITHOUT: ":"}
+"""Solid with interventions, dashed with a placebo, dotted without."""
 
 HOW = """Both branches have the same rooms, people and seeds, and are the same word for word before round {} (checked). After it \
 an effect is with minus without, within rooms, agents of a room averaged first; brackets hold 95% bootstrap intervals over \
 rooms, and nothing is corrected for the number of rows. Replies after it are sampled anew in both branches: without any effect \
-ratings would differ by chance too, and the intervals hold that. To tell what was said from that something was said, hold it \
-again with a line that has no content.
+ratings would differ by chance too, and the intervals hold that.{}
 """
+NO_PLACEBO = " To tell what was said from that something was said, hold it with --placebo."
 
 
 def write(found: Found, folder: Path) -> Path:
@@ -33,6 +34,8 @@ def write(found: Found, folder: Path) -> Path:
     for name in ("effects", "points"):
         getattr(found, name).to_csv(folder / f"{name}.csv", index=False)
     scenario = found.tables.header.scenario
+    if found.beside is not None:
+        found.beside.to_csv(folder / "placebo.csv", index=False)
     told = f"{scenario['name']} on {honesty.model(found.tables.header)}, seed {scenario['seed']}"
     save(figure(found, plain(told)), folder / "intervention")
     path = folder / "intervention.md"
@@ -58,7 +61,7 @@ def figure(found: Found, caption: str) -> Figure:
             axis.set_title(found.tables.title(topic))
         for axis in grid[-1]:
             axis.set_xlabel("Number of replies")
-        drawn.legend(handles=_legend(looks), loc="outside lower center", ncols=3, frameon=False, fontsize=7)
+        drawn.legend(handles=_legend(looks, points), loc="outside lower center", ncols=3, frameon=False, fontsize=7)
         drawn.suptitle(caption, fontsize=7)
     return drawn
 
@@ -80,12 +83,15 @@ def _panel(axis: Axes, points: pd.DataFrame, looks: dict[str, Any]) -> None:
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
 
 
-def _legend(looks: dict[str, Any]) -> list[Line2D]:
+def _legend(looks: dict[str, Any], points: pd.DataFrame) -> list[Line2D]:
+    held = set(points["branch"])
     parties = [
         Line2D([], [], color=look["color"], marker=look["markers"][0], markersize=3, label=party.title())
         for party, look in looks.items()
     ]
-    lines = [Line2D([], [], color="#333333", linestyle=LINES[branch], label=branch) for branch in reversed(BRANCHES)]
+    lines = [
+        Line2D([], [], color="#333333", linestyle=LINES[branch], label=branch) for branch in LINES if branch in held
+    ]
     return [*parties, *lines, Line2D([], [], label="intervention", **MARK)]
 
 
@@ -95,12 +101,21 @@ def _lines(found: Found, caption: str) -> Iterator[str]:
         yield f"> {note}\n"
     yield "![Attitudes with and without](intervention.png)\n"
     yield f"{_headline(found.effects)}\n"
-    yield HOW.format(found.first)
+    yield HOW.format(found.first, NO_PLACEBO if found.beside is None else "")
     if found.untouched:
         yield f"In {counted(found.untouched, 'room')} nobody was meant; they are left out.\n"
     yield from outside.told(found.tables)
     yield "## Effects\n"
-    yield from _effects(found)
+    yield from _effects(found, found.effects)
+    if found.beside is not None:
+        yield (
+            f'## Beside a placebo\n\nThe same timetable with "{Saying.EMPTY}" in the place of all that is said: what it changes is '
+            "that there was an interruption; what the interventions change against it is what was said. Every round is in "
+            "`placebo.csv`.\n"
+        )
+        for contrast, part in found.beside.groupby("contrast", sort=False):
+            yield f"**{contrast}**\n"
+            yield from _effects(found, part)
     attitudes = found.effects[found.effects["measure"] == "attitude"]
     if missing := int(attitudes["missing"].sum()):
         yield f"Pairs of ratings left out because one could not be read: {missing:,}.\n"
@@ -116,9 +131,8 @@ def _headline(effects: pd.DataFrame) -> str:
     )
 
 
-def _effects(found: Found) -> Iterator[str]:
+def _effects(found: Found, effects: pd.DataFrame) -> Iterator[str]:
     """A line a topic, group, party, whether it was told, and measure: the first and the last round, without and with."""
-    effects = found.effects
     keys = ["topic", "group", "party", "told", "measure"]
     shown = [key for key in keys if key in ("topic", "party") or effects[key].nunique() > 1]
     ends = [effects["round"].min(), effects["round"].max()]
@@ -130,7 +144,8 @@ def _effects(found: Found) -> Iterator[str]:
         rooms = f"{0 if pd.isna(last['rooms']) else last['rooms']:.0f}"
         cells = [number(last[WITHOUT]), number(last[WITH]), _effect(first), _effect(last), rooms]
         rows.append([_key(found, key, known[key]) for key in shown] + cells)
-    head = ["without, at the end", "with", f"effect after round {ends[0]}", f"after round {ends[1]}", "rooms"]
+    named = str(effects["contrast"].iloc[0]).split(" - ")[::-1] if "contrast" in effects else [WITHOUT, WITH]
+    head = [f"{named[0]}, at the end", named[1], f"effect after round {ends[0]}", f"after round {ends[1]}", "rooms"]
     yield markdown_table([*shown, *head], rows) + "\n"
 
 

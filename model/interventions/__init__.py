@@ -10,12 +10,13 @@ import importlib
 import inspect
 import pkgutil
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from llm.driver import Conversation
 from llm.errors import UserError, unknown
-from model.conversation import RoomState
+from model.conversation import Desk, RoomState
 from model.events import Event, Intervened
 from model.interventions.base import Intervention, Presence, View
 from model.interventions.join import Join
@@ -70,16 +71,18 @@ def spec(one: Intervention) -> str:
 
 
 def intervene(
-    interventions: Iterable[Intervention], room: RoomState, round_: int, seed: int, attitude: View
-) -> Iterator[Event]:
+    interventions: Iterable[Intervention], room: RoomState, round_: int, attitude: View, desk: Desk
+) -> Conversation[list[Event]]:
     """All that is due in a room before a round, in the order of the timetable; nothing where nobody is meant."""
+    events: list[Event] = []
     for one in interventions:
-        agents = one.chosen(room, seed) if one.due(round_) else ()
+        agents = one.chosen(room, desk.seed) if one.due(round_) else ()
         if not one.reaches_absent:
             agents = tuple([agent for agent in agents if not room.members[agent].absent])
-        for act in one.act(room, agents, attitude, round_) if agents else ():
-            yield Intervened(room.id, round_, one.kind, act.agents, act.text, act.by, act.reason)
-            yield from act.events
+        for act in (yield from one.hold(room, agents, attitude, round_, desk)) if agents else ():
+            events.append(Intervened(room.id, round_, one.kind, act.agents, act.text, act.by, act.reason))
+            events += act.events
+    return events
 
 
 def away(interventions: Iterable[Intervention], room: RoomState, seed: int) -> set[int]:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
+from llm.driver import Conversation
 from llm.errors import UserError
 from llm.randomness import stream
-from model.conversation import RoomState
+from model.conversation import Desk, RoomState
 from model.events import Event
 
 ALL = "all"
@@ -70,6 +71,17 @@ class Intervention(ABC):
         """What stands in its place in the branch without it; None: nothing."""
         return None
 
+    def hold(
+        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, desk: Desk
+    ) -> Conversation[list[Act]]:
+        """The same as a conversation, for a kind that asks a model."""
+        yield from ()
+        return list(self.act(room, agents, attitude, round_))
+
+    def placebo(self) -> Intervention:
+        """What stands in its place in the branch in which what is said has no content: by default itself."""
+        return self
+
     def due(self, round_: int) -> bool:
         """Does it act before this round?"""
         since = round_ - self.round
@@ -115,10 +127,15 @@ class Saying(Intervention):
 
     by     whose name it stands under
     text   the line; {topic} stands for what the room is about
+    EMPTY  the line of a placebo: it asks for nothing, and says nothing of any topic
     """
 
+    EMPTY: ClassVar[str] = "One moment, please, before you go on."
     by: str
     text: str
+
+    def placebo(self) -> Intervention:
+        return replace(self, text=self.EMPTY)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,14 +1,72 @@
-"""fact_check: a correction, heard by those that it is for. The text is given; nothing is looked up."""
+"""fact_check: a correction, heard by those that it is for. The text is given, or a model writes it from what was said lately.
+
+text   the correction; or
+llm    the model (a spec, as on the command line) by which a checker writes it, before the round, from the room's public lines
+lines  how many of the latest it reads (12); there are none before round 1, and nothing is said then (`nothing_said`)
+words  the length that is asked for (40)
+
+The checker is nobody in the room: it has no persona and no memory, hears nobody's private words, and is not surveyed. Its call
+is journaled like any other and recorded as that of agent 0. What it does not write is missing with the reason:
+`nothing_to_correct`, a refusal, a failure's name. What it writes is not looked up anywhere.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from model.interventions.base import Saying
+from agents.checker import Checker
+from llm.backends import essence
+from llm.driver import Conversation, ask
+from llm.errors import UserError
+from llm.randomness import derive
+from model.conversation import LATEST, Desk, RoomState, note
+from model.events import Event
+from model.interventions.base import Act, Intervention, Saying, View, check_line, said
+
+CHECKER = 0
+"""The agent number of its calls; a room with a checker has no mediator."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactCheck(Saying):
-    """A message by "Fact Check"."""
+    """A message by "Fact Check"; see the module's manual page."""
 
     by: str = "Fact Check"
+    text: str = ""
+    llm: str = ""
+    lines: int = 12
+    words: int = 40
+
+    def __post_init__(self) -> None:
+        Intervention.__post_init__(self)
+        if bool(self.text) == bool(self.llm):
+            raise UserError("fact_check: give the text, or llm, the model that writes it")
+        if not 1 <= self.lines <= LATEST or self.words < 1:
+            raise UserError(f"fact_check: lines must be from 1 to {LATEST} and words at least 1")
+        check_line(self.kind, self.by, self.text or "written")
+
+    @property
+    def voice(self) -> str:
+        """By which name its requests ask for their model; "" where the text is given."""
+        return essence(self.llm) if self.llm else ""
+
+    def hold(
+        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, desk: Desk
+    ) -> Conversation[list[Act]]:
+        if not self.llm:
+            return list(self.act(room, agents, attitude, round_))
+        lines = list(room.public)[-self.lines :]
+        if not lines:
+            return [Act(agents, None, self.by, "nothing_said")]
+        calls: list[Event] = []
+        checker, member = Checker(self.by, self.words, self.voice), next(iter(room.members.values()))
+        seed = derive(desk.seed, room.id, "check", self.by, round_)
+        request = checker.compose(member.topic, member.manner.frame, lines, seed)
+        reply = yield from ask(request)
+        note(calls, room, round_, CHECKER, request, reply, desk)
+        text, reason = checker.read(reply, [one.name for one in room.members.values()])
+        act = said(room, agents, self.by, text) if text else Act(agents, None, self.by, reason)
+        return [act._replace(events=tuple(calls))]
+
+    def placebo(self) -> Intervention:
+        return replace(self, text=self.EMPTY, llm="")

@@ -18,13 +18,25 @@ from analysis import honesty
 from analysis.commands import hold_all
 from analysis.load import Tables, load
 from analysis.report import write_report
-from analysis.studies.intervention import BRANCHES, WITH, WITHOUT, Found, check_past, compared, intervention, points
+from analysis.studies.intervention import (
+    BRANCHES,
+    PLACEBO,
+    WITH,
+    WITHOUT,
+    Found,
+    check_past,
+    compared,
+    emptied,
+    intervention,
+    points,
+)
 from analysis.studies.intervention_report import figure
 from llm.backends.fake import Fake
 from llm.errors import UserError
 from llm.request import Usage
 from llm.several import open_all
 from model.events import Called, Intervened, Utterance
+from model.interventions.base import Saying
 from model.scenario import Scenario, load_preset
 
 NASTY = "**Avery:** I give up <script>alert(1)</script> [x](http://evil.example) `code` | a | b"
@@ -247,3 +259,61 @@ def test_the_preset_says_something_that_our_speakers_can_read() -> None:
     for slug in preset.topics:
         assert topics()[slug].grade(news.replace("{topic}", topics()[slug].title)) == 10
         assert topics()[slug].grade(word) is None
+
+
+def test_a_placebo_takes_the_interruption_out(small: Callable[..., Scenario], tmp_path: Path) -> None:
+    """Planted: a line of grade 9 moves a by kappa (9 - a) and, as any line, by mu (bias - a); the placebo by the latter alone.
+    Each contrast is that exactly, where nobody else says anything that can be read.
+    """
+    oracle, settings = open_all("oracle,kappa=0.1,mu=0.05,sigma=0", {}), {"rounds": 1, "repetitions": 4}
+    quiet = Fake(lambda request: oracle.complete([request])[0] if request.answers else "Nothing from me.")
+    line = "message round=1 by='A Neighbour' to=republican text='I think {topic} is a severe problem.'"
+    study = intervention(small("two_way", interventions=line, **settings), placebo=True)
+    found = hold_all(study, (WITHOUT, PLACEBO, WITH), tmp_path, (), quiet)
+    without = load(tmp_path / WITHOUT).attitudes
+    start = without[(without["party"] == "republican") & (without["round"] == 0) & (without["group"] != "reference")][
+        "expected"
+    ]
+    told = found.beside[(found.beside["measure"] == "expected") & found.beside["told"]].set_index("contrast")["effect"]
+    # without: the Democrat's line pulls; with a further line before it the pull acts twice
+    first = {name: start + pull for name, pull in
+             {WITHOUT: 0.0, PLACEBO: 0.05 * (8 - start), WITH: 0.1 * (9 - start) + 0.05 * (8 - start)}.items()}  # fmt: skip
+    last = {name: value + 0.05 * (8 - value) for name, value in first.items()}
+    assert told["placebo - without"] == pytest.approx((last[PLACEBO] - last[WITHOUT]).mean())
+    assert told["with - placebo"] == pytest.approx((last[WITH] - last[PLACEBO]).mean())
+    assert set(found.points["branch"]) == {WITHOUT, PLACEBO, WITH}
+
+
+def test_a_placebo_is_said_to_the_same_people_by_the_same_name(small: Callable[..., Scenario]) -> None:
+    """Only the words differ: a share falls on the same, and what says nothing stays."""
+    lines = [SHOCK.replace("round=2", "round=2 share=0.5"), "mute round=2 to=default", "fact_check round=2 llm=oracle"]
+    empty = emptied(small(interventions=lines)).interventions
+    assert [vars(one).get("text") for one in empty] == [Saying.EMPTY, None, Saying.EMPTY]
+    assert (empty[0].round, empty[0].share, empty[0].to, vars(empty[0])["by"]) == (2, 0.5, ("republican",), "News")
+    assert emptied(small(interventions=lines)).own_llms() == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("mute round=1", "nothing is said in this timetable"),
+        ("planner round=1 target=9 messages='9: It is bad.'", "a planner chooses"),
+    ],
+)
+def test_what_has_no_placebo_is_told(line: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main([*COMMAND, "--intervene", line, "--placebo"]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_placebo_is_in_report_and_figure(tmp_path: Path) -> None:
+    """Three branches as whole runs, three contrasts, three line styles; a fact check that a model writes among them."""
+    given = ["--intervene", "fact_check round=2 to=republican llm=oracle", "--placebo", "--out", str(tmp_path)]
+    assert run.main([*COMMAND, *given]) == 0
+    text = (tmp_path / "intervention.md").read_text(encoding="utf-8")
+    assert "**placebo - without**" in text
+    assert "**with - placebo**" in text
+    assert "--placebo" not in text
+    assert set(pd.read_csv(tmp_path / "placebo.csv")["contrast"]) == {"placebo - without", "with - placebo"}
+    summary = (tmp_path / PLACEBO / "summary.md").read_text(encoding="utf-8")
+    assert Saying.EMPTY in summary
+    assert "fact check before round 2: oracle" in (tmp_path / WITH / "transcript.md").read_text(encoding="utf-8")

@@ -1,0 +1,44 @@
+"""A fact checker: somebody with no seat who reads what was said lately in public and writes a correction of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from agents.debater import Speech
+from agents.refusal import refuses
+from agents.speech import clean_speech, shortened, speaks_for
+from agents.topic import PROMPTS, Topic
+from llm.request import Message, Reply, Request, Sampling
+from llm.template import prompt
+
+PURPOSE = "check"
+_NOTHING = re.compile(r"\W*nothing to correct\b", re.I)
+
+
+class Checker(NamedTuple):
+    """`name` is what its lines stand under, `words` the length that is asked for, `voice` the model that it writes through."""
+
+    name: str
+    words: int
+    voice: str
+
+    def compose(self, topic: Topic, frame: str, lines: Sequence[tuple[str, str]], seed: int) -> Request:
+        """Ask for a correction of lines (name, text), the latest last. Nothing is remembered from one to the next."""
+        said = "\n".join(f"{name}: {text}" for name, text in lines)
+        opening = prompt(PROMPTS, "check_opening").fill(frame=frame, topic=topic.title)
+        ask = prompt(PROMPTS, "check_ask").fill(words=self.words)
+        messages = (Message("system", prompt(PROMPTS, "check").text), Message("user", f"{opening}\n\n{said}\n\n{ask}"))
+        return Request(messages, Sampling(0.0, 4 * self.words), seed, (), PURPOSE, voice=self.voice)
+
+    def read(self, reply: Reply, names: Sequence[str]) -> Speech:
+        """The correction as one line; None with the reason where there is none. names: whose lines it may not go on to write."""
+        if reply.text is None:
+            return Speech(None, reply.failure.name if reply.failure else "empty")
+        text = clean_speech(reply.text, self.name, speaks_for(names) if names else None)
+        if not text:
+            return Speech(None, "empty")
+        if _NOTHING.match(text):
+            return Speech(None, "nothing_to_correct")
+        return Speech(None, "refusal") if refuses(text) else Speech(shortened(text, self.words, "sentence"), None)
