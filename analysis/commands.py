@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from llm.errors import UserError
 from model.commandline import Parser, Progress, amount, bar, natural, told
+from model.options import add_limits, budget_of
 
 if TYPE_CHECKING:
     from analysis.load import Tables
+    from llm.limits import Budget, Ledger
     from llm.request import Backend
     from model.scenario import Scenario
 
@@ -79,6 +81,7 @@ def judge(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--tell", metavar="name,party", default="", help="what it is told of the speaker (nothing)")
     parser.add_argument("--seed", metavar="N", type=natural, default=0)
+    add_limits(parser, "folder")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/judge)")
     options = parser.parse_args(arguments)
     from analysis.deliberation.consensus_report import deliberates
@@ -97,7 +100,8 @@ def judge(arguments: Sequence[str]) -> int:
         )
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no statement to judge")
-    found = judged(tables, out, options.llm, judging, bar)
+    (limits,) = budget_of(options, options.llm)
+    found = judged(tables, out, options.llm, judging, bar, limits)
     scores(found).to_csv(out / "scores.csv", index=False)
     print(
         f"verdicts {out / 'verdicts.csv'}\nscores   {out / 'scores.csv'}  (python run.py analyse {out / 'scores.csv'})"
@@ -127,20 +131,27 @@ def hold_all(
     out: Path,
     given: tuple[str, ...],
     backend: Backend | None = None,
+    budgets: Sequence[Budget] = (),
+    ledger: Ledger | None = None,
 ) -> Any:
     """Run a study's scenarios one after the other, each in a folder of its own; what the study returns.
 
-    backend: one for all of them, and each begins with the replies of the one before it.
+    backend: one for all of them, and each begins with the replies of the one before it. budgets: one for each, with the prices of
+    its models; ledger: what all of them share. Errors: UserError when that is spent; what was answered is kept.
     """
     from analysis.load import load
+    from llm.limits import NO_LIMIT
     from model.session import Ask, sit
 
     scenario, before = next(study), None
     try:
-        for name in names:
-            task = Ask(scenario, out / name, given, start=before if backend else None)
+        for name, budget in zip(names, budgets or [NO_LIMIT] * len(names), strict=True):
+            task = Ask(scenario, out / name, given, budget, ledger=ledger, start=before if backend else None)
             with Progress(scenario) as progress:
-                print(told(scenario, out / name, sit(task, progress.calls, progress.step, backend)))
+                outcome = sit(task, progress.calls, progress.step, backend)
+                print(told(scenario, out / name, outcome))
+            if outcome.stopped:
+                raise UserError(outcome.stopped)
             before = out / name
             scenario = study.send(load(out / name))
     except StopIteration as done:
@@ -163,6 +174,7 @@ def validate(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="folder (runs/validate-<time>); with --review: that of the verdicts"
     )
+    add_limits(parser, "folder")
     options = parser.parse_args(arguments)
     if options.review:
         return _review(options.review, options.out, options.llm, options.judge)
@@ -176,7 +188,7 @@ def validate(arguments: Sequence[str]) -> int:
     out = options.out or Path("runs") / f"validate-{time.strftime('%Y%m%d-%H%M%S')}"
     calls = len(items(validation)) * len(validation.models)
     print(f"folder   {out}\ncalls    {calls:,} answers and as many verdicts", flush=True)
-    answers = validated(validation, out, bar)
+    answers = validated(validation, out, bar, budget_of(options, *options.llm, options.judge))
     print(
         f"report   {write(answers, validation, out)}\nfigure   {out / 'alignment.png'}\nreview   {out / 'review.csv'}"
     )

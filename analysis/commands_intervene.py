@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analysis.commands import hold_all
 from model.commandline import Parser
-from model.options import add_scenario, chosen
+from model.options import add_limits, add_scenario, budget, chosen
 
 
 def intervene(arguments: Sequence[str]) -> int:
@@ -24,6 +24,7 @@ def intervene(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="folder (runs/intervene-<time>); an unfinished one is resumed"
     )
+    add_limits(parser, "study's folder")
     parser.add_argument(
         "--placebo",
         action="store_true",
@@ -33,14 +34,22 @@ def intervene(arguments: Sequence[str]) -> int:
     from analysis.report import SUMMARY, write_report
     from analysis.studies.intervention import BRANCHES, PLACEBO, WITH, WITHOUT, intervention
     from analysis.studies.intervention_report import write
+    from llm.journal import shared
     from llm.several import open_all
+    from model.session import JOURNAL
 
     base, given = chosen(options)
     study = intervention(base, options.placebo)
     branches = (WITHOUT, PLACEBO, WITH) if options.placebo else BRANCHES
     out = options.out or Path("runs") / f"intervene-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
-    found = hold_all(study, branches, out, given, open_all(base.llm, base.own_llms()))
+    (limits,) = budget(options, base)
+    begun = [
+        branch for branch in branches if (out / branch / JOURNAL).exists()
+    ]  # each has the journal of the one before
+    ledger = shared(limits, [(out / branch / JOURNAL, limits) for branch in begun[-1:]])
+    opened = open_all(base.llm, base.own_llms())
+    found = hold_all(study, branches, out, given, opened, [limits] * len(branches), ledger)
     for branch in branches:
         if not (out / branch / SUMMARY).exists():
             write_report(out / branch)

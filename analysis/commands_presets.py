@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from llm.errors import UserError
 from model.commandline import Parser, amount, bar, natural
+from model.options import add_limits, budget_of
 
 if TYPE_CHECKING:
     from analysis.load import Tables
@@ -52,6 +53,7 @@ def deviation(arguments: Sequence[str]) -> int:
     parser.add_argument("--source", metavar="TEXT", help="the news (the first thing that was said from outside)")
     parser.add_argument("--seed", metavar="N", type=natural, default=0)
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/deviation)")
+    add_limits(parser, "folder")
     options = parser.parse_args(arguments)
     from analysis.deviation.judge import judged, source_of
     from analysis.deviation.report import write
@@ -61,7 +63,8 @@ def deviation(arguments: Sequence[str]) -> int:
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no utterance to set beside the news")
     source = options.source or source_of(tables, str(options.run))
-    found = judged(tables, source, out, options.llm, options.seed, bar)
+    (limits,) = budget_of(options, options.llm)
+    found = judged(tables, source, out, options.llm, options.seed, bar, limits)
     print(f"verdicts {out / 'verdicts.csv'}\nreport   {write(found, tables, source, out, options.llm)}")
     return 0
 

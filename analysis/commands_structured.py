@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from analysis.commands import hold_all
 from llm.errors import UserError
 from model.commandline import Parser, amount, bar, natural
+from model.options import add_limits, budget, budget_of
 
 if TYPE_CHECKING:
     from analysis.judge.verdicts import Judging
@@ -50,6 +51,7 @@ def parser() -> Parser:
     found.add_argument(
         "--out", metavar="DIR", type=Path, help="folder (runs/structured-...); what it holds is gone on with"
     )
+    add_limits(found, "experiment's folder")
     found.add_argument("--dry-run", action="store_true", help="print conditions, rooms and calls, and run nothing")
     return found
 
@@ -57,12 +59,15 @@ def parser() -> Parser:
 def structured(arguments: Sequence[str]) -> int:
     """`run.py structured EXPERIMENT`"""
     options = parser().parse_args(arguments)
+    from analysis.judge.bench import VERDICTS
     from analysis.judge.verdicts import Judging
     from analysis.studies.structured.experiments import experiment
     from analysis.studies.structured.hold import folders
     from analysis.studies.structured.hold import structured as study
     from analysis.studies.structured.report import write
     from llm.backends import check_spec
+    from llm.journal import shared
+    from model.session import JOURNAL
 
     models = options.llm or ["pocket"]
     judge = options.judge or _judge(models)
@@ -77,9 +82,13 @@ def structured(arguments: Sequence[str]) -> int:
     told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
     judging = Judging(options.calls, options.judge_temperature, options.examples, told)
     _claim(out, options.experiment, base, judge, judging)
-    steps = study(chosen, base, out, judge, judging, bar)
-    names = [folder.name for folder in folders(chosen, out).values()]
-    found = hold_all(steps, names, out, given)
+    scenarios = [base.with_settings(settings) for settings in chosen.conditions.values()]
+    (judges,), budgets = budget_of(options, judge), budget(options, *scenarios)
+    held = list(folders(chosen, out).values())
+    debated = [(folder / JOURNAL, one) for folder, one in zip(held, budgets, strict=True)]
+    ledger = shared(judges, [*debated, *((folder / "judge" / VERDICTS, judges) for folder in held)])
+    steps = study(chosen, base, out, judge, judging, bar, judges, ledger)
+    found = hold_all(steps, [folder.name for folder in held], out, given, budgets=budgets, ledger=ledger)
     command = f"python run.py structured {shlex.join(arguments)}"
     report = write(found, options.experiment, chosen, out, judge, options.mode == "ucl", command)
     print(f"report   {report}\nfigure   {out / 'scores.png'}")

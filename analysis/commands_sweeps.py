@@ -27,6 +27,9 @@ EPILOG = """examples:
   python run.py sweep --scenario three_way --llm openai:MODEL --base-url URL --vary memory=whole,last:6 --max-cost 5
   python run.py sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)"""
 
+ALIKE = 3
+"""Cells in a row that no model answers, after which a sweep ends: it is not there."""
+NOT_TRIED = "not tried: no model answered the cells before it"
 WHERE = ("--out", "--workers", "--ray")
 
 
@@ -91,6 +94,7 @@ def _design(arguments: Sequence[str]) -> list[str]:
 
 def _cells(options: argparse.Namespace) -> tuple[list[Cell], tuple[str, ...]]:
     """The cells, and the names of the fields that were given. Errors: UserError."""
+    from model.seating import check_files
     from model.sweep.cells import cells, parse_seeds, parse_vary
 
     varied = _addressed(parse_vary(options.vary), options)
@@ -99,7 +103,10 @@ def _cells(options: argparse.Namespace) -> tuple[list[Cell], tuple[str, ...]]:
         raise UserError("seeds go into --seeds")
     if taken := sorted(set(varied) & set(given)):
         raise UserError(f"--vary {taken[0]}: it is set as well")
-    return cells(base, varied, parse_seeds(options.seeds)), (*given, *varied, "seed")
+    found = cells(base, varied, parse_seeds(options.seeds))
+    for scenario, *_ in _combinations(found):
+        check_files(scenario)
+    return found, (*given, *varied, "seed")
 
 
 def _addressed(varied: dict[str, tuple[str, ...]], options: argparse.Namespace) -> dict[str, tuple[str, ...]]:
@@ -153,7 +160,7 @@ def _held(options: argparse.Namespace, cells: Sequence[Cell], given: tuple[str, 
     limits = dict(zip(scenarios, budget(options, *scenarios.values()), strict=True))
     jobs = [Job(cell, out, given, limits[cell.combination].prices, options.retry_failures) for cell in cells]
     workers, limit = options.workers or _cores(), limits[cells[0].combination]
-    found, stopped, asked, began = {}, {}, 0, time.monotonic()
+    found, stopped, asked, gone, last, began = {}, {}, 0, 0, None, time.monotonic()
     with _Bar(cells) as shown:
         for place, held in hold_all(jobs, measured, workers, limit, options.ray, shown.calls, shown.say):
             shown.cell(place, held)
@@ -162,9 +169,18 @@ def _held(options: argparse.Namespace, cells: Sequence[Cell], given: tuple[str, 
                 found[place] = held.found
             else:
                 stopped[place] = held.stopped
+            gone = gone + 1 if held.gone else 0
+            if gone == ALIKE:
+                last = held.stopped
+                break
     seconds = time.monotonic() - began
+    if last:
+        stopped |= {place: NOT_TRIED for place in range(len(cells)) if place not in found and place not in stopped}
     print(f"cells    {len(found)} of {len(cells)} are finished; {asked:,} calls asked in {seconds:.1f} s")
     print(f"summary  {write(out, cells, found, stopped, command)}\ntable    {out / 'cells.csv'}")
+    if last:
+        why = f"no model answered {ALIKE} cells in a row, and no further cell was tried"
+        raise UserError(f"{why}: {last}; the same command goes on")
     if stopped:
         raise UserError(
             f"{counted(len(stopped), 'cell')} of {len(cells)} unfinished: {stopped[min(stopped)]}; the same command goes on"

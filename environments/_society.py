@@ -16,9 +16,15 @@ class Links:
     """Who hears whom: `hears[a]` are those whom a hears, `heard_by[b]` those who hear b (keys, in the order of the links)."""
 
     def __init__(self, members: Iterable[int], pairs: Iterable[tuple[int, int]]):
-        self.hears: dict[int, dict[int, None]] = {member: {} for member in members}
-        self.heard_by: dict[int, dict[int, None]] = {member: {} for member in self.hears}
-        self.change((), pairs)
+        hears: dict[int, list[int]] = {member: [] for member in members}
+        heard_by: dict[int, list[int]] = {member: [] for member in hears}
+        for source, target in pairs:  # a million of them in a second: lists first
+            hears[source].append(target)
+            heard_by[target].append(source)
+        self.hears: dict[int, dict[int, None]] = {member: dict.fromkeys(others) for member, others in hears.items()}
+        self.heard_by: dict[int, dict[int, None]] = {
+            member: dict.fromkeys(others) for member, others in heard_by.items()
+        }
 
     def change(self, removed: Iterable[tuple[int, int]], added: Iterable[tuple[int, int]]) -> None:
         """Take links away and add some. Errors: KeyError where there was none to take away."""

@@ -86,13 +86,8 @@ class Network:
         return (Group("+".join(counted), seats, networked=True),)
 
     def links(self, seats: tuple[str, ...], rng: Random) -> Pairs:
-        graph, places = opened(graphs, self.graph), list(range(len(seats)))
-        edges = graph.build(seats, rng)
-        if not graph.placed:
-            rng.shuffle(places)
-        pairs = [(places[source], places[target]) for source, target in edges.edges]
-        both = [] if edges.is_directed() else [(target, source) for source, target in pairs]
-        return tuple(sorted([*pairs, *both]))
+        pairs: Pairs = opened(graphs, self.graph).pairs(seats, rng)
+        return pairs
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
         society = _society(room)

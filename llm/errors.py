@@ -21,6 +21,10 @@ class BudgetSpent(UserError):
         self.replies = replies
 
 
+class Unreachable(UserError):
+    """A model is not there, or takes no calls: whoever asks it next will hear the same."""
+
+
 class MissingRecording(UserError):
     """A replay was asked for a call that the recording does not hold."""
 

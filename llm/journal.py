@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from llm.errors import BudgetSpent, UserError
+from llm.limits import Budget, Ledger
 from llm.request import Backend, Reply, Request, Usage, Wrapper, checked, identity_text
 
 _SCHEMA = """
@@ -213,6 +214,21 @@ def spent_in(path: Path) -> tuple[int, dict[str, Usage]]:
     """What a journal that is not open has spent, as `Journal.spent`. Errors: UserError when there is no such journal."""
     with journal_errors(path), closing(read_database(path)) as connection:
         return _spent(connection.execute(_SPENT).fetchall())
+
+
+def shared(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Ledger | None:
+    """One ledger for all of some journals, with what they have spent by now; None where there is no limit.
+
+    Each journal has a budget beside it, whose prices are its own.
+    """
+    if (budget.calls, budget.tokens, budget.cost) == (None, None, None):
+        return None
+    ledger = Ledger(budget)
+    for path, own in journals:
+        if path.exists():
+            calls, used = spent_in(path)
+            ledger.spend(calls, sum(map(sum, used.values())), own.money(used))
+    return ledger
 
 
 def read_identity(path: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +51,13 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 
 
 def add_budget(parser: argparse.ArgumentParser, folder: str) -> None:
-    """What may be spent in a folder, called `folder` in the help."""
+    """What may be spent in a folder, called `folder` in the help, and whether failures are asked again."""
     parser.add_argument("--retry-failures", action="store_true", help="ask the calls that failed again")
+    add_limits(parser, folder)
+
+
+def add_limits(parser: argparse.ArgumentParser, folder: str) -> None:
+    """What may be spent in a folder over all sittings."""
     parser.add_argument("--max-calls", metavar="N", type=natural, help=f"stop cleanly after N calls in this {folder}")
     parser.add_argument(
         "--max-tokens", metavar="N", type=natural, help=f"stop cleanly after about N tokens in this {folder}"
@@ -124,14 +129,26 @@ def prices(scenario: Scenario, options: argparse.Namespace) -> dict[str, Price |
 
 def budget(options: argparse.Namespace, *scenarios: Scenario) -> list[Budget]:
     """The limits that were given, for scenarios that share them, with the prices of each."""
-    from llm.limits import FREE, Budget
+    return _limited(options, [(scenario.llm, scenario.own_llms()) for scenario in scenarios])
 
-    found = [(scenario, prices(scenario, options)) for scenario in scenarios]
-    free = all(price == FREE for _, known in found for price in known.values())
-    for scenario, known in found:
+
+def budget_of(options: argparse.Namespace, *specs: str) -> list[Budget]:
+    """The same for models that are asked outside of a scenario, each with its price."""
+    return _limited(options, [(spec, {}) for spec in specs])
+
+
+def _limited(options: argparse.Namespace, asked: Sequence[tuple[str, Mapping[str, str]]]) -> list[Budget]:
+    """Errors: UserError for a limit on cost where a price is not known."""
+    from llm.limits import FREE, Budget, Price
+    from llm.prices import tariff
+
+    given = Price(*options.price) if options.price else None
+    found = [(first, own, tariff(first, own, options.prices, given)) for first, own in asked]
+    free = all(price == FREE for _, _, known in found for price in known.values())
+    for first, own, known in found:
         unpriced = [voice for voice, price in known.items() if price is None or free]
         if options.max_cost is not None and unpriced:
-            spec = scenario.own_llms().get(unpriced[0], scenario.llm)
+            spec = own.get(unpriced[0], first)
             raise UserError(f"--max-cost needs --price IN,OUT, money per million tokens: no price is known for {spec}")
     limits = options.max_calls, options.max_tokens, options.max_cost
-    return [Budget(*limits, {voice: price for voice, price in known.items() if price}) for _, known in found]
+    return [Budget(*limits, {voice: price for voice, price in known.items() if price}) for *_, known in found]

@@ -98,6 +98,13 @@ def first_links(scenario: Scenario, group: Group, repetition: int) -> Links:
     return Links(range(len(group.seats)), pairs)
 
 
+def check_files(scenario: Scenario) -> None:
+    """Errors: UserError where a graph is read from a file that does not fit, before anything is made."""
+    environment = scenario.build_environment()
+    for group in environment.groups() if getattr(environment, "files", ()) else ():
+        first_links(scenario, group, 0)
+
+
 def _episodes(scenario: Scenario, seat: Seating) -> Iterator[Table]:
     """Group by group, repetition by repetition: the questions of a session are drawn, all different."""
     pool = [one.id for one in scenario.pool()]

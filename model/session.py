@@ -29,6 +29,7 @@ from model.experiment import LOCK, check_folder, claim_folder, header
 from model.lines import from_line
 from model.recorder import Both, Counting, Recorder, ToFile
 from model.scenario import Scenario
+from model.seating import check_files
 
 JOURNAL, RECORD, PARTIAL = "journal.sqlite", "record.jsonl", "record.partial.jsonl"
 COLLECT = 50_000
@@ -95,6 +96,7 @@ def sit(
     backend = backend or open_all(
         task.scenario.llm, task.scenario.own_llms()
     )  # before the folder is made: a model may be misspelt or missing
+    check_files(task.scenario)
     if on_open:
         on_open(backend)
     with locked(task.folder):

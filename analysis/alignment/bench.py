@@ -28,9 +28,11 @@ from analysis.wording import cell
 from llm.backends import check_spec, essence
 from llm.driver import Bar
 from llm.errors import UserError
+from llm.journal import shared
+from llm.limits import FREE, NO_LIMIT, Budget
 from llm.randomness import derive
 from llm.request import Reply
-from model.session import locked
+from model.session import JOURNAL, locked
 
 NONE = "none"
 """The variant that states neither gender nor age."""
@@ -63,27 +65,39 @@ def items(validation: Validation) -> list[Item]:
     return found
 
 
-def validated(validation: Validation, folder: Path, bar: Bar) -> pd.DataFrame:
+def validated(validation: Validation, folder: Path, bar: Bar, budgets: Sequence[Budget] = ()) -> pd.DataFrame:
     """A row an answer: item (its number), personas, model, party, variant, name, about, question, answer, verdict (Aligned, Not
     aligned, or empty), reason (why there is none), review (random, not aligned: see review.py). Written to answers.csv too.
 
-    Errors: UserError on a folder of another validation.
+    budgets: one limit for all of it, with the prices of each model and then of the judge. What earlier sittings spent is counted
+    at the highest of these prices, as one journal does not say whose the tokens were.
+    Errors: UserError on a folder of another validation; BudgetSpent, what was answered being kept.
     """
     asked = items(validation)
     with locked(folder):
         _claim(folder, validation, asked)
-        answers = {spec: _answers(spec, asked, validation.seed, folder, bar) for spec in validation.models}
+        each = list(budgets) or [NO_LIMIT] * (len(validation.models) + 1)
+        dearest = max(each, key=lambda one: sum(one.prices.get("", FREE)))
+        ledger = shared(each[0], [(folder / JOURNAL, dearest)])
+        answers = {
+            spec: driven(
+                [interview(item, validation.seed) for item in asked],
+                spec,
+                folder,
+                bar,
+                f"interviews {spec}",
+                budget,
+                ledger,
+            )
+            for spec, budget in zip(validation.models, each, strict=False)
+        }
         pairs = [(item, reply) for replies in answers.values() for item, reply in zip(asked, replies, strict=True)]
         judging = [judge(item, reply, validation.seed) for item, reply in pairs]
-        verdicts = driven(judging, validation.judge, folder, bar, "verdicts")
+        verdicts = driven(judging, validation.judge, folder, bar, "verdicts", each[-1], ledger)
         found = marked(_rows(validation, pairs, verdicts), random.Random(derive(validation.seed, "review")))
         harmless = {name: found[name].map(cell) for name in ("personas", "party", "name", "answer")}
         found.assign(**harmless).to_csv(folder / "answers.csv", index=False)
     return found
-
-
-def _answers(spec: str, asked: Sequence[Item], seed: int, folder: Path, bar: Bar) -> list[Reply]:
-    return driven([interview(item, seed) for item in asked], spec, folder, bar, f"interviews {spec}")
 
 
 def _rows(validation: Validation, pairs: Sequence[tuple[Item, Reply]], verdicts: Sequence[Verdict]) -> pd.DataFrame:

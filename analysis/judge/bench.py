@@ -14,21 +14,31 @@ from analysis.kept import claim, kept
 from analysis.load import Tables
 from llm.backends import essence, open_spec
 from llm.driver import Bar, drive
+from llm.limits import NO_LIMIT, Budget, Ledger
 from llm.request import Backend
 from model.session import locked
 
+VERDICTS = "verdicts.sqlite"
 WHO = ["topic", "group", "repetition", "room", "seat", "party", "agent", "round", "iteration"]
 
 
-def judged(tables: Tables, folder: Path, spec: str, judging: Judging, bar: Bar) -> pd.DataFrame:
+def judged(
+    tables: Tables,
+    folder: Path,
+    spec: str,
+    judging: Judging,
+    bar: Bar,
+    budget: Budget = NO_LIMIT,
+    ledger: Ledger | None = None,
+) -> pd.DataFrame:
     """A row a turn: WHO, statement (the agent's first, second, ...), text, score (1-7 on the topic's claim, NaN: none),
     readings (how many), reasons (why replies were not read, or why nothing was said). A turn without words keeps its place.
-    Errors: UserError on a folder of another judging.
+    Errors: UserError on a folder of another judging; BudgetSpent, what was answered being kept.
     """
     backend = open_spec(spec)
     with locked(folder):
         _claim(folder, spec, judging)
-        with kept(backend, folder / "verdicts.sqlite") as journal:
+        with kept(backend, folder / VERDICTS, budget, ledger) as journal:
             found = verdicts(tables, journal, judging, bar)
         found.to_csv(folder / "verdicts.csv", index=False)
     return found

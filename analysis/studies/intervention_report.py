@@ -109,8 +109,8 @@ def _lines(found: Found, caption: str) -> Iterator[str]:
     yield from _effects(found, found.effects)
     if found.beside is not None:
         yield (
-            f'## Beside a placebo\n\nThe same timetable with "{Saying.EMPTY}" in the place of all that is said: what it changes is '
-            "that there was an interruption; what the interventions change against it is what was said. Every round is in "
+            f'## Beside a placebo\n\nThe same timetable with "{Saying.EMPTY}" in the place of all that is said: what it changes '
+            "is that there was an interruption; what the interventions change against it is what was said. Every round is in "
             "`placebo.csv`.\n"
         )
         for contrast, part in found.beside.groupby("contrast", sort=False):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from llm.backends import divided
 from llm.driver import Progress
-from llm.errors import UserError
+from llm.errors import Unreachable, UserError
 from llm.limits import Budget, Ledger, Price
 from llm.request import Backend
 from llm.several import open_all
@@ -47,12 +47,13 @@ class Task:
 
 
 class Held(NamedTuple):
-    """What became of a cell: what was measured, or (`stopped`) why there is nothing to measure yet."""
+    """What became of a cell: what was measured, or (`stopped`) why there is nothing to measure yet; `gone`: no model answered."""
 
     found: Any = None
     stopped: str | None = None
     asked: int = 0
     replayed: int = 0
+    gone: bool = False
 
 
 def hold(task: Task, job: Job, ledger: Ledger | None = None, progress: Progress | None = None) -> Held:
@@ -65,11 +66,11 @@ def hold(task: Task, job: Job, ledger: Ledger | None = None, progress: Progress 
             return Held(None, outcome.stopped, outcome.asked, outcome.replayed)
         return Held(task.measure(job.run), None, outcome.asked, outcome.replayed)
     except UserError as error:
-        why = str(error)
+        why, gone = str(error), isinstance(error, Unreachable)
     except Exception as error:  # noqa: BLE001  named and told beside its cell
-        why = f"{type(error).__name__}: {error}"
+        why, gone = f"{type(error).__name__}: {error}", isinstance(error, ConnectionError)
     _open.cache_clear()  # something may still be on its way to the model
-    return Held(None, why)
+    return Held(None, why, gone=gone)
 
 
 def _model(scenario: Scenario, parts: int) -> Backend:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from llm.backends import most_parts
-from llm.journal import spent_in
+from llm.journal import shared
 from llm.limits import Budget, Ledger
 from model.session import JOURNAL
 from model.sweep.holding import Held, Job, Task
@@ -47,11 +47,4 @@ def _specs(jobs: Sequence[Job]) -> set[str]:
 
 def _ledger(budget: Budget, jobs: Sequence[Job]) -> Ledger | None:
     """What all cells have spent in earlier sittings, where there is a limit to it."""
-    if (budget.calls, budget.tokens, budget.cost) == (None, None, None):
-        return None
-    ledger = Ledger(budget)
-    for job in jobs:
-        if (job.run / JOURNAL).exists():
-            calls, used = spent_in(job.run / JOURNAL)
-            ledger.spend(calls, sum(map(sum, used.values())), Budget(prices=job.prices).money(used))
-    return ledger
+    return shared(budget, [(job.run / JOURNAL, Budget(prices=job.prices)) for job in jobs])

@@ -142,6 +142,7 @@ def landing(journal: Journal, count: int) -> list[tuple[Request, Reply]]:
     return landed
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 9), max_size=40), st.integers(0, 99))
 def test_a_network_is_asked_each_question_once(asked: list[int], seed: int) -> None:
     """Asked again while it is on its way, or after it has landed: the same reply, and no second call."""

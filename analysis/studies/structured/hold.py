@@ -14,6 +14,7 @@ from analysis.load import Tables
 from analysis.studies.structured.experiments import Experiment
 from analysis.wording import slug
 from llm.driver import Bar
+from llm.limits import NO_LIMIT, Budget, Ledger
 from llm.randomness import derive
 from model.events import Header
 from model.scenario import Scenario
@@ -35,9 +36,16 @@ def folders(experiment: Experiment, out: Path) -> dict[str, Path]:
 
 
 def structured(
-    experiment: Experiment, base: Scenario, out: Path, judge: str, judging: Judging, bar: Bar
+    experiment: Experiment,
+    base: Scenario,
+    out: Path,
+    judge: str,
+    judging: Judging,
+    bar: Bar,
+    budget: Budget = NO_LIMIT,
+    ledger: Ledger | None = None,
 ) -> Generator[Scenario, Tables, Found]:
-    """Yields each condition's scenario, wants its record, has its statements judged; returns all of it.
+    """Yields each condition's scenario, wants its record, has its statements judged (within the budget); returns all of it.
 
     Each condition has a seed of its own: with one seed for all, what does not differ would be word for word the same, and tests
     that take conditions for independent would never find anything.
@@ -46,7 +54,7 @@ def structured(
     for name, folder in folders(experiment, out).items():
         tables = yield base.with_settings({"seed": derive(base.seed, "condition", name), **experiment.conditions[name]})
         headers[name] = tables.header
-        verdicts.append(_in(name, judged(tables, folder / "judge", judge, judging, bar)))
+        verdicts.append(_in(name, judged(tables, folder / "judge", judge, judging, bar, budget, ledger)))
         attitudes.append(_in(name, tables.attitudes))
     both = pd.concat(verdicts, ignore_index=True), pd.concat(attitudes, ignore_index=True)
     return Found(*both, scores(both[0]), headers)

@@ -15,7 +15,7 @@ from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
 from llm.backends.openai.likely import tells
 from llm.backends.openai.telling import STOP, read, refused, tidy
 from llm.backends.openai.transport import Answer, Line, NoAnswer
-from llm.errors import UserError
+from llm.errors import Unreachable, UserError
 from llm.request import Message, Request, Sampling
 
 TOPS = (20, 5)
@@ -127,7 +127,7 @@ async def _post(line: Line, url: str, body: dict[str, Any]) -> Answer:
     try:
         return await line.post(path, asking.encode(body))
     except NoAnswer as error:
-        raise UserError(
+        raise Unreachable(
             f"no answer from {url} ({error.name}: {tidy(str(error))}): is the server running, and the address right?"
         ) from error
 
