@@ -10,9 +10,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from analysis import honesty
 from analysis.load import Tables
 from analysis.plots import MARK, OTHERS, style
-from analysis.wording import group_title
+from analysis.wording import group_title, plain, span
 
 LOOKS: dict[str, Any] = {
     "infected": {"color": OTHERS[0]["color"], "marker": "s", "linestyle": "-"},
@@ -20,8 +21,10 @@ LOOKS: dict[str, Any] = {
 }
 
 
-def figure(tables: Tables, found: pd.DataFrame, caption: str) -> Figure:
+def figure(tables: Tables, found: pd.DataFrame) -> Figure:
     """A panel a topic and group. found: the metric sis; bars are its intervals, upright lines interventions."""
+    scenario, rooms = tables.header.scenario, span(found["rooms"])
+    told = f"{scenario['name']} on {honesty.model(tables.header)}, seed {scenario['seed']}: means over {rooms} rooms"
     panels = list(found.groupby(["topic", "group"], sort=False))
     with style():
         drawn = Figure(figsize=(max(2.4 * len(panels) + 0.6, 3.5), 2.8), layout="constrained")
@@ -40,7 +43,7 @@ def figure(tables: Tables, found: pd.DataFrame, caption: str) -> Figure:
         drawn.legend(
             *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=7
         )
-        drawn.suptitle(caption, fontsize=7, wrap=True)
+        drawn.suptitle(plain(f"{told}, bars are 95% intervals over rooms"), fontsize=7, wrap=True)
     return drawn
 
 

@@ -44,7 +44,7 @@ def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
         figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
         if len(results["sis"]):
             save(
-                contagion.figure(tables, results["sis"], caption(tables, results["trajectory"])),
+                contagion.figure(tables, results["sis"]),
                 run / "figures" / "sis",
             )
         write_transcript(tables, run / "transcript.md")

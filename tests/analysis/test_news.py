@@ -93,7 +93,7 @@ def test_the_figure_has_both_counts_and_the_refutations(ran: Callable[..., Path]
     """Two lines told by marker and line style, and an upright one before each refutation, in steps."""
     folder = ran("fake_news", topics="blackout", rounds=5, size=10, repetitions=2)
     found = load(folder)
-    (axis,) = figure(found, sis.compute(found), "caption").axes
+    (axis,) = figure(found, sis.compute(found)).axes
     assert [line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 2] == [3.5]
     looks = {(line.get_linestyle(), line.get_marker()) for line in axis.lines if len(line.get_xdata()) > 2}
     assert {("-", "s"), ("--", "o")} <= looks

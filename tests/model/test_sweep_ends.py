@@ -36,7 +36,8 @@ def begun(folder: Path, process: subprocess.Popen[str]) -> None:
     """Wait until a cell has asked something."""
     until = time.monotonic() + PATIENCE
     while not list(folder.glob("cells/*/*/record.partial.jsonl")):
-        assert process.poll() is None and time.monotonic() < until, process.communicate()
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
         time.sleep(0.02)
 
 
