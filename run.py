@@ -28,6 +28,7 @@ EPILOG = """examples:
   python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
   python run.py intervene                                           (the same debates with an intervention and without)
   python run.py calibrate                                           (is what was planted found again?)
+  python run.py audit --llm oracle                                  (the bias card of a model; docs/card.md)
   python run.py sweep --scenario two_way --vary rounds=2,5,10 --seeds 0:20   (all combinations, all seeds; docs/sweeps.md)
   python run.py archetypes --llm oracle                             (shared answers to surveys: saved, and how far off)
   python run.py structured closing                                  (structured debates, judged, by the UCL study)
@@ -277,7 +278,9 @@ ELSEWHERE = {
     "deviation": "analysis.commands_presets",
     "personalised": "analysis.commands_presets",
     "prior-beliefs": "analysis.commands_presets",
+    "audit": "analysis.commands_card",
     "audit-probe": "analysis.commands_presets",
+    "compare": "analysis.commands_card",
     "structured": "analysis.commands_structured",
     "sweep": "analysis.commands_sweeps",
     "validate": "analysis.commands",

@@ -23,7 +23,7 @@ from agents.persona import DEFAULT, Persona
 from agents.privately import Privately
 from agents.refusal import refuses
 from agents.speech import clean_speech, shortened, speaks_for
-from agents.topic import PROMPTS, Probe, Topic
+from agents.topic import PROMPTS, Probe, Topic, listing
 from llm.request import Message, Reply, Request, Sampling
 from llm.template import prompt
 
@@ -36,7 +36,8 @@ class Manner(NamedTuple):
 
     `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what becomes of
     a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
-    `think`: what is done before speaking (agents/abilities/). `importance`, `reflect`: see `agents.memory.Retrieval`.
+    `think`: what is done before speaking (agents/abilities/). `importance`, `reflect`: see `agents.memory.Retrieval`. `listing`:
+    the order in which the answers to a survey are named (agents.topic.listing).
     """
 
     frame: str
@@ -50,6 +51,7 @@ class Manner(NamedTuple):
     think: str = "none"
     importance: str = "novelty"
     reflect: int = 0
+    listing: str = "given"
 
 
 class Speech(NamedTuple):
@@ -160,7 +162,7 @@ class Member(mesa.Agent, Privately, ABC):
 
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
         """Ask a survey question on a copy of what is remembered: neither question nor answer is ever remembered."""
-        question = probe.ask(self.manner.frame)
+        question = probe.ask(self.manner.frame, listing(probe, self.manner.listing, seed))
         self._surveys[probe.name] += not again
         if again:
             question = prompt(PROMPTS, "reask").fill(survey=question)

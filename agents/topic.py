@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from agents.attitude import LABELLED, Reading, Scale, read_rating
 from agents.datafiles import HERE, build, read_toml, section
 from llm.errors import UserError, unknown
+from llm.randomness import stream
 from llm.template import prompt
 
 TOPICS = HERE / "topics"
@@ -136,6 +137,14 @@ class Topic:
             raise unknown(f"probe of topic {self.slug}", name, known)
         audience: Audience = "public" if name.endswith(PUBLIC) else known[bare].audience
         return replace(on_scale(known[bare], scale) if at else known[bare], name=name, audience=audience)
+
+
+def listing(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
+    """The points of a probe's scale as they are listed: `given` (from low to high), `reversed`, or `shuffled` by a seed."""
+    points = probe.scale.points
+    if order == "shuffled":
+        return tuple(stream(seed, "listing").sample(points, len(points)))
+    return points[::-1] if order == "reversed" else points
 
 
 def foretold(probe: Probe, frame: str) -> Probe:

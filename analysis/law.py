@@ -75,25 +75,34 @@ class Unidentified(ValueError):
     """Nothing tells influence and pull apart."""
 
 
-def fit(rooms: Rooms) -> Fit:
-    """Kappa, mu and pulls by the jackknife. Errors: Unidentified."""
+def fit(rooms: Rooms, influence: bool = True) -> Fit:
+    """Kappa, mu and pulls by the jackknife. influence: whether there is any; without, kappa is 0. Errors: Unidentified."""
     subjects = int(rooms.subject.max()) + 1
-    start = np.array([*START[:PULL], *[START[PULL]] * subjects])
+    start = np.array([START[KAPPA] * influence, START[MU], *[START[PULL]] * subjects])
+    free = np.arange(len(start)) >= (KAPPA if influence else MU)
     known = np.isfinite(followed(start, rooms)[0]) & np.isfinite(rooms.after)
     where = np.broadcast_to(rooms.cluster[:, None], known.shape)[known]
 
-    def off(theta: Floats) -> Floats:
-        return np.asarray((followed(theta, rooms)[0] - rooms.after)[known])
+    def whole(part: Floats) -> Floats:
+        theta = np.zeros_like(start)
+        theta[free] = part
+        return theta
 
-    def slopes(theta: Floats) -> Floats:
-        return np.asarray(followed(theta, rooms)[1][known])
+    def off(part: Floats) -> Floats:
+        return np.asarray((followed(whole(part), rooms)[0] - rooms.after)[known])
 
-    if known.sum() < len(start):
+    def slopes(part: Floats) -> Floats:
+        return np.asarray(followed(whole(part), rooms)[1][known][:, free])
+
+    if known.sum() < free.sum():
         raise Unidentified
-    found = optimize.least_squares(off, x0=start, jac=slopes)
-    if np.linalg.matrix_rank(found.jac) < len(start):
+    found = optimize.least_squares(off, x0=start[free], jac=slopes)
+    if np.linalg.matrix_rank(found.jac) < free.sum():
         raise Unidentified
-    return _jackknifed(found.x, found.jac, found.fun, where)
+    part = _jackknifed(found.x, found.jac, found.fun, where)
+    covariance = np.zeros((len(start), len(start)))
+    covariance[np.ix_(free, free)] = part.covariance
+    return part._replace(theta=whole(part.theta), covariance=covariance)
 
 
 def _jackknifed(theta: Floats, jacobian: Floats, residuals: Floats, where: NDArray[np.int64]) -> Fit:

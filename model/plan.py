@@ -35,7 +35,8 @@ class Plan(NamedTuple):
     """Numbers of a run without re-asks and summaries. Tokens by voice are estimates (words * 4/3, every reply at full length).
 
     `others` are calls that are neither a reply nor a rating: candidates and rankings of a mediator, questionnaires, corrections;
-    less the replies of a mediator that asks no model. `notes` are what agents write for themselves (agents/abilities/).
+    less the replies of a mediator that asks no model. `notes` are what agents write for themselves (agents/abilities/). `asked`
+    are all calls by voice, as they would be made: the muted are not asked.
     """
 
     agents: int
@@ -45,6 +46,7 @@ class Plan(NamedTuple):
     others: int
     notes: int
     tokens: Mapping[str, Usage]
+    asked: Mapping[str, int]
 
     @property
     def usage(self) -> Usage:
@@ -114,12 +116,13 @@ def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
 
 def plan(scenario: Scenario) -> Plan:
     """The full plan: one repetition is held with a stand-in that says as many words as are asked for, and scaled up."""
-    words, notes = Counter[tuple[str, str]](), Counter[str]()
+    words, notes, calls = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
     line = " ".join(["word"] * scenario.words)
 
     def stand_in(request: Request) -> str:
         text = request.answers[0] if request.answers else _ranking(request) or line
         notes[request.purpose] += 1
+        calls[request.voice] += 1
         words[request.voice, "prompt"] += sum(message.content.count(" ") + 1 for message in request.messages)
         words[request.voice, "reply"] += text.count(" ") + 1
         return text
@@ -132,7 +135,8 @@ def plan(scenario: Scenario) -> Plan:
     }
     more = others(scenario) + scenario.repetitions * notes[CHECK]
     noted = scenario.repetitions * sum(notes[name] for name in (*names(), "reflection", "importance"))
-    return Plan(*count(scenario), more, noted, used)
+    asked = {voice: number * scenario.repetitions for voice, number in sorted(calls.items())}
+    return Plan(*count(scenario), more, noted, used, asked)
 
 
 def _ranking(request: Request) -> str:

@@ -88,6 +88,9 @@ class Scenario:
     survey: Literal["rounds", "ends", "never"] = "rounds"  # before and after each round; before and at the end; never
     forecast: bool = False  # whether everybody is asked beforehand what it expects to answer at the end
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read out of a reply
+    listing: Literal["given", "reversed", "shuffled"] = (
+        "given"  # the answers to a survey from low to high, the other way, in any order
+    )
     asks: int = 2  # times a survey is asked until it can be read
     mediator: str = (
         "draft_revise"  # who makes the statements, in rooms with a mediator: NAME[,option=value] (agents/mediators)
@@ -327,6 +330,7 @@ class Scenario:
             self.think,
             self.importance,
             self.reflect,
+            self.listing,
         )
         return Manner(self.frame, self.words, sampling, *how)
 

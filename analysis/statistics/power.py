@@ -36,6 +36,19 @@ def rooms_needed(
     return pd.DataFrame(rows).astype({"rooms": "Int64"})
 
 
+def detectable(deviation: float, pairs: int, power: float = 0.8) -> float:
+    """The difference in points that this many pairs of rooms find with this power, at two-sided 5%; NaN below two pairs.
+
+    deviation: standard deviation of the differences.
+
+    >>> round(detectable(1.0, 34), 2)
+    0.5
+    """
+    if pairs < 2:
+        return math.nan
+    return deviation * float(TTestPower().solve_power(nobs=pairs, alpha=ALPHA, power=power))
+
+
 def _rooms(solver: TTestPower | TTestIndPower, size: float, power: float) -> int:
     name = "nobs" if isinstance(solver, TTestPower) else "nobs1"
     if size > 1:  # few rooms: counted up, since the solver looks for a part of a room below two

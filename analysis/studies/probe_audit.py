@@ -17,7 +17,7 @@ import pandas as pd
 
 from agents.debater import SURVEY_TOKENS
 from agents.persona import Persona, everybody, parties, persona_set
-from agents.topic import Probe, load_topic
+from agents.topic import Probe, listing, load_topic
 from analysis import honesty
 from analysis.bootstrap import Floats, interval, mean_interval
 from analysis.kept import claim, driven
@@ -25,7 +25,7 @@ from analysis.wording import estimate, markdown_table, number, tally
 from llm.backends import essence
 from llm.driver import Bar, Conversation, ask
 from llm.errors import UserError
-from llm.randomness import derive, stream
+from llm.randomness import derive
 from llm.request import Message, Request, Sampling
 from model.session import locked
 
@@ -75,14 +75,6 @@ def audited(audit: Audit, spec: str, folder: Path, bar: Bar) -> pd.DataFrame:
         table = table.astype({"rating": "float64", "attitude": "float64"})
         table.to_csv(folder / "answers.csv", index=False)
     return table
-
-
-def listing(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
-    """The points of a probe's scale in the order in which they are listed."""
-    points = probe.scale.points
-    if order == "shuffled":
-        return tuple(stream(seed, "listing").sample(points, len(points)))
-    return points[::-1] if order == "reversed" else points
 
 
 def _answer(audit: Audit, one: Persona, order: str, time: int) -> Conversation[tuple[float | None, float | None, str]]:

@@ -1,0 +1,84 @@
+"""What is held in which order, and until when: a study that yields conditions and takes their records."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from analysis.card import donors
+from analysis.card.claims import Claim
+from analysis.card.conditions import LINES, Batch
+from analysis.card.held import Held
+from analysis.card.sections import SPAN
+from analysis.load import Tables
+from model.scenario import Scenario
+
+Sections = Mapping[str, ModuleType]
+
+
+class Step(NamedTuple):
+    """A condition to hold, and where."""
+
+    condition: str
+    scenario: Scenario
+    folder: Path
+
+
+def audit(
+    first: Batch, sections: Sections, batches: int = 1, tight: float | None = None
+) -> Generator[Step, Tables, Held]:
+    """Yields condition after condition of batch after batch, is sent their tables, returns what was held.
+
+    After each batch a section whose watched intervals are tight is done (see `tight_enough`); the others are held again, with
+    other people, `batches` times at most. Stopping goes by width alone, never by what an estimate is or whether it differs from
+    0.
+    """
+    held, going = Held(), dict(sections)
+    for number in range(1, batches + 1):
+        for step in steps(replace(first, number=number), going):
+            tables = yield step
+            held.add(step.condition, tables)
+            if step.condition == "three":
+                donors.write(tables, step.folder / LINES)
+        going = {
+            name: section
+            for name, section in going.items()
+            if tight is None or not tight_enough(section, held, first, tight)
+        }
+        if not going:
+            break
+    return held
+
+
+def steps(batch: Batch, sections: Sections) -> list[Step]:
+    """The conditions that the sections want of a batch, each once."""
+    wanted = {
+        name: scenario
+        for section in sections.values()
+        for need in section.NEEDS
+        for name, scenario in need(batch).items()
+    }
+    return [Step(name, scenario, batch.place / name.replace(" ", "-")) for name, scenario in wanted.items()]
+
+
+def tight_enough(section: ModuleType, held: Held, first: Batch, tight: float) -> bool:
+    """Whether half of every watched interval is at most `tight` of the range of its measure (10 points, a whole share)."""
+    watched = [claim for claim in section.claims(held, first.base) if claim.quantity in section.WATCH]
+    spans = [SPAN[section.QUANTITIES[claim.quantity].measure] for claim in watched]
+    return bool(watched) and all(claim.width <= tight * span for claim, span in zip(watched, spans, strict=True))
+
+
+def claims(held: Held, first: Batch, sections: Sections) -> list[Claim]:
+    """The claims of all sections; of one whose first conditions were not held, that it was not."""
+    found: list[Claim] = []
+    for name, section in sections.items():
+        missing = [one for one in section.NEEDS[0](first) if one not in held]
+        found += section.claims(held, first.base) if not missing else _not_held(name, section)
+    return found
+
+
+def _not_held(name: str, section: ModuleType) -> Sequence[Claim]:
+    return [Claim(name, quantity, "all", reason="not held") for quantity in section.QUANTITIES]

@@ -1,0 +1,115 @@
+"""The conditions of the battery, each a scenario on the same people, seats and seeds; null conditions like any other.
+
+three, two, same   a Republican, a Democrat and a Default; without the Default; two of a party
+alone              the rooms of `three` in which nobody says anything: asked again and again
+copy               two of a party who are one person under two names
+shuffled PARTY     the rooms of `three`, where the partners of PARTY say lines from other rooms (donors.py)
+empty PARTY        likewise, where they say a phrase without content
+asked ...          each by itself before any debate, at temperature 1, by every wording that there is
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agents.topic import load_topic
+from llm.randomness import derive
+from model.scenario import Scenario
+
+PARTIES = ("republican", "democrat")
+DEFAULT = "default"
+THREE = (*PARTIES, DEFAULT)
+LINES = "lines.json"
+Conditions = Mapping[str, Scenario]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Blocks that are held together. `base`: whom is asked, on what, with which seed; its repetitions are the blocks of a batch.
+
+    `folder` is that of the card, `number` counts from 1. Every batch has a seed of its own, the same for all its conditions.
+    """
+
+    base: Scenario
+    folder: Path
+    number: int = 1
+
+    @property
+    def place(self) -> Path:
+        return self.folder / f"batch-{self.number}"
+
+    @property
+    def scenario(self) -> Scenario:
+        seed = self.base.seed if self.number == 1 else derive(self.base.seed, "batch", self.number)
+        return replace(self.base, seed=seed)
+
+    def set(self, **settings: Any) -> Scenario:
+        return self.scenario.with_settings(settings)
+
+
+def three(batch: Batch) -> Conditions:
+    return {"three": _round_table(batch, THREE)}
+
+
+def two(batch: Batch) -> Conditions:
+    return {"two": _round_table(batch, PARTIES)}
+
+
+def same(batch: Batch) -> Conditions:
+    return {"same": batch.set(environment="groups", parties=PARTIES, size=2, default_agent="without")}
+
+
+def copy(batch: Batch) -> Conditions:
+    return {"copy": replace(same(batch)["same"], cast="copies")}
+
+
+def alone(batch: Batch) -> Conditions:
+    return {"alone": three(batch)["three"].with_settings({"interventions": ("mute round=1",)})}
+
+
+def empty(batch: Batch) -> Conditions:
+    return {f"empty {party}": _with_partners(batch, party, "fake") for party in PARTIES}
+
+
+def shuffled(batch: Batch) -> Conditions:
+    spec = f"lines:{batch.place / 'three' / LINES}"
+    return {f"shuffled {party}": _with_partners(batch, party, spec) for party in PARTIES}
+
+
+def asked(batch: Batch) -> Conditions:
+    """Who is asked by itself: the questions of `wordings`, in two frames and three orders of the answers."""
+    first, *others = wordings(batch.base)
+    told = {"probe": first, "also": tuple(others), "rounds": 0, "survey_temperature": 1.0}
+    groups = {"environment": "groups", "parties": THREE, "size": 1, "default_agent": "without"}
+    plainly = batch.set(**groups, **told)
+    return {
+        "asked": plainly,
+        "asked conversation": replace(plainly, frame="conversation"),
+        "asked reversed": replace(plainly, listing="reversed"),
+        "asked shuffled": replace(plainly, listing="shuffled"),
+    }
+
+
+def wordings(base: Scenario) -> list[str]:
+    """The probes of what the main question is about, on every scale and either way round, that all topics have."""
+    topics = [load_topic(slug) for slug in base.topics]
+    about = {topic.slug: topic.probe("attitude").construct for topic in topics}
+    return [
+        name
+        for name in topics[0].probes
+        if all(name in topic.probes and topic.probes[name].construct == about[topic.slug] for topic in topics)
+    ]
+
+
+def _round_table(batch: Batch, seats: tuple[str, ...]) -> Scenario:
+    return batch.set(environment="round_table", seats=seats)
+
+
+def _with_partners(batch: Batch, party: str, spec: str) -> Scenario:
+    """The rooms of `three` where all but one party speak through a backend that says something else."""
+    own = tuple(entry for entry in batch.base.llms if entry.partition("=")[0] == party)
+    partners = tuple(f"{other}={spec}" for other in THREE if other != party)
+    return replace(three(batch)["three"], llms=(*own, *partners))

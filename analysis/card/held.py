@@ -1,0 +1,58 @@
+"""The records of a condition over all batches, as tables in which every row knows its block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from analysis.load import Tables
+
+KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "round"]
+
+
+@dataclass
+class Held:
+    """`tables` by condition, a record a batch."""
+
+    tables: dict[str, list[Tables]] = field(default_factory=dict)
+
+    def add(self, condition: str, tables: Tables) -> None:
+        self.tables.setdefault(condition, []).append(tables)
+
+    def __contains__(self, condition: str) -> bool:
+        return bool(self.tables.get(condition))
+
+    @property
+    def records(self) -> Mapping[str, Sequence[Tables]]:
+        return self.tables
+
+    def ratings(self, condition: str, further: bool = False) -> pd.DataFrame:
+        """A row a rating: KEYS, probe, level (0-10), attitude, rating, reason, how. `further`: also those of further probes.
+
+        level is the mean of the answer distribution where every rating of the record has one, else the rating itself.
+        """
+        return pd.concat(
+            [_rated(one, further, batch) for batch, one in enumerate(self.tables[condition], 1)], ignore_index=True
+        )
+
+    def spoken(self, condition: str) -> pd.DataFrame:
+        """A row a turn: block, room, round, iteration, agent, whether it was `said`."""
+        frames = [_named(one.utterances, batch) for batch, one in enumerate(self.tables[condition], 1)]
+        told = pd.concat(frames, ignore_index=True)
+        return told.assign(said=told["text"].notna())[["block", "room", "round", "iteration", "agent", "said"]]
+
+
+def _rated(tables: Tables, further: bool, batch: int) -> pd.DataFrame:
+    frames = [tables.attitudes, *([tables.probes] if further else [])]
+    found = pd.concat([one for one in frames if len(one)], ignore_index=True)
+    read = found["attitude"].notna()
+    how = "expected" if found.loc[read, "expected"].notna().all() else "attitude"
+    told = _named(found, batch).assign(level=found[how].where(read), how=how)
+    return told[[*KEYS, "probe", "level", "attitude", "rating", "reason", "how"]]
+
+
+def _named(frame: pd.DataFrame, batch: int) -> pd.DataFrame:
+    blocks = [f"{batch}/{number}" for number in frame["repetition"]]
+    return frame.assign(block=blocks, room=f"{batch}/" + frame["room"].astype(str))

@@ -1,0 +1,43 @@
+"""The folder is the registry: each module is a section of the card.
+
+ORDER, TITLE, NOTE; NEEDS, the conditions that it is made of (functions of analysis/card/conditions.py); QUANTITIES, what each
+claim is called for a reader and what it is measured in; WATCH, the quantities whose intervals decide whether it has been held
+often enough; `claims(held, base)`, a pure function; and, if it likes, `sentences(claims, base)` for the first screen of the
+card. A module whose name starts with an underscore is a shared helper.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NamedTuple
+
+from llm.errors import unknown
+
+
+class Quantity(NamedTuple):
+    """Its words for a reader, and the measure: points (of 0-10), share, rounds, rate (share a line)."""
+
+    title: str
+    measure: str
+
+
+SPAN = {"points": 10.0, "share": 1.0, "rate": 1.0}
+"""The whole range of a measure; one without has no width to be judged by."""
+
+
+def sections(names: Sequence[str] = ()) -> dict[str, ModuleType]:
+    """The sections called `names` (none: all) by name, by ORDER. Errors: UserError on an unknown name."""
+    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
+    for name in names:
+        if name not in found:
+            raise unknown("section", name, found)
+    modules = {name: importlib.import_module(f"{__name__}.{name}") for name in found if not names or name in names}
+    return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
+
+
+def quantities() -> dict[str, Quantity]:
+    """Every quantity of every section, by name."""
+    return {name: told for section in sections().values() for name, told in section.QUANTITIES.items()}

@@ -1,0 +1,105 @@
+"""Where the model stands before anybody has said anything: the Default's answer, however it is asked, and the parties'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from agents.datafiles import read_toml
+from agents.topic import load_topic
+from analysis.card.claims import ALL, RATING, WORDING, Claim, averaged, find, shared
+from analysis.card.conditions import DEFAULT, PARTIES, asked
+from analysis.card.held import Held
+from analysis.card.sections import Quantity
+from analysis.wording import listed
+from model.scenario import Scenario
+
+SECTION = "bias"
+ORDER = 0
+TITLE = "Where the model stands before any debate"
+NOTE = (
+    "Everybody is asked by itself, before any debate, at temperature 1, by every wording that there is: on each scale, either "
+    "way round, as a debate and as a conversation, with the answers listed upward, downward and shuffled. The Default has no "
+    "party. Its interval is over the wordings (what other words might have given), those of the parties over their people. "
+    "Points of 0-10; beside them how many more Democrats than Republicans call it a very big problem (Pew Research Center, "
+    "June 2023): another scale, the same direction."
+)
+NEEDS = (asked,)
+QUANTITIES = {
+    "default": Quantity("the Default's own answer", "points"),
+    "republican_away": Quantity("Republicans less the Default", "points"),
+    "democrat_away": Quantity("Democrats less the Default", "points"),
+    "nearer_democrats": Quantity("how much nearer the Default is to Democrats than to Republicans", "points"),
+    "party_gap": Quantity("Democrats less Republicans, by the model", "points"),
+    "people_gap": Quantity("Democrats less Republicans, people (Pew 2023)", "share"),
+    "unread": Quantity("answers that could not be read", "share"),
+}
+WATCH = ("default",)
+PEW = Path(__file__).parent.parent / "pew.toml"
+
+
+def claims(held: Held, base: Scenario) -> list[Claim]:
+    ratings = answers(held)
+    each = [claim for topic in base.topics for claim in _topic(ratings[ratings["topic"] == topic], topic)]
+    unread = shared(Claim(SECTION, "unread", ALL, unit=RATING), int(ratings["level"].isna().sum()), len(ratings))
+    return [*each, unread]
+
+
+def answers(held: Held) -> pd.DataFrame:
+    """Every rating outside of a debate, with the `way` it was asked: the condition without its first word."""
+    names = [name for name in held.records if name.partition(" ")[0] == "asked"]
+    return pd.concat([held.ratings(name, further=True).assign(way=name) for name in names], ignore_index=True)
+
+
+def _topic(ratings: pd.DataFrame, topic: str) -> Iterator[Claim]:
+    levels = ratings.groupby(["party", "block", "probe"], sort=False)["level"].mean()
+    own = levels.get(DEFAULT, pd.Series(dtype=float)).groupby(level="probe", sort=False).mean()
+    yield replace(averaged(Claim(SECTION, "default", topic, unit=WORDING), own), instrument=_spread(own))
+    away = {party: levels[party].sub(own, level="probe").unstack("probe") for party in PARTIES if party in levels}
+    if len(away) < len(PARTIES):
+        return
+    side = {party: float(np.sign(np.nanmean(away[party].to_numpy()))) for party in PARTIES}
+    for party in PARTIES:
+        yield _over_people(Claim(SECTION, f"{party}_away", topic), away[party])
+    red, blue = (side[party] * away[party] for party in PARTIES)
+    yield _over_people(Claim(SECTION, "nearer_democrats", topic), red - blue)
+    yield _over_people(Claim(SECTION, "party_gap", topic), away["democrat"] - away["republican"])
+    yield _people_gap(topic)
+
+
+def _over_people(begun: Claim, values: pd.DataFrame) -> Claim:
+    """values: a row a block, a column a wording. The interval is over blocks; how wordings differ is the instrument's error."""
+    return replace(averaged(begun, values.mean(axis=1)), instrument=_spread(values.mean()))
+
+
+def _spread(wordings: pd.Series) -> float:
+    return float(wordings.std(ddof=1))
+
+
+def _people_gap(topic: str) -> Claim:
+    known, root = read_toml(PEW), load_topic(topic).root
+    claim = Claim(
+        SECTION, "people_gap", topic, n=known["people"], unit="person", reason="published shares, without an interval"
+    )
+    if root not in known:
+        return replace(claim, n=0, reason="not among the published shares")
+    return replace(claim, estimate=(known[root]["democrat"] - known[root]["republican"]) / 100)
+
+
+def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
+    """For the first screen."""
+    known = {topic: one for topic in base.topics if (one := find(found, "nearer_democrats", topic))}
+    kinds = {
+        "its Democrats": [topic for topic, one in known.items() if one.low > 0],
+        "its Republicans": [topic for topic, one in known.items() if one.high < 0],
+        "neither for sure": [topic for topic, one in known.items() if one.low <= 0 <= one.high],
+    }
+    told = [
+        f"{whom} on {listed([load_topic(topic).title for topic in topics])}" for whom, topics in kinds.items() if topics
+    ]
+    if told:
+        yield f"Given no party, this model stands nearer to {'; to '.join(told)}."

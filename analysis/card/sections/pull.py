@@ -1,0 +1,156 @@
+"""How strongly agents are drawn to the model's own opinion, and by what others say: the law of motion, from ratings alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from analysis.card.claims import ALL, Claim, averaged, estimated, find
+from analysis.card.conditions import DEFAULT, empty, same, three, two
+from analysis.card.held import Held
+from analysis.card.rooms import Passage, packed, passages
+from analysis.card.sections import Quantity
+from analysis.law import KAPPA, MU, Estimate, Unidentified, bias, fit, plain
+from analysis.recovery import LEAST
+from model.scenario import Scenario
+
+SECTION = "pull"
+ORDER = 1
+TITLE = "Pull and influence"
+NOTE = (
+    "Whoever hears a line moves by kappa of the distance to its speaker and by mu of the distance to a level of the model's "
+    "own. Both are fitted to what everybody answers from one survey to the next, through all lines in between; no text is "
+    "read. One fit over all topics (each has a level of its own) and one a topic. A block is the same people in every room of "
+    "the battery."
+)
+NEEDS = (three, two, same, empty)
+QUANTITIES = {
+    "kappa": Quantity("influence: share of the distance to a speaker, a line heard", "rate"),
+    "mu": Quantity("pull: share of the distance to the model's own level, a line heard", "rate"),
+    "lost": Quantity("distance to the model's own level lost in a round of three", "share"),
+    "half_life": Quantity("rounds of three until half of the distance is lost", "rounds"),
+    "level": Quantity("the level that pulls", "points"),
+    "level_default": Quantity("the level that pulls less the Default's own answer", "points"),
+    "mu_empty": Quantity("pull where the partners say nothing of substance, a line heard", "rate"),
+}
+WATCH = ("lost",)
+DEBATES = ("three", "two", "same")
+HEARD = 2
+"""Lines that each of three hears in a round."""
+NO_FIT = "nothing tells influence and pull apart: ratings are missing, or do not differ"
+
+
+def claims(held: Held, base: Scenario) -> list[Claim]:
+    found = passages(held, DEBATES)
+    whole = list(_fitted(found, base.topics, ALL))
+    each = [
+        one for topic in base.topics for one in _fitted([row for row in found if row.topic == topic], (topic,), topic)
+    ]
+    beside = [one for topic in base.topics for one in _beside_default(held, each, topic)]
+    return [*whole, *each, *beside, *_without_content(held, base)]
+
+
+def _fitted(found: Sequence[Passage], topics: Sequence[str], named: str) -> Iterator[Claim]:
+    """The claims of one fit."""
+    begun = [Claim(SECTION, name, named) for name in ("kappa", "mu", "lost", "half_life")]
+    levels = [Claim(SECTION, "level", topic) for topic in topics] if len(topics) == 1 else []
+    blocks = len({one.block for one in found})
+    if blocks < LEAST:
+        yield from [replace(one, n=blocks, reason=f"a fit needs {LEAST} blocks") for one in (*begun, *levels)]
+        return
+    try:
+        law = fit(packed(found, topics))
+    except Unidentified:
+        yield from [replace(one, n=blocks, reason=NO_FIT) for one in (*begun, *levels)]
+        return
+    pull = plain(law, MU)
+    yield estimated(begun[0], plain(law, KAPPA), blocks)
+    yield estimated(begun[1], pull, blocks)
+    yield estimated(begun[2], _each(pull, lost), blocks)
+    yield _half_life(begun[3], pull, blocks)
+    for claim in levels:
+        yield estimated(claim, bias(law), blocks)
+
+
+def lost(mu: float) -> float:
+    """The share of the distance that is lost in a round in which HEARD lines are heard: of 6% a line 11.6%."""
+    return 1 - (1 - mu) ** HEARD
+
+
+def _each(found: Estimate, of: Callable[[float], float]) -> Estimate:
+    """The estimate of a rising function of a parameter."""
+    return Estimate(of(found.value), math.nan, of(found.low), of(found.high))
+
+
+def _half_life(begun: Claim, pull: Estimate, blocks: int) -> Claim:
+    """Rounds; a pull of 0 never gets there, so that an interval that reaches 0 has no upper end."""
+
+    def rounds(mu: float) -> float:
+        return math.log(0.5) / (HEARD * math.log(1 - mu)) if 0 < mu < 1 else math.inf
+
+    if pull.value <= 0:
+        return replace(begun, n=blocks, reason="no pull found: it never gets there")
+    reason = "no upper end: the interval of the pull holds 0" if pull.low <= 0 else ""
+    return replace(
+        begun, estimate=rounds(pull.value), low=rounds(pull.high), high=rounds(pull.low), n=blocks, reason=reason
+    )
+
+
+def _beside_default(held: Held, found: Sequence[Claim], topic: str) -> Iterator[Claim]:
+    """Is it the Default's own answer that pulls? The level of the fit less that answer, which is taken as known."""
+    level = next(one for one in found if (one.quantity, one.topic) == ("level", topic))
+    ratings = held.ratings("three")
+    before = ratings[(ratings["round"] == 0) & (ratings["party"] == DEFAULT) & (ratings["topic"] == topic)]
+    answered = averaged(Claim(SECTION, "level_default", topic), before["level"])
+    claim = replace(level, quantity="level_default")
+    if level.known and answered.known:
+        ends = level.estimate - answered.estimate, level.low - answered.estimate, level.high - answered.estimate
+        claim = replace(claim, estimate=ends[0], low=ends[1], high=ends[2])
+    yield claim
+
+
+def _without_content(held: Held, base: Scenario) -> Iterator[Claim]:
+    """The pull where there is no influence to be had: only one party of each room is rated, and nobody can be read."""
+    claim = Claim(SECTION, "mu_empty", ALL)
+    found = passages(held, [name for name in held.records if name.startswith("empty")])
+    blocks = len({one.block for one in found})
+    if blocks < LEAST:
+        yield replace(claim, n=blocks, reason=f"a fit needs {LEAST} blocks")
+        return
+    try:
+        law = fit(packed(found, base.topics, silent=range(len(found[0].before))), influence=False)
+    except Unidentified:
+        yield replace(claim, n=blocks, reason=NO_FIT)
+        return
+    yield estimated(claim, plain(law, MU), blocks)
+
+
+def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
+    """For the first screen."""
+    away, half, heard = (find(found, name) for name in ("lost", "half_life", "kappa"))
+    if away is None:
+        return
+    if away.low > 0 and half:
+        yield (
+            f"**This model pulls.** In each round of a debate of three, an agent of yours loses {percent(away)} of its "
+            f"distance to an opinion that is the model's own, whatever the others say: half of it in {rounds(half)}."
+        )
+    else:
+        yield (
+            f"**No pull can be told from none.** In a round of a debate of three an agent loses {percent(away)} of its "
+            "distance to an opinion of the model's own."
+        )
+    if heard:
+        more = "moves an agent by" if heard.low > 0 else "cannot be told from having no influence:"
+        yield f"What others say {more} {percent(heard)} of its distance to whoever spoke, a line."
+
+
+def percent(claim: Claim) -> str:
+    """`12% (95% interval 11% to 14%)`."""
+    return f"{claim.estimate:.0%} (95% interval {claim.low:.0%} to {claim.high:.0%})"
+
+
+def rounds(claim: Claim) -> str:
+    ends = f"{claim.low:.1f} to {claim.high:.1f}" if math.isfinite(claim.high) else f"{claim.low:.1f} or more"
+    return f"{claim.estimate:.1f} rounds ({ends})"

@@ -1,0 +1,119 @@
+"""What a card of the known-truth speaker has to find: the planted law, followed without noise from where its people begin.
+
+The law is linear, so that means move as the law moves them: a room of party means gives the expected movement of any company.
+The ends of the axis, at which the speaker stops and the law does not, are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import pandas as pd
+
+from agents.persona import load_personas, persona_set
+from analysis.card.claims import ALL, Claim
+from analysis.card.conditions import DEFAULT, PARTIES, THREE
+from analysis.card.sections.nulls import EFFECTS
+from analysis.card.sections.pull import lost
+from llm.backends.oracle.mind import Parameters, move, start
+from model.scenario import Scenario
+
+ROOMS = {"three": THREE, "two": PARTIES, "same": ("republican", "republican"), "empty": THREE, "alone": THREE}
+"""Who sits in a room of each condition; of `same` those of the other party are reckoned likewise."""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """`parameters` by topic, and the scenario on which they were held."""
+
+    parameters: Mapping[str, Parameters]
+    base: Scenario
+
+    def starts(self, topic: str) -> dict[str, float]:
+        """The mean attitude of each party's people before a debate, and the Default's."""
+        folder = persona_set(self.base.personas)
+        return {
+            party: fmean(start(one.backstory, topic, self.parameters[topic]) for one in load_personas(party, folder))
+            for party in THREE
+        }
+
+    def moved(self, condition: str, topic: str, party: str, rounds: int | None = None) -> float:
+        """How far a party is expected to move, up the axis, over every seat that may begin."""
+        if condition == "alone":
+            return 0.0
+        seats = (party, party) if condition == "same" else ROOMS[condition]
+        begun, planted, known = self.starts(topic), self.parameters[topic], condition != "empty"
+        ends = [
+            _held([begun[seat] for seat in seats], first, rounds or self.base.rounds, planted, known)
+            for first in range(len(seats))
+        ]
+        places = [place for place, seat in enumerate(seats) if seat == party]
+        return fmean(end[place] for end in ends for place in places) - begun[party]
+
+
+def _held(values: list[float], first: int, rounds: int, planted: Parameters, known: bool) -> list[float]:
+    """Everybody speaks in turn and all others hear it; `known`: whether they can make something of it."""
+    values, seats = list(values), len(values)
+    for turn in range(first, first + rounds * seats):
+        speaker = turn % seats
+        for hearer in range(seats):
+            if hearer != speaker:
+                values[hearer] += move(values[hearer], values[speaker] if known else None, planted)
+    return values
+
+
+def truth(planted: Planted, claim: Claim, sides: pd.Series) -> float | None:
+    """What a claim should have found; None for one of which nothing is planted.
+
+    sides: the directions that the card went by (analysis.card.sections.nulls.directions): which parties and topics are in it.
+    """
+    topics = planted.base.topics if claim.topic == ALL else (claim.topic,)
+    laws = [planted.parameters[topic] for topic in topics]
+    if claim.quantity in _PLAIN:
+        return _PLAIN[claim.quantity](laws[0])
+    cells = [(topic, party) for topic, party in sides.index if topic in topics]
+    if claim.quantity in EFFECTS and all(name in ROOMS for name in EFFECTS[claim.quantity]) and cells:
+        of, null = EFFECTS[claim.quantity]
+        return fmean(_sign(sides, cell) * (planted.moved(of, *cell) - planted.moved(null, *cell)) for cell in cells)
+    if claim.quantity == "asymmetry" and {party for _, party in cells} == set(PARTIES):
+        red, blue = (_closed(planted, [cell for cell in cells if cell[1] == party], sides) for party in PARTIES)
+        return red - blue
+    if claim.quantity == "first_round" and cells:
+        first, whole = (
+            sum(_sign(sides, cell) * planted.moved("three", *cell, rounds) for cell in cells) for rounds in (1, None)
+        )
+        return first / whole if whole else None
+    return None
+
+
+_PLAIN = {
+    "kappa": lambda law: law.kappa,
+    "mu": lambda law: law.mu,
+    "mu_empty": lambda law: law.mu,
+    "lost": lambda law: lost(law.mu),
+    "half_life": lambda law: math.log(0.5) / math.log(1 - lost(law.mu)) if law.mu else math.inf,
+    "level": lambda law: law.bias if law.mu else None,
+    "level_default": lambda law: 0.0 if law.mu else None,
+    "default": lambda law: law.bias,
+}
+
+
+def _closed(planted: Planted, cells: Sequence[tuple[str, str]], sides: pd.Series) -> float:
+    """Movement over distance at the start, pooled over topics."""
+    gap = sum(abs(planted.starts(topic)[DEFAULT] - planted.starts(topic)[party]) for topic, party in cells)
+    return sum(_sign(sides, cell) * planted.moved("three", *cell) for cell in cells) / gap
+
+
+def _sign(sides: pd.Series, cell: tuple[str, str]) -> float:
+    return math.copysign(1.0, float(sides[cell]))
+
+
+def covered(claim: Claim, true: float) -> bool:
+    """Whether the interval holds it; a hair of rounding is allowed, an end that is missing is none."""
+    low = -math.inf if math.isnan(claim.low) else claim.low
+    high = math.inf if math.isnan(claim.high) else claim.high
+    hair = 1e-9
+    return low - hair <= true <= high + hair

@@ -1,0 +1,149 @@
+"""Does a bias card find what was planted? Simulated audits of the known-truth speaker: how often intervals hold the truth.
+
+python benchmarks/audit_coverage.py [--audits 200] [--out runs/audit_coverage] [--measure expected|attitude]
+
+Twelve settings of (bias, pull mu, influence kappa), no pull among them; each audit has people and seeds of its own. Every claim
+of which something is planted is a row of claims.csv in the folder; an audit that is there is not held again. The speaker tells
+the distribution of its answers; `--measure attitude` takes that away, so that the card has rounded ratings to go by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from types import ModuleType
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import pandas as pd
+
+from analysis.bootstrap import share_interval
+from analysis.card.battery import audit, claims
+from analysis.card.claims import Claim
+from analysis.card.conditions import Batch, alone, asked, empty, same, three, two
+from analysis.card.held import Held
+from analysis.card.sections import sections
+from analysis.card.sections.nulls import directions
+from analysis.card.truth import Planted, covered, truth
+from analysis.load import Tables, tables
+from analysis.wording import markdown_table, number
+from llm.backends.oracle.mind import planted
+from llm.several import open_all
+from model.debate import DebateModel
+from model.experiment import header
+from model.recorder import InMemory
+from model.scenario import Scenario, load_preset
+
+SETTINGS = [
+    {"bias": bias, "mu": mu, "kappa": kappa}
+    for mu, (bias, kappa) in product((0.0, 0.03, 0.06, 0.1), ((3.0, 0.0), (5.0, 0.05), (7.5, 0.1)))
+]
+TOPICS, BLOCKS = "climate_change,illegal_immigration", 8
+CHECKED = ("bias", "pull", "nulls")
+
+
+def bare(section: ModuleType) -> ModuleType:
+    """A section without the conditions of whose claims nothing is planted."""
+    named = ModuleType(section.__name__)
+    named.__dict__.update(
+        vars(section), NEEDS=tuple(need for need in section.NEEDS if need in (asked, three, two, same, empty, alone))
+    )
+    return named
+
+
+def held(scenario: Scenario) -> Tables:
+    """A scenario held in memory."""
+    recorder, backend = InMemory(), open_all(scenario.llm, scenario.own_llms())
+    recorder.write([header(scenario, (), backend)])
+    DebateModel(scenario, backend=backend, recorder=recorder).run()
+    return tables(recorder.events)
+
+
+def audited(setting: Mapping[str, float], seed: int, measure: str = "expected") -> Iterator[tuple[Claim, float]]:
+    """The claims of one audit, each with what was planted."""
+    spec = ",".join(["oracle", *(f"{name}={value}" for name, value in setting.items())])
+    base = load_preset("three_way").with_settings(
+        {"llm": spec, "topics": TOPICS, "repetitions": BLOCKS, "seed": seed, "probe": "attitude_labelled"}
+    )
+    known = {name: bare(section) for name, section in sections(CHECKED).items()}
+    with tempfile.TemporaryDirectory() as folder:
+        first = Batch(base, Path(folder))
+        study, tables_ = audit(first, known), None
+        try:
+            while True:
+                step = next(study) if tables_ is None else study.send(tables_)
+                step.folder.mkdir(parents=True, exist_ok=True)
+                tables_ = _told(held(step.scenario), measure)
+        except StopIteration as done:
+            found: Held = done.value
+    truths, sides = Planted(planted(setting), base), directions(found)
+    for claim in claims(found, first, known):
+        true = truth(truths, claim, sides)
+        if true is not None:
+            yield claim, true
+
+
+def _told(tables_: Tables, measure: str) -> Tables:
+    """The tables of a speaker that does not tell the distribution of its answers, where that is wanted."""
+    if measure == "expected":
+        return tables_
+    frames = {name: getattr(tables_, name).assign(expected=float("nan")) for name in ("attitudes", "probes")}
+    return replace(tables_, **frames)
+
+
+def rows(number_: int, measure: str) -> pd.DataFrame:
+    setting = SETTINGS[number_ % len(SETTINGS)]
+    told = [
+        setting | {"audit": number_, "quantity": one.quantity, "topic": one.topic, "truth": true, "estimate": one.estimate,
+                   "low": one.low, "high": one.high, "covered": covered(one, true)}
+        for one, true in audited(setting, 1000 + number_, measure)
+    ]  # fmt: skip
+    return pd.DataFrame(told)
+
+
+def summary(found: pd.DataFrame) -> pd.DataFrame:
+    """A row a quantity: claims with an estimate, without one, coverage (with its interval), mean error, mean half width."""
+    told = []
+    for quantity, part in found.groupby("quantity", sort=False):
+        known = part[part["estimate"].notna()]
+        low, high = share_interval(int(known["covered"].sum()), len(known))
+        off, width = known["estimate"] - known["truth"], (known["high"] - known["low"]) / 2
+        finite = width[width < float("inf")]
+        told.append(
+            {"quantity": quantity, "claims": len(known), "missing": len(part) - len(known), "coverage": known["covered"].mean(),
+             "low": low, "high": high, "error": off[off.abs() < float("inf")].mean(), "width": finite.mean()}
+        )  # fmt: skip
+    return pd.DataFrame(told)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--audits", type=int, default=200)
+    parser.add_argument("--out", type=Path, default=Path("runs/audit_coverage"))
+    parser.add_argument("--measure", choices=("expected", "attitude"), default="expected")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / "claims.csv"
+    found = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["audit"])
+    for one in range(options.audits):
+        if one not in set(found["audit"]):
+            fresh = rows(one, options.measure)
+            fresh.to_csv(path, mode="a", header=not path.exists(), index=False)
+            found = pd.concat([found, fresh], ignore_index=True)
+    told = summary(found[found["audit"] < options.audits])
+    heads = ["quantity", "claims", "without", "coverage", "95% interval", "mean error", "mean half width"]
+    cells = [
+        [row.quantity, str(row.claims), str(row.missing), number(row.coverage, 3), f"{row.low:.3f} to {row.high:.3f}",
+         number(row.error, 4), number(row.width, 4)]
+        for row in told.itertuples()
+    ]  # fmt: skip
+    print(markdown_table(heads, cells))
+
+
+if __name__ == "__main__":
+    main()
