@@ -25,7 +25,7 @@ import pandas as pd
 from analysis.bootstrap import share_interval
 from analysis.card.battery import audit, claims
 from analysis.card.claims import Claim
-from analysis.card.conditions import Batch, alone, asked, empty, same, three, two
+from analysis.card.conditions import Batch, Conditions, alone, asked, empty, same, three, two
 from analysis.card.held import Held
 from analysis.card.sections import sections
 from analysis.card.sections.nulls import directions
@@ -47,12 +47,19 @@ TOPICS, BLOCKS = "climate_change,illegal_immigration", 8
 CHECKED = ("bias", "pull", "nulls")
 
 
+def plainly(batch: Batch) -> Conditions:
+    """Everybody asked by itself in one frame and order: the speaker takes no notice of either."""
+    return {"asked": asked(batch)["asked"]}
+
+
+PLANTED = {asked: plainly} | {need: need for need in (three, two, same, empty, alone)}
+"""The conditions of whose claims something is planted."""
+
+
 def bare(section: ModuleType) -> ModuleType:
-    """A section without the conditions of whose claims nothing is planted."""
+    """A section without the other conditions."""
     named = ModuleType(section.__name__)
-    named.__dict__.update(
-        vars(section), NEEDS=tuple(need for need in section.NEEDS if need in (asked, three, two, same, empty, alone))
-    )
+    named.__dict__.update(vars(section), NEEDS=tuple(PLANTED[need] for need in section.NEEDS if need in PLANTED))
     return named
 
 

@@ -12,6 +12,9 @@ import pandas as pd
 from analysis.card.held import Held
 from analysis.law import GIVEN, Rooms
 
+END = 0.5
+"""Points: half a step of the scale."""
+
 
 class Passage(NamedTuple):
     """One room from one survey to the next: attitudes by seat, and the seats that said something, in order."""
@@ -47,7 +50,9 @@ def _passages(held: Held, condition: str) -> Iterator[Passage]:
 def packed(found: Sequence[Passage], topics: Sequence[str], silent: Sequence[int] = ()) -> Rooms:
     """The passages as arrays; clusters are blocks, subjects the topics in this order.
 
-    silent: seats whose lines cannot be read, so that they pull nobody toward themselves (partners who say nothing of substance).
+    Who stands within END of an end of the axis can move one way only, which no law of means knows: what becomes of it is left
+    out (by where it stood before, never by where it came to). silent: seats whose lines cannot be read, so that they pull
+    nobody toward themselves (partners who say nothing of substance).
     """
     seats, lines = max(len(one.before) for one in found), max(len(one.spoke) for one in found)
     size = len(found)
@@ -58,6 +63,7 @@ def packed(found: Sequence[Passage], topics: Sequence[str], silent: Sequence[int
         for line, seat in enumerate(one.spoke):
             speaker[row, line] = GIVEN if seat in silent else seat
             heard[row, line, : len(one.before)] = np.arange(len(one.before)) != seat
+    after[(before < END) | (before > 10 - END)] = np.nan
     blocks = pd.factorize(np.array([one.block for one in found]))[0]
     subject = np.array([list(topics).index(one.topic) for one in found])
     return Rooms(before, after, speaker, np.full((size, lines), np.nan), heard, blocks, subject)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
 import pandas as pd
@@ -32,12 +33,16 @@ class Planted:
     parameters: Mapping[str, Parameters]
     base: Scenario
 
-    def starts(self, topic: str) -> dict[str, float]:
-        """The mean attitude of each party's people before a debate, and the Default's."""
-        folder = persona_set(self.base.personas)
+    @cached_property
+    def starts(self) -> dict[str, dict[str, float]]:
+        """By topic: the mean attitude of each party's people before a debate, and the Default's."""
+        people = {party: load_personas(party, persona_set(self.base.personas)) for party in THREE}
         return {
-            party: fmean(start(one.backstory, topic, self.parameters[topic]) for one in load_personas(party, folder))
-            for party in THREE
+            topic: {
+                party: fmean(start(one.backstory, topic, self.parameters[topic]) for one in ones)
+                for party, ones in people.items()
+            }
+            for topic in self.base.topics
         }
 
     def moved(self, condition: str, topic: str, party: str, rounds: int | None = None) -> float:
@@ -45,7 +50,7 @@ class Planted:
         if condition == "alone":
             return 0.0
         seats = (party, party) if condition == "same" else ROOMS[condition]
-        begun, planted, known = self.starts(topic), self.parameters[topic], condition != "empty"
+        begun, planted, known = self.starts[topic], self.parameters[topic], condition != "empty"
         ends = [
             _held([begun[seat] for seat in seats], first, rounds or self.base.rounds, planted, known)
             for first in range(len(seats))
@@ -103,7 +108,7 @@ _PLAIN = {
 
 def _closed(planted: Planted, cells: Sequence[tuple[str, str]], sides: pd.Series) -> float:
     """Movement over distance at the start, pooled over topics."""
-    gap = sum(abs(planted.starts(topic)[DEFAULT] - planted.starts(topic)[party]) for topic, party in cells)
+    gap = sum(abs(planted.starts[topic][DEFAULT] - planted.starts[topic][party]) for topic, party in cells)
     return sum(_sign(sides, cell) * planted.moved("three", *cell) for cell in cells) / gap
 
 
