@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -71,13 +71,20 @@ def held(scenario: Scenario) -> Tables:
     return tables(recorder.events)
 
 
-def audited(setting: Mapping[str, float], seed: int, measure: str = "expected") -> Iterator[tuple[Claim, float]]:
+def audited(
+    setting: Mapping[str, float],
+    seed: int,
+    measure: str = "expected",
+    topics: str = TOPICS,
+    blocks: int = BLOCKS,
+    names: Sequence[str] = CHECKED,
+) -> Iterator[tuple[Claim, float]]:
     """The claims of one audit, each with what was planted."""
     spec = ",".join(["oracle", *(f"{name}={value}" for name, value in setting.items())])
     base = load_preset("three_way").with_settings(
-        {"llm": spec, "topics": TOPICS, "repetitions": BLOCKS, "seed": seed, "probe": "attitude_labelled"}
+        {"llm": spec, "topics": topics, "repetitions": blocks, "seed": seed, "probe": "attitude_labelled"}
     )
-    known = {name: bare(section) for name, section in sections(CHECKED).items()}
+    known = {name: bare(section) for name, section in sections(names).items()}
     with tempfile.TemporaryDirectory() as folder:
         first = Batch(base, Path(folder))
         study, tables_ = audit(first, known), None

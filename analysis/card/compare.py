@@ -30,6 +30,12 @@ APART = (
 )
 
 
+COLUMNS = (
+    *("quantity", "topic", "card", "model", "estimate", "low", "high"),
+    *("difference", "difference_low", "difference_high", "reason"),
+)
+
+
 @dataclass(frozen=True)
 class Kept:
     """A card as it was written. `battery` is what has to be alike for a difference to be one of models."""
@@ -70,7 +76,9 @@ def compared(cards: Sequence[Kept]) -> pd.DataFrame:
     ends (NaN where the batteries differ, and why).
     """
     keys = dict.fromkeys((claim.quantity, claim.topic) for card in cards for claim in card.claims)
-    return pd.DataFrame([row for quantity, topic in keys for row in _rows(cards, quantity, topic)])
+    return pd.DataFrame(
+        [row for quantity, topic in keys for row in _rows(cards, quantity, topic)], columns=list(COLUMNS)
+    )
 
 
 def _rows(cards: Sequence[Kept], quantity: str, topic: str) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -103,6 +104,20 @@ def recorded_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
     journal.complete(asked)
     journal.close()
     return f"recorded:{folder}"
+
+
+@pytest.fixture(scope="session")
+def lines_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What somebody said elsewhere: the backend `lines` cannot be opened without a file."""
+    path = tmp_path_factory.mktemp("lines") / "lines.json"
+    told = {
+        "topic": "gun violence",
+        "party": "",
+        "names": ["Dan", "Fay"],
+        "said": ["It is a serious problem.", "I agree."],
+    }
+    path.write_text(json.dumps([told]), encoding="utf-8")
+    return f"lines:{path}"
 
 
 @pytest.fixture(scope="session")

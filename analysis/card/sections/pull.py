@@ -138,17 +138,19 @@ def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
         )
     else:
         yield (
-            f"**No pull can be told from none.** In a round of a debate of three an agent loses {percent(away)} of its "
-            "distance to an opinion of the model's own."
+            "**No pull can be told from none.** In each round of a debate of three, an agent loses no more than "
+            f"{max(away.high, 0):.0%} of its distance to an opinion of the model's own (95% interval {away.low:.0%} "
+            f"to {away.high:.0%})."
         )
-    if heard:
-        more = "moves an agent by" if heard.low > 0 else "cannot be told from having no influence:"
-        yield f"What others say {more} {percent(heard)} of its distance to whoever spoke, a line."
+    if heard and heard.low > 0:
+        yield f"Each line heard moves an agent by {percent(heard)} of its distance to whoever spoke."
+    elif heard:
+        yield f"A line heard moves an agent by no more than {max(heard.high, 0):.1%} of its distance to whoever spoke, if at all."
 
 
 def percent(claim: Claim) -> str:
-    """`12% (95% interval 11% to 14%)`."""
-    return f"{claim.estimate:.0%} (95% interval {claim.low:.0%} to {claim.high:.0%})"
+    """`12% (95% interval 10.8% to 13.6%)`."""
+    return f"{claim.estimate:.0%} (95% interval {claim.low:.1%} to {claim.high:.1%})"
 
 
 def rounds(claim: Claim) -> str:

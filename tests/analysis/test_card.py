@@ -1,0 +1,381 @@
+"""The bias card: what was planted is on it, null conditions are null, what is missing says why, and the files are whole."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import run
+from agents.topic import load_topic
+from analysis.card import donors
+from analysis.card.battery import audit, claims, steps, tight_enough
+from analysis.card.claims import ALL, COLUMNS, Claim, averaged, estimated, find, shared, table
+from analysis.card.compare import compared, read, unlike
+from analysis.card.conditions import Batch, alone, copy, empty, shuffled, three, two, wordings
+from analysis.card.held import Held
+from analysis.card.plan import lines, read_budget
+from analysis.card.rooms import packed, passages
+from analysis.card.sections import quantities, sections
+from analysis.card.sections.instrument import deviation
+from analysis.card.truth import Planted, covered, truth
+from analysis.law import Estimate
+from analysis.load import Tables
+from benchmarks.audit_coverage import SETTINGS, audited
+from benchmarks.audit_coverage import held as in_memory
+from llm.backends.oracle.mind import planted
+from llm.errors import UserError
+from model.scenario import Scenario, load_preset
+
+SMALL = {
+    "topics": "climate_change",
+    "repetitions": 6,
+    "rounds": 3,
+    "probe": "attitude_labelled",
+    "llm": "oracle",
+    "seed": 8,
+}
+ARGUMENTS = ["audit", "--llm", "oracle", "--topic", "racism", "--blocks", "5", "--set", "rounds=2"]
+
+
+def base(**settings: object) -> Scenario:
+    return load_preset("three_way").with_settings(SMALL | settings)
+
+
+def whole(first: Batch, names: tuple[str, ...] = ()) -> list[Claim]:
+    """The claims of a battery held in memory."""
+    chosen = sections(names)
+    study = audit(first, chosen)
+    step = next(study)
+    try:
+        while True:
+            step.folder.mkdir(parents=True, exist_ok=True)
+            step = study.send(in_memory(step.scenario))
+    except StopIteration as done:
+        return claims(done.value, first, chosen)
+
+
+@pytest.fixture(scope="module")
+def card(tmp_path_factory: pytest.TempPathFactory) -> list[Claim]:
+    """The whole battery on the oracle."""
+    return whole(Batch(base(), tmp_path_factory.mktemp("card")))
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> list[Claim]:
+    """The same of a speaker without pull."""
+    first = Batch(base(llm="oracle,mu=0,bias=5"), tmp_path_factory.mktemp("still"))
+    return whole(first, ("pull", "nulls"))
+
+
+def claim(found: list[Claim], quantity: str, topic: str = ALL) -> Claim:
+    one = find(found, quantity, topic)
+    assert one, f"{quantity} of {topic} has no estimate"
+    return one
+
+
+def holds(one: Claim, true: float) -> bool:
+    return one.low - 1e-9 <= true <= one.high + 1e-9
+
+
+def test_what_is_planted_is_on_the_card(card: list[Claim]) -> None:
+    """One audit of six blocks; coverage over 200 of them is that of benchmarks/audit_coverage.py."""
+    law = planted()["climate_change"]
+    assert holds(claim(card, "kappa"), law.kappa)
+    assert holds(claim(card, "mu"), law.mu)
+    assert claim(card, "mu").low > 0
+    assert claim(card, "lost").estimate == pytest.approx(1 - (1 - claim(card, "mu").estimate) ** 2)
+    assert holds(claim(card, "level", "climate_change"), law.bias)
+    assert claim(card, "default", "climate_change").estimate == pytest.approx(law.bias)
+    assert claim(card, "half_life").low < claim(card, "half_life").high < 12
+
+
+def test_null_conditions_are_null(card: list[Claim]) -> None:
+    """Alone moves nothing; without content the pull alone moves, by what is planted; shuffled lines move as those in place do."""
+    truths = Planted(planted(), base())
+    sides = pd.Series({("climate_change", "republican"): 1.0})
+    assert claim(card, "three_alone").null == 0
+    assert holds(claim(card, "mu_empty"), 0.06)
+    assert 0 < claim(card, "three_empty").null < claim(card, "three_alone").estimate
+    assert holds(claim(card, "three_shuffled"), 0)
+    expected = truth(truths, Claim("nulls", "three_alone", "climate_change"), sides)
+    assert expected == pytest.approx(claim(card, "three_alone").estimate, abs=0.9)
+
+
+@pytest.mark.parametrize("setting", SETTINGS[::3], ids=str)
+def test_settings_are_found_again(setting: dict[str, float]) -> None:
+    """No pull, weak, middling and strong, a small audit each: of all claims of the law no more than a chance few are missed."""
+    found = list(audited(setting, 7, "expected", "climate_change", 6, ("pull",)))
+    missed = [one for one, true in found if not covered(one, true)]
+    assert {one.quantity for one, _ in found} >= {"kappa", "mu", "lost", "half_life", "mu_empty"}
+    assert len({one.quantity for one in missed} - {"lost", "half_life", "level_default"}) <= 1, missed
+
+
+def test_without_a_pull_none_is_found(still: list[Claim]) -> None:
+    """Influence stays; what has no direction has no level, and a reason in its place."""
+    pull = claim(still, "mu")
+    assert pull.low < 0 < pull.high
+    level = next(one for one in still if one.quantity == "level")
+    assert math.isnan(level.estimate)
+    assert "nowhere" in level.reason
+    assert claim(still, "kappa").low > 0
+    half = next(one for one in still if one.quantity == "half_life")
+    assert half.reason
+    assert not math.isfinite(half.high)
+
+
+def test_expected_movement_by_hand() -> None:
+    """Two of a party at 2 and a bias of 8, mu 0.1, one round: each hears one line of its own level and moves 0.6."""
+    law = planted({"bias": 8.0, "mu": 0.1, "kappa": 0.0})["climate_change"]
+    truths = Planted({"climate_change": law}, base(rounds=1))
+    truths.__dict__["starts"] = {"climate_change": {"republican": 2.0, "democrat": 9.0, "default": 8.0}}
+    assert truths.moved("same", "climate_change", "republican") == pytest.approx(0.6)
+    assert truths.moved("three", "climate_change", "republican") == pytest.approx(0.6 + 0.1 * 5.4)
+    assert truths.moved("alone", "climate_change", "republican") == 0
+
+
+def test_every_claim_is_a_number_or_says_why_not(card: list[Claim], still: list[Claim]) -> None:
+    """Missing is never a number."""
+    for one in [*card, *still]:
+        assert one.known or one.reason, one
+        assert one.quantity in quantities()
+    assert list(table(card).columns) == list(COLUMNS)
+
+
+def test_a_block_is_the_same_people_under_every_condition(tmp_path: Path) -> None:
+    """Effects are differences within blocks: rooms, people, turns and seeds are the same, whoever is silent or says what."""
+    batch = Batch(base(repetitions=2, rounds=1), tmp_path)
+    for name in ("three", "two"):
+        donors.write(in_memory({**three(batch), **two(batch)}[name]), tmp_path / "unused.json")
+    (batch.place / "three").mkdir(parents=True)
+    whole_ = in_memory(three(batch)["three"])
+    donors.write(whole_, batch.place / "three" / "lines.json")
+    for scenarios in (alone(batch), empty(batch), shuffled(batch)):
+        for scenario in scenarios.values():
+            other = in_memory(scenario)
+            assert other.agents.equals(whole_.agents)
+            assert other.utterances["agent"].equals(whole_.utterances["agent"])
+            before = other.attitudes.query("round == 0 and attitude == attitude")[["room", "agent", "expected"]]
+            assert len(before.merge(whole_.attitudes.query("round == 0")[list(before.columns)])) == len(before) > 0
+
+
+def test_another_batch_has_other_seeds(tmp_path: Path) -> None:
+    first = Batch(base(), tmp_path)
+    assert first.scenario.seed == 8
+    assert len({Batch(base(), tmp_path, number).scenario.seed for number in (1, 2, 3)}) == 3
+    assert Batch(base(), tmp_path, 2).place == tmp_path / "batch-2"
+
+
+def test_copies_are_one_person(tmp_path: Path) -> None:
+    """The own copy has the persona under another name, as the first of the room of two has it."""
+    batch = Batch(base(repetitions=3, rounds=1), tmp_path)
+    agents = in_memory(copy(batch)["copy"]).agents
+    assert (agents.groupby("room")["persona"].nunique() == 1).all()
+    assert (agents.groupby("room")["name"].nunique() == 2).all()
+
+
+def test_borrowed_lines_come_from_other_rooms(tmp_path: Path) -> None:
+    """A partner of the null condition says what one of its party said elsewhere, as late, and never what was said here."""
+    batch = Batch(base(repetitions=4, rounds=2), tmp_path)
+    place = batch.place / "three"
+    place.mkdir(parents=True)
+    original = in_memory(three(batch)["three"])
+    donors.write(original, place / "lines.json")
+    spoken = in_memory(shuffled(batch)["shuffled republican"]).utterances
+    partners = spoken[spoken["party"] != "republican"]
+    known = original.utterances.set_index("text")
+    for row in partners.itertuples():
+        donor = known.loc[[row.text]]
+        assert (donor["party"] == row.party).any()
+        assert not (donor["room"] == row.room).all()
+        assert (donor["round"] == row.round).any()
+
+
+def test_wordings_are_those_of_one_construct() -> None:
+    """Every scale either way round; agreement with a policy is another question."""
+    assert wordings(base()) == ["attitude", "attitude_labelled", "attitude_reversed", "attitude_1_7", "attitude_0_100"]
+
+
+def test_pew_points_the_way_the_topics_do() -> None:
+    """The figures of the card are those of the topic files: who rates higher."""
+    from agents.datafiles import read_toml
+    from analysis.card.sections.bias import PEW
+
+    shares = read_toml(PEW)
+    assert shares["climate_change"] == {"republican": 14, "democrat": 64}
+    for slug, told in shares.items():
+        if slug != "people":
+            assert max(told, key=told.__getitem__) == load_topic(slug).high_party
+
+
+def test_those_at_an_end_are_not_fitted(held: Callable[..., Tables]) -> None:
+    """Who stands at 10 can come down and not go up: no evidence of a pull. Its partner is fitted as before."""
+    tables = held({"republican": [10.0, 9.0], "democrat": [4.0, 5.0]})
+    together = Held()
+    together.add("two", tables)
+    (one,) = passages(together, ["two"])
+    assert packed([one], ["racism"]).after[0].tolist() == pytest.approx([math.nan, 5.0], nan_ok=True)
+
+
+def test_means_shares_and_spreads_by_hand() -> None:
+    begun = Claim("x", "y", ALL)
+    one = averaged(begun, [1.0, math.nan, 3.0])
+    assert (one.estimate, one.n) == (2.0, 2)
+    assert one.high - one.estimate == pytest.approx(12.706, abs=1e-3)  # t(1) = 12.706, standard error 1
+    assert averaged(begun, [math.nan]).reason
+    assert averaged(begun, [4.0]).reason == "one unit only: no interval"
+    assert shared(begun, 0, 40).high == pytest.approx(0.088, abs=1e-3)
+    assert shared(begun, 0, 0).reason
+    spread = deviation(
+        begun,
+        pd.Series([1.0, 3.0, 5.0, 7.0], pd.MultiIndex.from_product([["a", "b"], [1, 2]], names=["t", "p"])),
+        ["t"],
+    )
+    assert spread.estimate == pytest.approx(math.sqrt(2))
+    assert spread.low < spread.estimate < spread.high
+    assert estimated(begun, Estimate(math.nan, math.nan, -math.inf, math.inf), 5).reason
+
+
+def test_width_alone_decides_when_to_stop(card: list[Claim], tmp_path: Path) -> None:
+    """A section is done when half its interval is within a share of the range; where the estimate lies plays no part."""
+    pull = sections(("pull",))["pull"]
+
+    class Stub:
+        WATCH, QUANTITIES = pull.WATCH, pull.QUANTITIES
+
+        def __init__(self, low: float, high: float):
+            self.found = [Claim("pull", "lost", ALL, (low + high) / 2, low, high)]
+
+        def claims(self, *_: object) -> list[Claim]:
+            return self.found
+
+    first = Batch(base(), tmp_path)
+    for low, high, done in ((0.10, 0.13, True), (-0.01, 0.02, True), (0.10, 0.20, False), (-math.inf, math.inf, False)):
+        assert tight_enough(Stub(low, high), Held(), first, 0.02) is done  # type: ignore[arg-type]
+
+
+def test_every_condition_is_held_once(tmp_path: Path) -> None:
+    """Sections share conditions; a new section that wants one that is there costs nothing."""
+    names = [step.condition for step in steps(Batch(base(), tmp_path), sections())]
+    assert len(names) == len(set(names)) == 13
+    assert names.index("three") < names.index("shuffled republican"), "lines are borrowed from what was said before"
+
+
+def test_the_plan_says_what_it_costs_and_what_it_can_find(tmp_path: Path) -> None:
+    """Partners who are no model cost nothing; muted ones are not asked."""
+    told = "\n".join(lines(Batch(base(), tmp_path), sections(("nulls",)), 2, 0.5, None))
+    assert "empty republican         6 rooms      42 calls" in told  # 6 x (3 replies and 4 ratings)
+    assert "alone                    6 rooms      72 calls" in told  # 6 x 3 x 4 ratings
+    assert "2 batches at most" in told
+    assert "0.72 points with 6 blocks, 0.44 points with 12 blocks" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("5000calls", ("calls", 5000)), ("2Mtokens", ("tokens", 2e6)), ("10money", ("money", 10))]
+)
+def test_budgets_have_a_unit(text: str, found: tuple[str, float]) -> None:
+    assert read_budget(text) == found
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A card made by the command."""
+    folder = tmp_path_factory.mktemp("audits") / "oracle"
+    assert run.main([*ARGUMENTS, "--out", str(folder)]) == 0
+    return folder
+
+
+def test_the_files_of_a_card(written: Path) -> None:
+    """JSON that any reader takes (no NaN), a table with every claim, a page that needs nothing beside it."""
+    told = json.loads(
+        (written / "card.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} in card.json")
+    )
+    assert told["schema"] == "parley-card-1"
+    assert told["battery"]["rounds"] == 2
+    assert len(told["claims"]) == len(pd.read_csv(written / "card.csv"))
+    assert all(one["estimate"] is not None or one["reason"] for one in told["claims"])
+    page = (written / "card.html").read_text()
+    assert "This model pulls" in page or "No pull can be told" in page
+    assert "known-truth speaker" in page, "what our own speakers say is no evidence of anything"
+    assert "data:image/svg+xml" in page
+    assert {"card.png", "card.svg"} <= {path.name for path in written.iterdir()}
+
+
+def test_again_asks_nothing(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (written / "card.json").read_bytes()
+    assert run.main([*ARGUMENTS, "--out", str(written)]) == 0
+    assert "calls asked" not in capsys.readouterr().out
+    assert (written / "card.json").read_bytes() == before
+
+
+def test_a_spent_budget_leaves_a_card_that_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, what was held is measured, the rest says that it was not; the same command with more goes on."""
+    command = [*ARGUMENTS, "--sections", "bias,nulls", "--out", str(tmp_path / "card"), "--budget"]
+    assert run.main([*command, "330calls"]) == 2
+    assert "is spent" in capsys.readouterr().err
+    told = json.loads((tmp_path / "card" / "card.json").read_text())
+    assert told["stopped"]
+    known = {one["quantity"]: one for one in told["claims"]}
+    assert known["default"]["estimate"] is not None
+    assert known["three_alone"]["reason"] == "not held"
+    assert "not whole" in (tmp_path / "card" / "card.html").read_text()
+    assert run.main([*command, "1000calls"]) == 0
+    assert json.loads((tmp_path / "card" / "card.json").read_text())["stopped"] == ""
+
+
+def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main([*ARGUMENTS, "--out", str(tmp_path / "none"), "--dry-run"]) == 0
+    assert "calls a batch" in capsys.readouterr().out
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--sections", "pul"], "unknown section 'pul': did you mean pull, nulls?"),
+        (["--budget", "many"], "5000calls, 2Mtokens or 10money"),
+        (["--llm", "openai:some-model", "--budget", "10money"], "--price"),
+        (["--blocks", "1"], "at least 2"),
+        (["--set", "survey=ends"], "survey=rounds"),
+    ],
+)
+def test_what_is_mistyped_is_told_in_one_line(
+    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run.main([*ARGUMENTS, "--out", str(tmp_path / "none"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+
+
+def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A difference has an interval wider than either; cards of different batteries have none, and say so."""
+    other = tmp_path / "still"
+    spec = ["audit", "--llm", "oracle,mu=0,kappa=0", "--sections", "pull", *ARGUMENTS[3:]]
+    assert run.main([*spec, "--out", str(other)]) == 0
+    first, second = read(written), read(other / "card.json")
+    assert unlike(first, second) == ""
+    found = compared([first, second])
+    row = found.query("quantity == 'mu' and topic == 'all' and card == 'still'").iloc[0]
+    assert row["difference_high"] < 0
+    assert row["difference_high"] - row["difference_low"] > row["high"] - row["low"]
+    assert run.main(["compare", str(written), str(other), "--out", str(tmp_path / "both")]) == 0
+    assert "still less oracle" in (tmp_path / "both" / "compare.html").read_text()
+    changed = json.loads((other / "card.json").read_text())
+    changed["battery"]["rounds"] = 9
+    (other / "card.json").write_text(json.dumps(changed))
+    assert unlike(first, read(other)) == "rounds"
+    assert compared([first, read(other)])["difference"].isna().all()
+
+
+def test_broken_cards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "card.json").write_text('{"schema": "other"}')
+    assert run.main(["compare", str(tmp_path), str(tmp_path / "none")]) == 2
+    assert "version other" in capsys.readouterr().err
+    with pytest.raises(UserError, match="cannot read the card"):
+        read(tmp_path / "none")
+    assert run.main(["compare", str(tmp_path)]) == 2
