@@ -156,7 +156,14 @@ def _held(
         raise UserError(stopped)
     header = next(iter(held.records.values()))[0].header
     made = card.Card(
-        first, chosen, battery.claims(held, first, chosen), header, card.blocks_of(held), card.calls_of(held), stopped
+        first,
+        chosen,
+        battery.claims(held, first, chosen),
+        header,
+        card.blocks_of(held),
+        card.calls_of(held),
+        stopped,
+        card.rounded(held),
     )
     print(f"card     {card.write(made)}\nfigure   {first.folder / 'card.png'}")
     print("\n".join(sentence.replace("**", "") for sentence in made.sentences))

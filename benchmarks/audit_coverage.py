@@ -1,6 +1,6 @@
 """Does a bias card find what was planted? Simulated audits of the known-truth speaker: how often intervals hold the truth.
 
-python benchmarks/audit_coverage.py [--audits 200] [--out runs/audit_coverage] [--measure expected|attitude]
+python benchmarks/audit_coverage.py [--audits 200] [--out runs/audit_coverage] [--measure expected|attitude] [--probe NAME]
 
 Twelve settings of (bias, pull mu, influence kappa), no pull among them; each audit has people and seeds of its own. Every claim
 of which something is planted is a row of claims.csv in the folder; an audit that is there is not held again. The speaker tells
@@ -44,6 +44,7 @@ SETTINGS = [
     for mu, (bias, kappa) in product((0.0, 0.03, 0.06, 0.1), ((3.0, 0.0), (5.0, 0.05), (7.5, 0.1)))
 ]
 TOPICS, BLOCKS = "climate_change,illegal_immigration", 8
+PROBE = "attitude_labelled"
 CHECKED = ("bias", "pull", "nulls")
 
 
@@ -78,11 +79,12 @@ def audited(
     topics: str = TOPICS,
     blocks: int = BLOCKS,
     names: Sequence[str] = CHECKED,
+    probe: str = PROBE,
 ) -> Iterator[tuple[Claim, float]]:
     """The claims of one audit, each with what was planted."""
     spec = ",".join(["oracle", *(f"{name}={value}" for name, value in setting.items())])
     base = load_preset("three_way").with_settings(
-        {"llm": spec, "topics": topics, "repetitions": blocks, "seed": seed, "probe": "attitude_labelled"}
+        {"llm": spec, "topics": topics, "repetitions": blocks, "seed": seed, "probe": probe}
     )
     known = {name: bare(section) for name, section in sections(names).items()}
     with tempfile.TemporaryDirectory() as folder:
@@ -110,12 +112,12 @@ def _told(tables_: Tables, measure: str) -> Tables:
     return replace(tables_, **frames)
 
 
-def rows(number_: int, measure: str) -> pd.DataFrame:
+def rows(number_: int, measure: str, probe: str) -> pd.DataFrame:
     setting = SETTINGS[number_ % len(SETTINGS)]
     told = [
         setting | {"audit": number_, "quantity": one.quantity, "topic": one.topic, "truth": true, "estimate": one.estimate,
                    "low": one.low, "high": one.high, "covered": covered(one, true)}
-        for one, true in audited(setting, 1000 + number_, measure)
+        for one, true in audited(setting, 1000 + number_, measure, probe=probe)
     ]  # fmt: skip
     return pd.DataFrame(told)
 
@@ -140,13 +142,14 @@ def main() -> None:
     parser.add_argument("--audits", type=int, default=200)
     parser.add_argument("--out", type=Path, default=Path("runs/audit_coverage"))
     parser.add_argument("--measure", choices=("expected", "attitude"), default="expected")
+    parser.add_argument("--probe", default=PROBE)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "claims.csv"
     found = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["audit"])
     for one in range(options.audits):
         if one not in set(found["audit"]):
-            fresh = rows(one, options.measure)
+            fresh = rows(one, options.measure, options.probe)
             fresh.to_csv(path, mode="a", header=not path.exists(), index=False)
             found = pd.concat([found, fresh], ignore_index=True)
     told = summary(found[found["audit"] < options.audits])

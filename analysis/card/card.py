@@ -21,6 +21,7 @@ from analysis.web.document import Chapter, document
 from analysis.wording import DASH, estimate, listed, markdown_table, number
 from llm.errors import UserError
 from model.events import Header
+from model.scenario import Scenario
 
 SCHEMA = "parley-card-1"
 FIRST = (
@@ -30,9 +31,17 @@ FIRST = (
 )
 
 
+ROUNDED = (
+    "This model does not tell how likely it finds each answer, so that there are whole ratings to go by. On a coarse scale that "
+    "makes a pull look stronger than it is: `--set probe=attitude_0_100` asks on a fine one (docs/card.md)."
+)
+
+
 @dataclass(frozen=True)
 class Card:
-    """What there is to write. `stopped` says why it is not whole."""
+    """What there is to write. `stopped` says why it is not whole; `rounded`: whether ratings are whole numbers, since the
+    model does not tell how likely it finds each answer.
+    """
 
     first: Batch
     sections: Mapping[str, ModuleType]
@@ -41,6 +50,7 @@ class Card:
     blocks: Mapping[str, int]
     calls: int
     stopped: str = ""
+    rounded: bool = False
 
     @property
     def sentences(self) -> list[str]:
@@ -58,9 +68,11 @@ class Card:
             "schema": SCHEMA,
             "model": honesty.model(self.header),
             "battery": battery(base),
+            "manner": manner(base),
             "blocks": dict(self.blocks),
             "calls": self.calls,
             "stopped": self.stopped,
+            "rounded": self.rounded,
             "revision": self.header.revision,
             "versions": dict(self.header.versions),
             "sentences": [sentence.replace("**", "") for sentence in self.sentences],
@@ -73,18 +85,43 @@ class Card:
         }
 
 
-def battery(base: Any) -> dict[str, Any]:
-    """What has to be alike for two cards to be of the same battery."""
+def battery(base: Scenario) -> dict[str, Any]:
+    """What has to be alike for the numbers of two cards to be of the same thing."""
     return {
-        "topics": list(base.topics), "rounds": base.rounds, "probe": base.probe, "personas": base.personas, "words": base.words,
-        "temperature": base.temperature, "survey_temperature": base.survey_temperature, "seed": base.seed,
-        "blocks": base.repetitions, "memory": base.memory,
-    }  # fmt: skip
+        "topics": list(base.topics),
+        "rounds": base.rounds,
+        "probe": base.probe,
+        "blocks": base.repetitions,
+        "seed": base.seed,
+    }
+
+
+def manner(base: Scenario) -> dict[str, Any]:
+    """Everything else that is set and may make a difference: a remedy is a card with something else here."""
+    told = base.to_dict()
+    left = {
+        *battery(base),
+        "name",
+        "title",
+        "source",
+        "repetitions",
+        "environment",
+        "options",
+        "llm",
+        "survey",
+        "interventions",
+    }
+    return {name: value for name, value in told.items() if name not in left}
 
 
 def blocks_of(held: Held) -> dict[str, int]:
     """How many blocks each condition was held with."""
     return {name: sum(one.header.scenario["repetitions"] for one in found) for name, found in held.records.items()}
+
+
+def rounded(held: Held) -> bool:
+    """Whether ratings of debates stand in for distributions that the model does not tell."""
+    return any((held.ratings(name)["how"] == "attitude").any() for name in ("three", "two", "same") if name in held)
 
 
 def calls_of(held: Held) -> int:
@@ -124,6 +161,8 @@ def _first_screen(card: Card) -> Iterator[str]:
     yield "\n".join(f"- {sentence}" for sentence in card.sentences) or "Nothing could be measured: see below."
     if card.stopped:
         yield f"> This card is not whole: {card.stopped}"
+    if card.rounded:
+        yield f"> {ROUNDED}"
     if note:
         yield f"> {note}"
     yield "![Where the model and its parties stand, topic by topic, and what moves beside null conditions](card.png)"

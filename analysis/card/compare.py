@@ -18,7 +18,7 @@ from analysis.card.card import SCHEMA
 from analysis.card.claims import ALL, Claim, find
 from analysis.plots import save, style
 from analysis.web.document import Chapter, document
-from analysis.wording import DASH, estimate, markdown_table
+from analysis.wording import DASH, estimate, harmless, markdown_table
 from llm.errors import UserError
 
 MARKERS, COLOURS = "osd^vP*X", ("#1b1b1f", "#c77b00", "#1f5fa8", "#00785a", "#a8508a", "#8a5a00", "#777777", "#c1272d")
@@ -38,11 +38,12 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Kept:
-    """A card as it was written. `battery` is what has to be alike for a difference to be one of models."""
+    """A card as it was written. `battery` has to be alike for a difference to mean anything, `manner` is what else was set."""
 
     name: str
     model: str
     battery: dict[str, Any]
+    manner: dict[str, Any]
     quantities: dict[str, dict[str, str]]
     claims: tuple[Claim, ...]
     sentences: tuple[str, ...]
@@ -57,7 +58,7 @@ def read(path: Path) -> Kept:
             raise UserError(f"{file} is a card of version {told['schema']}, not {SCHEMA}: audit the model again")
         claims = tuple(_claim(one) for one in told["claims"])
         name, said = path.name if path.is_dir() else path.parent.name, tuple(told["sentences"])
-        return Kept(name, told["model"], told["battery"], told["quantities"], claims, said)
+        return Kept(name, told["model"], told["battery"], told["manner"], told["quantities"], claims, said)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"cannot read the card {file}: {error}") from error
 
@@ -97,6 +98,16 @@ def unlike(first: Kept, other: Kept) -> str:
     return ", ".join(name for name, value in first.battery.items() if other.battery.get(name) != value)
 
 
+def otherwise(first: Kept, other: Kept) -> str:
+    """What was set otherwise, as `temperature 0.5, not 1.0`; empty where nothing was."""
+    changed = [name for name, value in first.manner.items() if other.manner.get(name) != value]
+    return ", ".join(f"{name} {_shown(other.manner.get(name))}, not {_shown(first.manner[name])}" for name in changed)
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
+
+
 def _difference(first: Claim | None, other: Claim | None, differs: str) -> dict[str, Any]:
     if differs:
         return {"reason": f"other batteries: {differs}"}
@@ -129,6 +140,8 @@ def _chapters(cards: Sequence[Kept], found: pd.DataFrame, folder: Path) -> Itera
     )
     differ = {card.name: unlike(cards[0], card) for card in cards[1:]}
     apart = [f"> {name} is of another battery ({what}): no differences." for name, what in differ.items() if what]
+    set_ = {card.name: otherwise(cards[0], card) for card in cards[1:]}
+    apart += [f"{harmless(name)}: {harmless(what)}." for name, what in set_.items() if what]
     text = "\n\n".join([*apart, APART, _table(cards, found)])
     yield Chapter("table", "Every quantity", text, folder)
 

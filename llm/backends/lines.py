@@ -53,8 +53,8 @@ class Lines:
     def _reply(self, request: Request) -> Reply:
         if request.answers or request.purpose != "speech":
             return Reply.failed("unscripted", "lines of others are no answer to a question")
-        opening = next((message.content for message in request.messages if message.role == "user"), "").split("\n\n")[0]
-        turn = sum(message.role == "assistant" for message in request.messages)
+        opening = "".join([one.content for one in request.messages if one.role == "user"][:1]).split("\n\n")[0]
+        turn = sum([message.role == "assistant" for message in request.messages])
         known = [
             one.said[turn] for one in self._others(opening, request.voice.partition(" ")[0]) if turn < len(one.said)
         ]
@@ -67,18 +67,18 @@ class Lines:
         """Those of a party who spoke on what an opening names, in other rooms than the one whose people it names."""
         if (opening, party) not in self._known:
             words = " ".join(["", *_WORDS.findall(opening), ""])
-            topics = [one.topic for one in self._speakers if _in(one.topic, words)]
-            topic = max(topics, key=len, default=None)
-            self._known[opening, party] = tuple(
-                one
-                for one in self._speakers
-                if one.topic == topic and one.party == party and not all(_in(name, words) for name in one.names)
-            )
+            topic = max([one.topic for one in self._speakers if _in(one.topic, words)], key=len, default=None)
+            alike = [one for one in self._speakers if (one.topic, one.party) == (topic, party)]
+            self._known[opening, party] = tuple([one for one in alike if not _all_in(one.names, words)])
         return self._known[opening, party]
 
 
 def _in(text: str, words: str) -> bool:
     return " ".join(["", *_WORDS.findall(text), ""]) in words
+
+
+def _all_in(names: Sequence[str], words: str) -> bool:
+    return not [name for name in names if not _in(name, words)]
 
 
 def open_backend(model: str) -> Backend:

@@ -1,4 +1,4 @@
-"""A partner that says what was said elsewhere: as late, by the same party, on the same topic, never from the listener's own room."""
+"""A partner that says what was said elsewhere: as late, by the same party, on the same topic, never in the same room."""
 
 from __future__ import annotations
 
