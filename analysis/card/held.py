@@ -17,6 +17,7 @@ class Held:
     """`tables` by condition, a record a batch."""
 
     tables: dict[str, list[Tables]] = field(default_factory=dict)
+    _ratings: dict[tuple[str, bool, int], pd.DataFrame] = field(default_factory=dict)
 
     def add(self, condition: str, tables: Tables) -> None:
         self.tables.setdefault(condition, []).append(tables)
@@ -33,9 +34,12 @@ class Held:
 
         level is the mean of the answer distribution where every rating of the record has one, else the rating itself.
         """
-        return pd.concat(
-            [_rated(one, further, batch) for batch, one in enumerate(self.tables[condition], 1)], ignore_index=True
-        )
+        found = self.tables[condition]
+        key = condition, further, len(found)
+        if key not in self._ratings:
+            rated = [_rated(one, further, batch) for batch, one in enumerate(found, 1)]
+            self._ratings[key] = pd.concat(rated, ignore_index=True)
+        return self._ratings[key]
 
     def spoken(self, condition: str) -> pd.DataFrame:
         """A row a turn: block, room, round, iteration, agent, whether it was `said`."""
