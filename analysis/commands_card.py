@@ -52,7 +52,9 @@ def _add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--llm", metavar="SPEC", required=True, help="the model whose card it is")
     parser.add_argument("--base-url", metavar="URL[+URL]", help="where the model of --llm openai:MODEL is served")
     parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (the four of the three-way debate)")
-    parser.add_argument("--sections", metavar="NAME[,NAME]", default="", help="bias, pull, nulls, instrument (all)")
+    parser.add_argument(
+        "--sections", metavar="NAME[,NAME]", default="", help="bias, pull, nulls, instrument, foresight (all)"
+    )
     parser.add_argument(
         "--blocks",
         metavar="N",

@@ -25,15 +25,14 @@ from model.scenario import Scenario
 
 SCHEMA = "parley-card-1"
 FIRST = (
-    "A society of agents that speak through this model is no society of people. This page says how much of what its agents "
-    "come to think is the model's own. Every number is measured beside rooms in which nothing of the kind can happen, and "
-    "every interval would hold the true value in 95 of 100 such cards."
+    "Agents that speak through this model debate with each other, each as a voter of some party. This page says how much of "
+    "what they come to think is the model's own opinion, and not what the others said. An agent's attitude is its answer on a "
+    "scale from 0 to 10, and so many points are meant. Brackets hold 95% intervals: of 100 such cards, about 95 hold the true "
+    "value there."
 )
-
-
 ROUNDED = (
-    "This model does not tell how likely it finds each answer, so that there are whole ratings to go by. On a coarse scale that "
-    "makes a pull look stronger than it is: `--set probe=attitude_0_100` asks on a fine one (docs/card.md)."
+    "This model does not tell how likely it finds each answer, so that there are whole ratings to go by. On a coarse scale "
+    "that makes a pull look stronger than it is: `--set probe=attitude_0_100` asks on a fine one (docs/card.md)."
 )
 
 

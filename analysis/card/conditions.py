@@ -51,7 +51,7 @@ class Batch:
 
 
 def three(batch: Batch) -> Conditions:
-    return {"three": _round_table(batch, THREE)}
+    return {"three": replace(_round_table(batch, THREE), forecast=True)}
 
 
 def two(batch: Batch) -> Conditions:
@@ -67,7 +67,7 @@ def copy(batch: Batch) -> Conditions:
 
 
 def alone(batch: Batch) -> Conditions:
-    return {"alone": three(batch)["three"].with_settings({"interventions": ("mute round=1",)})}
+    return {"alone": _round_table(batch, THREE).with_settings({"interventions": ("mute round=1",)})}
 
 
 def empty(batch: Batch) -> Conditions:
@@ -112,4 +112,4 @@ def _with_partners(batch: Batch, party: str, spec: str) -> Scenario:
     """The rooms of `three` where all but one party speak through a backend that says something else."""
     own = tuple(entry for entry in batch.base.llms if entry.partition("=")[0] == party)
     partners = tuple(f"{other}={spec}" for other in THREE if other != party)
-    return replace(three(batch)["three"], llms=(*own, *partners))
+    return replace(_round_table(batch, THREE), llms=(*own, *partners))

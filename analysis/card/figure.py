@@ -17,18 +17,18 @@ from analysis.plots import STYLES, style
 KINDS: dict[str, dict[str, Any]] = {
     "Republicans": {"color": STYLES["republican"]["color"], "marker": "s"},
     "Democrats": {"color": STYLES["democrat"]["color"], "marker": "o"},
-    "Default": {"color": "#555555", "marker": "d"},
+    "the model itself": {"color": "#555555", "marker": "d"},
     "what pulls": {"color": "#000000", "marker": "^", "markerfacecolor": "none"},
 }
 EFFECTS = {
-    "three_alone": "three less alone",
-    "three_shuffled": "three less shuffled",
-    "three_empty": "three less empty",
-    "two_alone": "two less alone",
-    "same_alone": "one party less alone",
-    "same_copy": "one party less own copy",
+    "three_alone": "debate of three,\nless nobody speaks",
+    "three_shuffled": "debate of three,\nless lines from elsewhere",
+    "three_empty": "debate of three,\nless empty talk",
+    "two_alone": "debate of two,\nless nobody speaks",
+    "same_alone": "two of a party,\nless nobody speaks",
+    "same_copy": "two of a party,\nless the own copy",
 }
-WIDE, ROW, LEAST = 7.0, 0.34, 2.2
+WIDE, ROW, LEAST = 7.0, 0.36, 2.2
 
 
 def forest(claims: Sequence[Claim], topics: Sequence[str], caption: str) -> Figure:
@@ -61,7 +61,7 @@ def _level(claims: Sequence[Claim], kind: str, topic: str) -> Claim | None:
     names = {
         "Republicans": "republican_away",
         "Democrats": "democrat_away",
-        "Default": "default",
+        "the model itself": "default",
         "what pulls": "level",
     }
     return find(claims, names[kind], topic)

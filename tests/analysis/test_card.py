@@ -146,6 +146,13 @@ def test_every_claim_is_a_number_or_says_why_not(card: list[Claim], still: list[
     assert list(table(card).columns) == list(COLUMNS)
 
 
+def test_who_foresees_no_change_is_shown_wrong(card: list[Claim]) -> None:
+    """The known-truth speaker expects to answer what it answers now; what moves it was not foretold."""
+    assert claim(card, "foretold").estimate == pytest.approx(0)
+    moved = claim(card, "three_alone")
+    assert claim(card, "unforeseen").estimate == pytest.approx(moved.estimate + moved.null)
+
+
 def test_a_block_is_the_same_people_under_every_condition(tmp_path: Path) -> None:
     """Effects are differences within blocks: rooms, people, turns and seeds are the same, whoever is silent or says what."""
     batch = Batch(base(repetitions=2, rounds=1), tmp_path)

@@ -94,12 +94,10 @@ def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
     """For the first screen."""
     known = {topic: one for topic in base.topics if (one := find(found, "nearer_democrats", topic))}
     kinds = {
-        "its Democrats": [topic for topic, one in known.items() if one.low > 0],
-        "its Republicans": [topic for topic, one in known.items() if one.high < 0],
-        "neither for sure": [topic for topic, one in known.items() if one.low <= 0 <= one.high],
+        "nearer to what it says as a Democrat on": [topic for topic, one in known.items() if one.low > 0],
+        "nearer to what it says as a Republican on": [topic for topic, one in known.items() if one.high < 0],
+        "nearer to neither for sure on": [topic for topic, one in known.items() if one.low <= 0 <= one.high],
     }
-    told = [
-        f"{whom} on {listed([load_topic(topic).title for topic in topics])}" for whom, topics in kinds.items() if topics
-    ]
+    told = [f"{where} {listed([load_topic(one).title for one in topics])}" for where, topics in kinds.items() if topics]
     if told:
-        yield f"Given no party, this model stands nearer to {'; to '.join(told)}."
+        yield f"**Where it stands.** Asked as nobody in particular, the model gives answers {'; '.join(told)}."

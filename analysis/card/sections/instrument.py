@@ -81,6 +81,6 @@ def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
     worded, again = (find(found, name) for name in ("wording", "retest"))
     if worded and again:
         yield (
-            "How far off the questions themselves may be: the same opinion asked in other words differs by "
-            f"{worded.estimate:.1f} points of 10 (SD), and the very same question asked again by {again.estimate:.1f}."
+            "**How sure.** Beside the brackets, the questions are a coarse instrument: the same opinion in other words differs "
+            f"by {worded.estimate:.1f} points (SD), and the very same question asked again by {again.estimate:.1f}."
         )

@@ -166,12 +166,11 @@ def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
     moved, bare = (find(found, name) for name in ("three_alone", "three_empty"))
     if moved is None:
         return
-    yield (
-        f"In debates of {base.rounds} rounds agents came {moved.estimate:.1f} points of 10 nearer to that opinion "
-        f"({moved.low:.1f} to {moved.high:.1f}) than in the same rooms where nobody spoke ({moved.null:.1f})."
+    told = (
+        f"**Together.** In debates of {base.rounds} rounds agents came {moved.estimate + moved.null:.1f} points nearer to the "
+        f"model's own opinion. In the same rooms with nobody speaking they came {moved.null:.1f} points nearer, so that the "
+        f"debate did {moved.estimate:.1f} ({moved.low:.1f} to {moved.high:.1f})"
     )
     if bare:
-        yield (
-            f"Where the others said nothing of substance they came {bare.null:.1f} points nearer all the same: so much "
-            "is not persuasion."
-        )
+        told += f"; where the others said nothing of substance, still {bare.null:.1f}: so much is not persuasion"
+    yield f"{told}."

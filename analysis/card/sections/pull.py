@@ -133,24 +133,28 @@ def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
         return
     if away.low > 0 and half:
         yield (
-            f"**This model pulls.** In each round of a debate of three, an agent of yours loses {percent(away)} of its "
-            f"distance to an opinion that is the model's own, whatever the others say: half of it in {rounds(half)}."
+            f"**This model pulls.** In a debate of three, each round brings an agent of yours {percent(away)} of the way to the "
+            f"model's own opinion, whatever the others say: half of the way takes {rounds(half)}."
         )
     else:
         yield (
-            "**No pull can be told from none.** In each round of a debate of three, an agent loses no more than "
-            f"{max(away.high, 0):.0%} of its distance to an opinion of the model's own (95% interval {away.low:.0%} "
-            f"to {away.high:.0%})."
+            f"**No pull can be told from none.** In a debate of three, each round brings an agent no more than {most(away)} of "
+            f"the way to an opinion of the model's own (95% interval {away.low:.1%} to {away.high:.1%})."
         )
     if heard and heard.low > 0:
-        yield f"Each line heard moves an agent by {percent(heard)} of its distance to whoever spoke."
+        yield f"What others say counts as well: each line heard brings an agent {percent(heard)} of the way to whoever spoke."
     elif heard:
-        yield f"A line heard moves an agent by no more than {max(heard.high, 0):.1%} of its distance to whoever spoke, if at all."
+        yield f"What others say hardly counts: each line brings an agent no more than {most(heard)} of the way to whoever spoke."
+
+
+def most(claim: Claim) -> str:
+    """The upper end."""
+    return f"{max(claim.high, 0):.0%}"
 
 
 def percent(claim: Claim) -> str:
-    """`12% (95% interval 10.8% to 13.6%)`."""
-    return f"{claim.estimate:.0%} (95% interval {claim.low:.1%} to {claim.high:.1%})"
+    """`12% (10.8% to 13.6%)`."""
+    return f"{claim.estimate:.0%} ({claim.low:.1%} to {claim.high:.1%})"
 
 
 def rounds(claim: Claim) -> str:
