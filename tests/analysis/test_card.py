@@ -16,7 +16,7 @@ from analysis.card import donors
 from analysis.card.battery import audit, claims, steps, tight_enough
 from analysis.card.claims import ALL, COLUMNS, Claim, averaged, estimated, find, shared, table
 from analysis.card.compare import compared, read, unlike
-from analysis.card.conditions import Batch, alone, copy, empty, shuffled, three, two, wordings
+from analysis.card.conditions import Batch, alone, asked, copy, empty, shuffled, three, two, wordings
 from analysis.card.held import Held
 from analysis.card.plan import lines, read_budget
 from analysis.card.rooms import packed, passages
@@ -27,8 +27,10 @@ from analysis.law import Estimate
 from analysis.load import Tables
 from benchmarks.audit_coverage import SETTINGS, audited
 from benchmarks.audit_coverage import held as in_memory
+from llm.backends.fake import Fake
 from llm.backends.oracle.mind import planted
 from llm.errors import UserError
+from model.debate import DebateModel
 from model.scenario import Scenario, load_preset
 
 SMALL = {
@@ -200,6 +202,22 @@ def test_borrowed_lines_come_from_other_rooms(tmp_path: Path) -> None:
         assert (donor["party"] == row.party).any()
         assert not (donor["room"] == row.room).all()
         assert (donor["round"] == row.round).any()
+
+
+def test_answers_are_listed_otherwise_and_the_scale_stays(tmp_path: Path) -> None:
+    """`listing` turns the named points round and nothing else; shuffled, it goes by the seed of the question."""
+    asked_: dict[str, list[str]] = {}
+    for name in ("asked", "asked reversed", "asked shuffled"):
+        scenario = asked(Batch(base(repetitions=1), tmp_path))[name].with_settings({"also": ()})
+        prompts: list[str] = []
+        DebateModel(
+            scenario, backend=Fake(lambda request, kept=prompts: kept.append(request.messages[-1].content) or "5")
+        ).run()
+        asked_[name] = prompts
+    given, turned, drawn = (told[0] for told in asked_.values())
+    assert "0 means not a problem at all and 10 means a very big problem" in given
+    assert "10 means a very big problem and 0 means not a problem at all" in turned
+    assert given.split("where")[0] == turned.split("where")[0] == drawn.split("where")[0]
 
 
 def test_wordings_are_those_of_one_construct() -> None:
