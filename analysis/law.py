@@ -16,6 +16,7 @@ direction): the estimate is then NaN and the interval unbounded.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -148,7 +149,8 @@ def plain(found: Fit, place: int) -> Estimate:
 
 def combined(found: Fit, weights: Floats) -> Estimate:
     """A sum of parameters, weighted."""
-    value, error = float(weights @ found.theta), float(np.sqrt(max(weights @ found.covariance @ weights, 0.0)))
+    value, variance = float(weights @ found.theta), float(weights @ found.covariance @ weights)
+    error = math.sqrt(max(variance, 0.0))
     reach = _reach(found)
     return Estimate(value, error, value - reach * error, value + reach * error)
 
