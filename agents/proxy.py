@@ -21,6 +21,8 @@ class Proxy:
     before, and of what is written in its name nothing.
     """
 
+    prepares = False
+
     def __init__(
         self, member: Participant, question: Question, before: Past, knows: str, adapter: str = "", voice: str = ""
     ):

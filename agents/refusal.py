@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 
-_CANNOT = r"i(?: am|'m)? (?:cannot|can't|can not|won't|will not|unable to|not able to|not comfortable)"
+_CANNOT = r"i(?<!\wi)(?: am|'m)? (?:cannot|can't|can not|won't|will not|unable to|not able to|not comfortable)"
 _ROLE = r"(?:role|persona|character|perspective|viewpoint|person|identity)"
-_REFUSAL = re.compile(
-    r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)(?: (?:assistant|model|language model))?\b"
+_NO_ROLE = re.compile(
+    r"as(?<!\was) an? (?:ai|artificial intelligence|(?:large )?language model)(?: (?:assistant|model|language model))?\b"
     r"(?! (?:researcher|engineer|expert|developer|scientist|ethicist|company|executive|investor|user))"
-    rf"|^(?:i(?: am|'m) (?:very |really |so )?sorry|sorry|i apologi[sz]e|unfortunately|apologies)[,.;:]? (?:but )?{_CANNOT} "
+)
+_SORRY = re.compile(
+    rf"(?:i(?: am|'m) (?:very |really |so )?sorry|sorry|i apologi[sz]e|unfortunately|apologies)[,.;:]? (?:but )?{_CANNOT} "
     r"(?:assist|help(?! but\b)|fulfil|comply|participate|engage|continue|provide|create|generate|write|produce|respond"
     r"|do (?:that|this))"
-    rf"|\b{_CANNOT} (?:to )?(?:role-?play|impersonat\w+|pretend to be"
+)
+_UNABLE = re.compile(
+    rf"{_CANNOT} (?:to )?(?:role-?play|impersonat\w+|pretend to be"
     rf"|(?:tak|adopt|assum|speak|argu)\w* (?:on |from |in )?(?:this|that|the|a|an) (?:\w+ )?{_ROLE}"
     r"|(?:fulfil+|comply with|complete) (?:this|that|your|the) (?:request|task|prompt))"
 )
+"""Each begins with a letter, so that a search skips to it: one pattern of all three takes a fifth of a whole turn."""
 
 
 def refuses(text: str) -> bool:
@@ -24,4 +29,5 @@ def refuses(text: str) -> bool:
     >>> refuses("As an AI language model, I cannot role-play."), refuses("I can't accept that, Bob.")
     (True, False)
     """
-    return bool(_REFUSAL.search(" ".join(text.lower().replace("’", "'").split())))
+    said = " ".join(text.lower().replace("’", "'").split())
+    return bool(_SORRY.match(said) or _NO_ROLE.search(said) or _UNABLE.search(said))

@@ -58,7 +58,7 @@ class Probe:
             "question": self.question,
             "low": self.scale.low,
             "high": self.scale.high,
-            "anchors": self.scale.told(order or self.scale.points),
+            "anchors": self.scale.told(order) if order else self.scale.anchors,
         }
         if self.scale.kind == LABELLED:
             form = self.sentence.replace("{label}", "[word]").replace("{number}", "[number]")

@@ -24,10 +24,11 @@ class Template:
     def __init__(self, text: str, source: str = "inline"):
         pieces = _SLOT.split(text)
         self.text, self.source = text, source
-        self._literals, self._names = pieces[0::2], pieces[1::2]
-        if any("{" in piece or "}" in piece for piece in self._literals):
+        literals, names = pieces[0::2], pieces[1::2]
+        if any("{" in piece or "}" in piece for piece in literals):
             raise UserError(f"prompt {source}: a brace that is no {{slot}} (slots are lower-case words)")
-        self.slots = frozenset(self._names)
+        self.slots = frozenset(names)
+        self._form = _SLOT.sub(r"%(\1)s", text.replace("%", "%%"))
         self.digest = digest(text).hex()
 
     @classmethod
@@ -42,10 +43,7 @@ class Template:
     def fill(self, /, **slots: object) -> str:
         if slots.keys() != self.slots:
             raise ValueError(f"prompt {self.source} has slots {sorted(self.slots)}, got {sorted(slots)}")
-        out = [self._literals[0]]
-        for name, literal in zip(self._names, self._literals[1:], strict=True):
-            out += (str(slots[name]), literal)
-        return "".join(out)
+        return self._form % slots
 
 
 @cache

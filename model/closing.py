@@ -6,8 +6,9 @@ from agents.participant import Participant, rates
 from agents.questionnaire import questionnaire
 from llm.driver import Conversation
 from llm.request import Reply, Request
-from model.conversation import Desk, RoomState, ask_until, hold_survey, note
 from model.events import Answered, Event
+from model.room import Desk, RoomState, note
+from model.surveys import ask_until, hold_survey
 
 
 def hold_closing(room: RoomState, round_: int, asks: int, items: bool, desk: Desk) -> Conversation[list[Event]]:

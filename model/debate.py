@@ -32,18 +32,20 @@ from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
 from llm.several import open_all
 from model.closing import hold_closing, hold_questionnaire
-from model.conversation import Desk, RoomState, hold_round, hold_surveys
+from model.conversation import hold_round
 from model.endowment import endowments
 from model.events import Endowed, Event, Posed, Seated
 from model.interventions import away, intervene
 from model.recorder import Nowhere, Recorder
 from model.representing import lots, represent
+from model.room import Desk, RoomState
 from model.scenario import MEDIATOR as PARTY
 from model.scenario import Scenario, load_preset, parse_settings
 from model.seating import REFERENCE, Table, tables
 from model.seats import Placed, Seat, chair, seat
 from model.sides import opposed
 from model.society import grid, hold_networked, linked, settle
+from model.surveys import hold_surveys
 
 QUICK = 2
 """Repetitions of a preset given by name when none are asked for, so that `DebateModel()` is a matter of a second."""
@@ -168,11 +170,12 @@ class DebateModel(mesa.Model):
 
     def _round(self) -> None:
         self.round += 1
-        self._felt = {agent.unique_id: agent.attitude for agent in self.agents}
         debating = self._debating()
-        self._intervene(debating)
+        self._felt = {}
         for agent in self.agents:  # nobody keeps an older rating: an attitude that was not asked for is None
-            agent.ratings.clear()
+            self._felt[agent.unique_id] = agent.attitude
+            agent.ratings = {}
+        self._intervene(debating)
         for lot in lots(self.setup, debating):
             self._hold([self._held(room) for room in lot])
         self._survey(debating)
@@ -338,7 +341,7 @@ def _round_of(model: DebateModel) -> int:
 
 def _attitudes(model: DebateModel, party: str, topic: str | None) -> list[float]:
     """The readable attitudes of a party's debating agents, on one topic or (None) on all."""
-    members = model.agents.select(lambda agent: agent.party == party and agent.group != REFERENCE)
+    members = [agent for agent in model.agents if agent.party == party and agent.group != REFERENCE]
     known = [agent.attitude for agent in members if topic in (None, agent.topic.slug)]
     return [attitude for attitude in known if attitude is not None]
 

@@ -13,7 +13,7 @@ from model.events import Event, Private, Summarised
 
 if TYPE_CHECKING:
     from agents.retrieval import Trace
-    from model.conversation import Desk, RoomState
+    from model.room import Desk, RoomState
 
 
 class Errand(NamedTuple):

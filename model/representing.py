@@ -16,8 +16,8 @@ from llm.randomness import stream
 from model.scenario import REPRESENTATIVE, Scenario
 
 if TYPE_CHECKING:
-    from model.conversation import RoomState
     from model.debate import DebateModel
+    from model.room import RoomState
 
 
 def represent(model: DebateModel, rooms: Sequence[RoomState]) -> None:

@@ -15,8 +15,9 @@ from environments._society import Links, Post, Society
 from environments.base import Networked, Room
 from llm.driver import Conversation
 from llm.randomness import stream
-from model.conversation import Desk, RoomState, hold_round
+from model.conversation import hold_round
 from model.events import Event, Heard, Linked, Unlinked, Utterance
+from model.room import Desk, RoomState
 from model.seating import Table
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import Any
 
 from llm.driver import Conversation
 from llm.errors import UserError, unknown
-from model.conversation import Desk, RoomState
 from model.events import Event, Intervened
 from model.interventions.base import Intervention, Presence, View
 from model.interventions.join import Join
+from model.room import Desk, RoomState
 from model.settings import coerced
 
 

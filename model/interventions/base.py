@@ -11,8 +11,8 @@ from typing import ClassVar, NamedTuple
 from llm.driver import Conversation
 from llm.errors import UserError
 from llm.randomness import stream
-from model.conversation import Desk, RoomState
 from model.events import Event
+from model.room import Desk, RoomState
 
 ALL = "all"
 HEARD = "intervention"

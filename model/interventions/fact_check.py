@@ -19,9 +19,9 @@ from llm.backends import essence
 from llm.driver import Conversation, ask
 from llm.errors import UserError
 from llm.randomness import derive
-from model.conversation import LATEST, Desk, RoomState, note
 from model.events import Event
 from model.interventions.base import Act, Intervention, Saying, View, check_line, said
+from model.room import LATEST, Desk, RoomState, note
 
 CHECKER = 0
 """The agent number of its calls; a room with a checker has no mediator."""

@@ -18,9 +18,9 @@ from typing import ClassVar, Literal
 from environments._society import Links as Ties
 from environments._society import Pairs
 from llm.errors import UserError
-from model.conversation import RoomState
 from model.events import Linked, Unlinked
 from model.interventions.base import ALL, HEARD, Act, Intervention, View, named
+from model.room import RoomState
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from llm.backends import essence
 from llm.errors import UserError
-from model.conversation import RoomState
 from model.interventions.base import Act, Intervention, View
+from model.room import RoomState
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from llm.errors import UserError
-from model.conversation import RoomState
 from model.interventions.base import Act, Intervention, View, check_line, said
+from model.room import RoomState
 
 _MESSAGE = re.compile(r"(\d+(?:\.\d+)?)\s*:\s*(\S.*)")
 

@@ -16,7 +16,9 @@ from environments.base import Order, Room, Turn
 from environments.round_table import RoundTable
 from llm.driver import drive
 from llm.request import Message, Reply, Request, Sampling
-from model.conversation import Desk, RoomState, hold_round, hold_survey
+from model.conversation import hold_round
+from model.room import Desk, RoomState
+from model.surveys import hold_survey
 from training.pocket.asks import PROBES, survey
 from training.pocket.documents import Document, Fork
 from training.pocket.people import PARTIES, SIDES, any_topic, person

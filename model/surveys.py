@@ -1,0 +1,82 @@
+"""Surveys of one room, as generators that yield requests and return events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from agents.topic import Probe
+from llm.driver import Conversation, ask_all
+from llm.request import Reply, Request
+from model.events import Event, Rated
+from model.room import Desk, RoomState, note
+
+Key = TypeVar("Key")
+
+
+def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Desk) -> Conversation[list[Event]]:
+    """Ask all who are there at once; an answer that cannot be read is asked again, up to `asks` times in all."""
+    calls: list[Event] = []
+    rated: dict[int, Rated] = {}
+
+    def compose(agent: int, attempt: int) -> Request:
+        return room.members[agent].compose_survey(probe, room.seed(desk, agent, probe.name, attempt), attempt > 0)
+
+    def absorb(agent: int, request: Request, reply: Reply) -> bool:
+        earlier = (*rated[agent].earlier, rated[agent].raw) if agent in rated else ()
+        rated[agent] = _rated(room, round_, agent, probe, reply, earlier)
+        note(calls, room, round_, agent, request, reply, desk)
+        return rated[agent].rating is not None or reply.failure is not None
+
+    there = [agent for agent, member in room.members.items() if not member.absent]
+    yield from ask_until(there, compose, absorb, asks)
+    events = [rated[agent] if agent in rated else _absent(room, round_, agent, probe) for agent in room.members]
+    return [*events, *calls]
+
+
+def _absent(room: RoomState, round_: int, agent: int, probe: Probe) -> Rated:
+    """Nobody is there to be asked."""
+    nothing = None, None, None, None, "absent", None, room.members[agent].manner.reader
+    return Rated(room.id, round_, room.iteration, agent, probe.name, *nothing, 0)
+
+
+def hold_surveys(
+    room: RoomState, round_: int, probes: Sequence[Probe], asks: int, desk: Desk
+) -> Conversation[list[Event]]:
+    """One survey after the other, each of every member; nobody is told an answer, an own earlier one neither."""
+    events: list[Event] = []
+    for probe in probes:
+        events += yield from hold_survey(room, round_, probe, asks, desk)
+    return events
+
+
+def ask_until(
+    waiting: list[Key],
+    compose: Callable[[Key, int], Request],
+    absorb: Callable[[Key, Request, Reply], bool],
+    asks: int,
+) -> Conversation[None]:
+    """Ask everything that waits at once, and again what `absorb` is not content with, up to `asks` times in all."""
+    for attempt in range(asks):
+        requests = [compose(key, attempt) for key in waiting]
+        replies = yield from ask_all(requests)
+        asked = zip(waiting, requests, replies, strict=True)
+        waiting = [key for key, request, reply in asked if not absorb(key, request, reply)]
+        if not waiting:
+            break
+
+
+def _rated(
+    room: RoomState, round_: int, agent: int, probe: Probe, reply: Reply, earlier: tuple[str | None, ...]
+) -> Rated:
+    rating = room.members[agent].absorb_survey(reply, probe)
+    values = (
+        rating.value,
+        rating.attitude,
+        rating.expected,
+        rating.probabilities,
+        rating.reason,
+        rating.raw,
+        rating.how,
+    )
+    return Rated(room.id, round_, room.iteration, agent, probe.name, *values, len(earlier) + 1, earlier)
