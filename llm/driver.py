@@ -84,7 +84,8 @@ class _Concurrent:
     def __init__(self, backend: Backend, progress: Progress | None):
         self.flight: Flight[tuple[int, int]] = Flight(cast(Network, backend))
         self.progress = progress
-        self.landed: dict[int, list[Reply | None]] = {}
+        self.landed: dict[int, dict[int, Reply]] = {}
+        self.asked: dict[int, int] = {}
 
     def run(self, conversations: list[Conversation[Any]]) -> list[Any]:
         results: list[Any] = [None] * len(conversations)
@@ -95,7 +96,7 @@ class _Concurrent:
 
     def _enqueue(self, waiting: list[tuple[int, tuple[Request, ...]]]) -> None:
         for index, asked in waiting:
-            self.landed[index] = [None] * len(asked)
+            self.landed[index], self.asked[index] = {}, len(asked)
             for place, request in enumerate(asked):
                 self.flight.add((index, place), request)
 
@@ -105,9 +106,8 @@ class _Concurrent:
         for (index, place), reply in landed:
             replies = self.landed[index]
             replies[place] = reply
-            whole = tuple([reply for reply in replies if reply is not None])
-            if len(whole) == len(replies):
-                ready.append((index, whole))
+            if len(replies) == self.asked[index]:
+                ready.append((index, tuple([replies[place] for place in range(len(replies))])))
         if self.progress:
             self.progress(len(landed))
         return ready

@@ -46,7 +46,7 @@ class Placed(Member):
         self.endow(self.model.characters(place, table.repetition))
 
     def kind(self, probe: Probe) -> str:
-        """Its kind, among those of its group, where answers are shared: company matters. Further probes are asked of everybody."""
+        """Its kind, among those of its group, if answers are shared: company matters. Further probes are asked of everybody."""
         setup = self.model.setup
         kind = super().kind(probe) if setup.archetypes and probe.name == setup.probe else ""
         return f"{self.group}|{kind}" if kind else ""

@@ -1,0 +1,92 @@
+"""A round of 1,000 people on a network over an endpoint, beside the same calls through the same client without a model.
+
+    python benchmarks/round.py [ROUNDS]
+
+The server answers at once, a process of its own on loopback (benchmarks/endpoint.py). Each round of the model (Mesa, environment,
+prompts with the last 4 lines, what is said handed on) is followed by its requests sent once more by the client alone; then the
+next round. Ratios are those of seconds, of the wall and of the processor of this process, round by round; their medians are
+printed, and both rates. `kept` is the same with journal and record on. Nothing is asserted; the figures of a machine stand in
+docs/log.md.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.endpoint import IN_FLIGHT, server
+from benchmarks.engine import AGENTS, population
+from llm.backends import open_spec
+from llm.flight import all_of
+from llm.journal import Journal
+from llm.request import Backend, Request, Wrapper
+from model.debate import DebateModel
+from model.recorder import Nowhere, Recorder, ToFile
+
+ROUNDS = 7
+
+
+class Listening(Wrapper):
+    """Passes everything on, and keeps the requests of a round."""
+
+    def __init__(self, inner: Backend):
+        super().__init__(inner)
+        self.sent: list[Request] = []
+
+    def send(self, requests: Sequence[Request]) -> None:
+        self.sent += requests
+        super().send(requests)
+
+
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Of the wall, and of the processor."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def pairs(url: str, rounds: int, kept: bool) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Seconds of each round, by the model and by the client alone; the first round, which imports, is left out."""
+    client = open_spec(f"openai:echo,base_url={url},closed=text,in_flight={IN_FLIGHT}")
+    heard = Listening(client)
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal(Path(folder) / "journal.sqlite", heard) if kept else None
+        file = ToFile(Path(folder) / "record.jsonl") if kept else None
+        recorder: Recorder = file or Nowhere()
+        setup = population("never", "last:4").with_settings({"rounds": rounds + 1})
+        model = DebateModel(setup, backend=journal or heard, recorder=recorder)
+        found = []
+        for _ in range(rounds + 1):
+            heard.sent.clear()
+            held = seconds(model.step)
+            assert model.error is None, model.error
+            assert len(heard.sent) == AGENTS
+            found.append((held, seconds(lambda: all_of(client, heard.sent))))  # type: ignore[arg-type]
+        for one in (journal, file):
+            if one:
+                one.close()
+    return found[1:]
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    print(f"{AGENTS:,} people, mean degree 6, {rounds} rounds: median of ratios, and of rates")
+    for name, kept in (("model", False), ("kept", True)):
+        with server(0.0) as url:
+            found = pairs(url, rounds, kept)
+        for what, place in (("wall", 0), ("processor", 1)):
+            ratio = statistics.median([alone[place] / held[place] for held, alone in found])
+            rates = [AGENTS / statistics.median([one[who][place] for one in found]) for who in (0, 1)]
+            print(
+                f"{name:<6} {what:<10} {ratio:5.2f} of the client's rate   ({rates[0]:,.0f} and {rates[1]:,.0f} calls/s)"
+            )
+
+
+if __name__ == "__main__":
+    main()
