@@ -79,7 +79,8 @@ class LastLines(Memory):
         self._remember(None, text)
 
     def _remember(self, name: str | None, text: str) -> None:
-        self._lines = [*self._lines, (name, text)][-self.size :]
+        self._lines.append((name, text))
+        del self._lines[: -self.size]
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
         return self._render(self._lines, self.opening, instruction)

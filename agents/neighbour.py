@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from agents.topic import PROMPTS, Topic
 from llm.template import prompt
 
 NAMED, LATELY = 5, 32
-"""Up to how many others are told by name; of how many heard last an agent might be tempted to write the lines."""
+"""Up to how many others are told by name; of who said one of so many lines heard last an agent might be tempted to write some."""
 
 
 class Neighbour(Debater):
@@ -40,17 +41,14 @@ class Neighbour(Debater):
         super().__init__(
             model, persona, name, topic, named, manner, adapter, voice, known if everybody else " ".join(told).strip()
         )
-        self._lately = dict.fromkeys(named)
+        self._lately = deque(named, LATELY)
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:
-        super().hear(name, text, form)
-        self._lately.pop(name, None)
-        self._lately[name] = None
-        if len(self._lately) > LATELY:
-            del self._lately[next(iter(self._lately))]
+        self.memory.hear(name, text)
+        self._lately.append(name)
 
     def _tempting(self) -> tuple[str, ...]:
-        return tuple(self._lately)
+        return tuple(dict.fromkeys(self._lately))
 
 
 def _told(people: int, heard: int, changing: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -55,7 +55,7 @@ class RoomState:
     chair: Chair | None = None
     statements: dict[str, str] = field(default_factory=dict)
     society: Society | None = None
-    heard: dict[int, list[int]] = field(default_factory=dict)
+    heard: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     said: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     each_turn: Sequence[Probe] = ()
     proxies: dict[int, Proxy] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class RoomState:
                     continue
                 members[hearer].hear(name, text, form)
                 if networked:
-                    self.heard.setdefault(hearer, []).append(iteration)
+                    self.heard[hearer].append(iteration)
             elif self.chair and hearer == MEDIATOR:
                 self.chair.hear(turn.speaker, text, form)
 

@@ -79,7 +79,7 @@ def _show(room: RoomState, society: Society, environment: Networked, view: Room,
         society.wall.show(feed)
         for iteration in reversed(feed.iterations):
             room.members[feed.reader].hear(*room.said[iteration])
-            room.heard.setdefault(feed.reader, []).append(iteration)
+            room.heard[feed.reader].append(iteration)
 
 
 def grid(model: mesa.Model, rooms: Iterable[RoomState], agents: dict[int, Placed]) -> Cells | None:
