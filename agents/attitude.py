@@ -89,6 +89,11 @@ class Scale:
         share = (rating - self.low) / (self.high - self.low)
         return 10 * (share if self.polarity * polarity == 1 else 1 - share)
 
+    def rating(self, attitude: float, polarity: int = 1) -> float:
+        """The way back from `attitude`: 1.67 on the axis is a 2 on a 1-7 scale."""
+        share = attitude / 10
+        return self.low + (self.high - self.low) * (share if self.polarity * polarity == 1 else 1 - share)
+
     def expected(self, probabilities: Mapping[str, float]) -> float:
         """The mean rating of a distribution over `answers`."""
         return sum(point * probabilities[answer] for point, answer in zip(self.points, self.answers, strict=True))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from llm.backends import essence, split_spec
 from model.events import Header
+from model.scenario import STAND_IN
 
 NOTES = {
     "oracle": "These debates were held by the **known-truth speaker**, a rule-based backend with a planted bias, "
@@ -23,7 +27,16 @@ LABELS = {"oracle": "known-truth speaker", "pocket": "model organism, planted bi
 def note(header: Header) -> str | None:
     """What a reader has to know of the speakers that are ours; None where none is."""
     found = dict.fromkeys(NOTES[name] for _, name in _speakers(header) if name in NOTES)
-    return "\n\n".join(found) or None
+    return "\n\n".join([*found, *map(_stood_in, header.stand_ins)]) or None
+
+
+def _stood_in(one: Mapping[str, Any]) -> str:
+    """What a reader has to know of seats that a surrogate held."""
+    held = f"{one['seats']:,} of {one['of']:,} seats ({one['seats'] / one['of']:.0%})"
+    return (
+        f"On {one['topic']} {held} were held by a **surrogate**, for which no model was asked: {one['caption']}. They say "
+        "lines of the run that it was fitted to, and move by what was fitted (docs/populations.md)."
+    )
 
 
 def ours(*specs: str) -> str | None:
@@ -37,14 +50,22 @@ def ours(*specs: str) -> str | None:
 
 def model(header: Header) -> str:
     """The models as they are named in captions: `pocket (model organism, planted bias); republican: openai:gpt-4o`."""
-    return "; ".join(f"{spec} ({LABELS[name]})" if name in LABELS else spec for spec, name in _speakers(header))
+    models = [f"{spec} ({LABELS[name]})" if name in LABELS else spec for spec, name in _speakers(header)]
+    held = [f"{one['seats'] / one['of']:.0%} of seats: {one['caption']}" for one in header.stand_ins]
+    return "; ".join([*models, *held])
+
+
+def _own(header: Header) -> dict[str, str]:
+    """The models of parties and seats that have one of their own; a surrogate is none."""
+    entries = dict(entry.split("=", 1) for entry in header.scenario["llms"])
+    return {who: spec for who, spec in entries.items() if not spec.startswith(STAND_IN)}
 
 
 def _speakers(header: Header) -> list[tuple[str, str]]:
     """Each model as it was asked for, and its backend; the first is everybody's, others stand behind their party or round."""
     if header.model.get("backend") != "several":
         return [(str(header.scenario["llm"]), str(header.model.get("backend")))]
-    voices, own = header.model["voices"], dict(entry.split("=", 1) for entry in header.scenario["llms"])
+    voices, own = header.model["voices"], _own(header)
     first = (str(header.scenario["llm"]), str(header.model["first"]["backend"]))
     later = [one for one in header.scenario.get("interventions", []) if one.get("llm")]
     names = {"model": "from round {}", "fact_check": "fact check before round {}"}

@@ -1,6 +1,7 @@
 """A round of 1,000 people on a network over an endpoint, beside the same calls through the same client without a model.
 
     python benchmarks/round.py [ROUNDS]
+    python benchmarks/round.py memory [AGENTS]     two rounds of 100,000 on an instant stand-in, journal and record on: memory
 
 The server answers at once, a process of its own on loopback (benchmarks/endpoint.py). Each round of the model (Mesa, environment,
 prompts with the last 4 lines, what is said handed on) is followed by its requests sent once more by the client alone; then the
@@ -11,6 +12,7 @@ docs/log.md.
 
 from __future__ import annotations
 
+import resource
 import statistics
 import sys
 import tempfile
@@ -20,14 +22,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.endpoint import IN_FLIGHT, server
+from benchmarks.endpoint import IN_FLIGHT, resident, server
 from benchmarks.engine import AGENTS, population
 from llm.backends import open_spec
+from llm.backends.fake import Fake
 from llm.flight import all_of
 from llm.journal import Journal
 from llm.request import Backend, Request, Wrapper
 from model.debate import DebateModel
 from model.recorder import Nowhere, Recorder, ToFile
+from model.session import Ask, sit
 
 ROUNDS = 7
 
@@ -74,7 +78,31 @@ def pairs(url: str, rounds: int, kept: bool) -> list[tuple[tuple[float, float], 
     return found[1:]
 
 
+def memory(agents: int) -> None:
+    """Resident memory, in GB, and seconds of the processor, at each stage of a sitting."""
+
+    def told(stage: str) -> None:
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(f"{stage:<14} {resident() / 1024:5.2f} GB ({most:.2f} at most), {time.process_time():,.0f} s", flush=True)
+
+    told("imports")
+    line = "I hear what you say, and I would like to add a thought of my own to it before we go on with this."
+    fake = Fake(lambda request: request.answers[0] if request.answers else line)
+    setup = population("rounds", "last:4").with_settings({"rounds": 2, "size": agents})
+    with tempfile.TemporaryDirectory() as folder:
+        sit(
+            Ask(setup, Path(folder) / "run"),
+            None,
+            lambda model: told(f"round {model.round} held"),
+            fake,
+            on_end=lambda _: told("round 2 held"),
+        )
+        told(f"{sum(file.stat().st_size for file in (Path(folder) / 'run').iterdir()) / 2**30:.2f} GB on disk")
+
+
 def main() -> None:
+    if sys.argv[1:2] == ["memory"]:
+        return memory(int(sys.argv[2]) if len(sys.argv) > 2 else 100_000)
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     print(f"{AGENTS:,} people, mean degree 6, {rounds} rounds: median of ratios, and of rates")
     for name, kept in (("model", False), ("kept", True)):
@@ -86,6 +114,8 @@ def main() -> None:
             print(
                 f"{name:<6} {what:<10} {ratio:5.2f} of the client's rate   ({rates[0]:,.0f} and {rates[1]:,.0f} calls/s)"
             )
+
+    return None
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from agents.debater import Member, Speech
 from agents.proxy import Proxy
+from agents.standin import StandIn
 from environments.base import MEDIATOR, Turn, waves
 from environments.dyads import TALK
 from llm.driver import Conversation, ask_all
@@ -67,11 +68,12 @@ def _due(room: RoomState, wave: Sequence[Turn], statement: str) -> list[Due]:
 
 
 def _asked(room: RoomState, desk: Desk, due: Due) -> Request | Speech:
-    """What a speaker is asked; where it cannot be, its silence."""
+    """What a speaker is asked; what a stand-in says, and the silence of who cannot be asked."""
     reason = due.writer.unable(due.form)
     if reason is not None:
         return Speech(None, reason)
-    return due.writer.compose_speech(room.seed(desk, due.turn.speaker, "speech", 0, due.iteration), due.form)
+    seed = room.seed(desk, due.turn.speaker, "speech", 0, due.iteration)
+    return due.writer.say(seed) if isinstance(due.writer, StandIn) else due.writer.compose_speech(seed, due.form)
 
 
 def _spoken(

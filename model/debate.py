@@ -45,6 +45,7 @@ from model.seating import REFERENCE, Table, tables
 from model.seats import Placed, Seat, chair, seat
 from model.sides import opposed
 from model.society import grid, hold_networked, linked, settle
+from model.standing_in import responses
 from model.surveys import hold_surveys
 
 QUICK = 2
@@ -92,6 +93,7 @@ class DebateModel(mesa.Model):
         self._identity = identity_text(self.backend)
         self._felt: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
+        self.responses = responses(self.setup)
         self.rooms = self._seat()
         represent(self, self.rooms)
         for room in self._debating():
@@ -224,6 +226,7 @@ class DebateModel(mesa.Model):
             for number in range(len(table.places)):
                 seat(self, table, number)
         self.seated = dict(self.agents.groupby("room").groups)
+        self._named = {(one.room, one.name): one.unique_id for one in self.agents} if self.responses else {}
         for room, members in self.seated.items():
             members.random = stream(self.setup.seed, "order", room)
         self._shuffled = {room: _ids(members.shuffle()) for room, members in self.seated.items()}
@@ -237,6 +240,10 @@ class DebateModel(mesa.Model):
         room.society = settle(table, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
         room.each_turn = self.setup.asked_each_turn(self.setup.subject(table.topic))
         return room
+
+    def stood(self, room: str, name: str, text: str) -> float | None:
+        """The attitude of somebody in a room at the survey before; None where it gave none, or is nobody there."""
+        return self._felt.get(self._named[room, name]) if (room, name) in self._named else None
 
     def _reshuffled(self, room: str) -> tuple[int, ...]:
         self.seated[room].random = stream(self.setup.seed, "order", room, self.round)

@@ -14,7 +14,10 @@ SCHEMA = 2
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Everything needed to run it again. `given` are the arguments given, the rest of `scenario` was defaulted."""
+    """Everything needed to run it again. `given` are the arguments given, the rest of `scenario` was defaulted.
+
+    `stand_ins`: which seats were held by a surrogate, and its fidelity (model/standing_in.py).
+    """
 
     kind: ClassVar[str] = "header"
     schema: int
@@ -25,6 +28,7 @@ class Header:
     data: str
     revision: str
     versions: dict[str, str]
+    stand_ins: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ from llm.randomness import digest
 from llm.request import Backend
 from llm.template import digests
 from model.events import SCHEMA, Header
-from model.scenario import Scenario
+from model.scenario import STAND_IN, Scenario
+from model.standing_in import present
 
 PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
 LABEL, LOCK = "experiment.json", ".lock"
@@ -33,9 +34,8 @@ _SAID = ("name", "title", "source")  # words about a scenario that change nothin
 def header(scenario: Scenario, given: tuple[str, ...], backend: Backend) -> Header:
     """All that is needed to run it again."""
     prompts, data = _prompts(scenario), _data_digest(scenario)
-    return Header(
-        SCHEMA, scenario.to_dict(), tuple(sorted(given)), dict(backend.identity), prompts, data, revision(), versions()
-    )
+    asked = scenario.to_dict(), tuple(sorted(given)), dict(backend.identity)
+    return Header(SCHEMA, *asked, prompts, data, revision(), versions(), present(scenario))
 
 
 def versions() -> dict[str, str]:
@@ -86,7 +86,9 @@ def fields_of(scenario: Scenario) -> dict[str, Any]:
     """What makes this scenario this experiment; of a model how it is asked (an address, limits) is left out."""
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
     fields["llm"] = essence(scenario.llm)
-    fields["llms"] = {party: essence(spec) for party, spec in scenario.own_llms().items()}
+    fields["llms"] = {party: essence(spec) for party, spec in scenario.own_llms().items()} | {
+        who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.stand_ins.items()
+    }
     fields["interventions"] = [
         one | {"llm": essence(one["llm"])} if "llm" in one else one for one in fields["interventions"]
     ]
@@ -104,14 +106,15 @@ def _prompts(scenario: Scenario) -> dict[str, str]:
 
 
 def _data_digest(scenario: Scenario) -> str:
-    """Digest of the data files that this scenario uses: its topics or questions, its parties' personas, the scales, a graph."""
+    """Digest of the data files that it uses: its topics or questions, its parties' personas, the scales, a graph, surrogates."""
     if scenario.questions:
         topics = [set_path(scenario.questions), QUESTIONNAIRE, *open_mediator(scenario.mediator).files()]
     else:
         topics = [topic_file(topic, TOPICS) for topic in scenario.topics]
     personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties()]
     graphs = [Path(path) for path in getattr(scenario.build_environment(), "files", ())]
-    files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs]
+    surrogates = [Path(file) for file in scenario.stand_ins.values()]
+    files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs, *surrogates]
     return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.standin import StandIn
 from llm.driver import ask, drive
 from llm.errors import UserError
 from llm.randomness import derive
@@ -171,6 +172,8 @@ def _interviewed(model: DebateModel, one: Interview) -> Interview:
     room = next((room for room in model.rooms if one.agent in room.members), None)
     if room is None:
         return replace(one, reason="no_such_agent")
+    if isinstance(room.members[one.agent], StandIn):
+        return replace(one, reason="stand_in")
     seed = derive(model.setup.seed, room.id, room.seats[one.agent], "interview", one.question)
     request = room.members[one.agent].compose_interview(one.question, seed)
     reply = drive([ask(request)], model.backend)[0]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from agents.abilities import names
 from agents.checker import PURPOSE as CHECK
 from agents.mediators import open_mediator
+from agents.persona import party_of
 from agents.questionnaire import questionnaire
 from agents.topic import TURNS
 from environments._society import Society
@@ -24,6 +25,7 @@ from model.debate import DebateModel
 from model.interventions import spec
 from model.scenario import Scenario
 from model.seating import first_links
+from model.standing_in import file_of
 
 TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English; the estimate is called one."""
@@ -64,7 +66,7 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     Where chance decides how many speak (`varies`), replies are scaled up from a few repetitions.
     """
     groups, topics = scenario.build_environment().groups(), scenario.rooms_each
-    sizes = [len(group.seats) for group in groups]
+    sizes, heads = [len(_modelled(scenario, group)) for group in groups], [len(group.seats) for group in groups]
     held = min(scenario.repetitions, FEW) if varies(scenario) else 1
     spoken = [[_lots(scenario, group, number) for number in range(held)] for group in groups]
     turns = sum(sum(map(sum, each)) for each in spoken) / held
@@ -75,9 +77,10 @@ def count(scenario: Scenario) -> tuple[int, int, int, int]:
     surveys += scenario.rounds * (scenario.mediated and scenario.surveys_after(scenario.rounds))  # of the statements
     rooms = topics * (len(sizes) + len(scenario.reference)) * scenario.repetitions
     seated = topics * sum(sizes) * scenario.repetitions
+    held_in = topics * (sum(heads) - sum(sizes)) * scenario.repetitions
     outside = topics * len(scenario.reference) * scenario.repetitions
     return (
-        seated + outside,
+        seated + held_in + outside,
         rooms,
         round(topics * turns * scenario.repetitions),
         seated * (surveys + (scenario.forecast and surveys > 0))
@@ -102,8 +105,14 @@ def varies(scenario: Scenario) -> bool:
     return bool(getattr(scenario.build_environment(), "varies", False))
 
 
+def _modelled(scenario: Scenario, group: Group) -> set[int]:
+    """The places in a group at which a model is asked: all but those held by a surrogate."""
+    places = enumerate(zip(group.labels, group.seats, strict=True))
+    return {place for place, (label, seat) in places if not file_of(scenario.stand_ins, label, party_of(seat))}
+
+
 def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
-    """How many speak at once, lot by lot through all rounds."""
+    """How many are asked for an utterance at once, lot by lot through all rounds."""
     ids, society = tuple(range(len(group.seats))), None
     if group.networked:
         draw = partial(stream, scenario.seed, "plan", repetition)
@@ -111,7 +120,9 @@ def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
     room = Room(ids, ids, lambda: ids, society)
     environment = scenario.build_environment()
     rounds = range(1, scenario.rounds + 1)
-    return [len(lot) for round_ in rounds for lot in waves(environment.turns(room, round_))]
+    asked = _modelled(scenario, group)
+    lots = [lot for round_ in rounds for lot in waves(environment.turns(room, round_))]
+    return [sum(turn.speaker in asked for turn in lot) for lot in lots] if scenario.stand_ins else list(map(len, lots))
 
 
 def plan(scenario: Scenario) -> Plan:

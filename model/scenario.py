@@ -24,6 +24,7 @@ from environments.base import Environment, Group
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 from llm.request import Sampling
+from model import standing_in
 from model.endowment import endowments
 from model.interventions import Intervention, timetable
 from model.interventions.base import Presence
@@ -45,6 +46,8 @@ _LEAST = {
     "seed": 0,
 }
 MEDIATOR, REPRESENTATIVE = "mediator", "representative"
+STAND_IN = "surrogate:"
+"""How the spec of a surrogate begins, which is no model (model/standing_in.py)."""
 """The party and seat of those who have none of their own."""
 PRESETS = Path(__file__).parent / "scenarios"
 
@@ -127,7 +130,7 @@ class Scenario:
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model
     interventions: tuple[Intervention, ...] = ()  # what happens from outside, when and to whom (model/interventions)
     llm: str = "pocket"
-    llms: tuple[str, ...] = ()  # PARTY=SPEC (or SEAT=SPEC) for who speaks through a model of its own
+    llms: tuple[str, ...] = ()  # PARTY=SPEC (or SEAT=SPEC) for who speaks through a model of its own, or a surrogate
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -161,6 +164,7 @@ class Scenario:
         self.own_llms()
         self._check_interventions()
         self._check_archetypes()
+        standing_in.check(self)
 
     def build_environment(self) -> Environment:
         """The environment with its options. Errors: UserError when they do not fit."""
@@ -288,7 +292,14 @@ class Scenario:
         its own name. Errors: UserError likewise.
         """
         later = {one.voice: one.llm for one in self.interventions if isinstance(one, Model | FactCheck) and one.llm}
-        return self._own("llms", self.llms, "=", "SPEC") | later
+        own = self._own("llms", self.llms, "=", "SPEC")
+        return {who: spec for who, spec in own.items() if not spec.startswith(STAND_IN)} | later
+
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """Of which file a surrogate holds the place of a party or seat, where one does."""
+        own = self._own("llms", self.llms, "=", "SPEC")
+        return {who: spec.removeprefix(STAND_IN) for who, spec in own.items() if spec.startswith(STAND_IN)}
 
     def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
         found: dict[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
@@ -15,10 +16,13 @@ from agents.mediators import open_mediator
 from agents.neighbour import Neighbour
 from agents.participant import Participant
 from agents.persona import Persona, demographics, genders, introduced
+from agents.standin import StandIn
 from agents.topic import Probe
 from environments.base import Networked
+from llm.backends.oracle.banks import topics
 from model.scenario import MEDIATOR
-from model.seating import Place, Table
+from model.seating import REFERENCE, Place, Table
+from model.standing_in import file_of
 
 if TYPE_CHECKING:
     from model.debate import DebateModel
@@ -94,8 +98,28 @@ class PrivateSeat(Placed, Participant):
         self.take(table, number)
 
 
+class StoodIn(Placed, StandIn):
+    """A seat that a surrogate holds."""
+
+    def __init__(self, model: DebateModel, table: Table, number: int):
+        place, setup = table.places[number], model.setup
+        topic, persona = setup.subject(table.topic), place.persona
+        response = model.responses[file_of(setup.stand_ins, place.seat, persona.party), persona.party, table.topic]
+        grade = partial(_graded, topic.slug) if response.graded else partial(model.stood, table.room)
+        super().__init__(model, persona, topic, model.manner, response, grade, setup.probe)
+        self.take(table, number)
+
+
+def _graded(topic: str, name: str, text: str) -> float | None:
+    """The grade of a line by the oracle's sentences."""
+    return topics()[topic].grade(text)
+
+
 def seat(model: DebateModel, table: Table, number: int) -> Placed:
     """The agent of a place."""
+    place = table.places[number]
+    if table.group != REFERENCE and file_of(model.setup.stand_ins, place.seat, place.persona.party):
+        return StoodIn(model, table, number)
     kind = PrivateSeat if table.mediated else NetworkSeat if table.links else Seat
     return kind(model, table, number)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from agents.debater import Rating
+from agents.standin import StandIn
 from agents.topic import Probe
 from llm.driver import Conversation, ask_all
 from llm.request import Reply, Request
@@ -15,7 +17,10 @@ Key = TypeVar("Key")
 
 
 def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Desk) -> Conversation[list[Event]]:
-    """Ask all who are there at once; an answer that cannot be read is asked again, up to `asks` times in all."""
+    """Ask all who are there at once; an answer that cannot be read is asked again, up to `asks` times in all.
+
+    Stand-ins are not asked: they answer.
+    """
     calls: list[Event] = []
     rated: dict[int, Rated] = {}
 
@@ -24,12 +29,17 @@ def hold_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: Des
 
     def absorb(agent: int, request: Request, reply: Reply) -> bool:
         earlier = (*rated[agent].earlier, rated[agent].raw) if agent in rated else ()
-        rated[agent] = _rated(room, round_, agent, probe, reply, earlier)
+        rating = room.members[agent].absorb_survey(reply, probe)
+        rated[agent] = _rated(room, round_, agent, rating, len(earlier) + 1, earlier)
         note(calls, room, round_, agent, request, reply, desk)
         return rated[agent].rating is not None or reply.failure is not None
 
-    there = [agent for agent, member in room.members.items() if not member.absent]
-    yield from ask_until(there, compose, absorb, asks)
+    there = {agent: member for agent, member in room.members.items() if not member.absent}
+    stand_ins = {agent: member for agent, member in there.items() if isinstance(member, StandIn)}
+    yield from ask_until([agent for agent in there if agent not in stand_ins], compose, absorb, asks)
+    for agent, member in stand_ins.items():
+        rating = member.rate(probe, room.seed(desk, agent, probe.name))
+        rated[agent] = _rated(room, round_, agent, rating, 0, ())
     events = [rated[agent] if agent in rated else _absent(room, round_, agent, probe) for agent in room.members]
     return [*events, *calls]
 
@@ -67,9 +77,8 @@ def ask_until(
 
 
 def _rated(
-    room: RoomState, round_: int, agent: int, probe: Probe, reply: Reply, earlier: tuple[str | None, ...]
+    room: RoomState, round_: int, agent: int, rating: Rating, asked: int, earlier: tuple[str | None, ...]
 ) -> Rated:
-    rating = room.members[agent].absorb_survey(reply, probe)
     values = (
         rating.value,
         rating.attitude,
@@ -79,4 +88,4 @@ def _rated(
         rating.raw,
         rating.how,
     )
-    return Rated(room.id, round_, room.iteration, agent, probe.name, *values, len(earlier) + 1, earlier)
+    return Rated(room.id, round_, room.iteration, agent, rating.probe, *values, asked, earlier)

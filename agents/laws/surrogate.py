@@ -30,7 +30,7 @@ from agents.laws.base import Codes, Floats, Law, heard
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 
-SCHEMA = 1
+SCHEMA = 2
 NAMES = (
     "offset",
     "noise",
@@ -45,6 +45,23 @@ NAMES = (
     "heard_high",
 )
 """Numbers of a party's response, in order; the last four say between which values it was fitted."""
+RESPONSE = NAMES[:7]
+
+
+def spoken(opinions: Floats, numbers: Floats, drawn: Floats | float) -> Floats:
+    """The grades of what people say. numbers: (RESPONSE, n) or (RESPONSE,); drawn: standard normal."""
+    offset, noise = numbers[:2]
+    said: Floats = np.clip(opinions + offset + noise * drawn, 0, 10)
+    return said
+
+
+def moved(
+    opinions: Floats, listened: Floats | float, numbers: Floats, chance: Floats | float, drawn: Floats | float
+) -> Floats:
+    """The opinions after what people heard on the mean. chance: even from 0 to 1; drawn: standard normal."""
+    stay, intercept, own, weight, spread = numbers[2:]
+    shift = intercept + own * opinions + weight * listened + spread * drawn
+    return np.where(chance < stay, opinions, np.clip(opinions + shift, 0, 10))
 
 
 @dataclass(frozen=True)
@@ -84,11 +101,10 @@ class Surrogate(Law):
         return replace(self, codes=np.array([known.index(name) for name in names], dtype=np.int64)[parties])
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
-        offset, noise, stay, intercept, own, drawn, spread = self._mine[:7]
+        mine = self._mine[: len(RESPONSE)]
         chance, (first, second) = generator.random(len(opinions)), generator.standard_normal((2, len(opinions)))
-        said = np.clip(opinions + offset + noise * first, 0, 10)
-        shift = intercept + own * opinions + drawn * heard(opinions, graph, said) + spread * second
-        return np.where(chance < stay, opinions, np.clip(opinions + shift, 0, 10))
+        listened = heard(opinions, graph, spoken(opinions, mine, first))
+        return moved(opinions, listened, mine, chance, second)
 
     def beyond(self, opinions: Floats, graph: csr_array) -> float:
         low, high, least, most = self._mine[7:]

@@ -20,12 +20,14 @@ from llm.errors import UserError
 STILL = 1e-6
 ROOMS = 5
 QUANTILES = 20
+BANK = 500
+"""Lines of a party that are kept, for those who stand in for it (agents/standin.py)."""
 FITTED = ("intercept", "own", "heard")
 
 
 def fit(data: Transitions, rooms: Iterable[str] | None = None) -> dict[str, dict[str, Any]]:
     """By party: the numbers of agents/laws/surrogate.py, transitions, rooms, share of all agents, quantiles of first
-    attitudes.
+    attitudes, and what was said with its grade.
 
     rooms: only these. Errors: UserError when a party has fewer than 5
     rooms.
@@ -45,8 +47,17 @@ def fit(data: Transitions, rooms: Iterable[str] | None = None) -> dict[str, dict
         begun = first[mine & (data.parties == party)].dropna()
         starts = np.quantile(begun, np.linspace(0, 1, QUANTILES + 1)).tolist()
         share = float((data.parties[mine] == party).mean())
-        found[str(party)] = _speech(spoken) | _response(steps) | {"share": share, "starts": starts}
+        fitted = _speech(spoken) | _response(steps)
+        found[str(party)] = fitted | {"share": share, "starts": starts, "said": _bank(data.lines, party, chosen)}
     return found
+
+
+def _bank(lines: pd.DataFrame, party: str, rooms: Iterable[str]) -> list[list[Any]]:
+    """Grade and text of what a party's people said, each text once, by grade; of more than BANK every so many-th."""
+    mine = lines[(lines["party"] == party) & lines["room"].isin(list(rooms))].drop_duplicates("text")
+    rows = mine.sort_values(["grade", "text"])[["grade", "text"]]
+    kept = rows.iloc[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), BANK)).astype(int))]
+    return [[round(float(grade), 4), str(text)] for grade, text in kept.itertuples(index=False)]
 
 
 def _speech(spoken: pd.DataFrame) -> dict[str, Any]:

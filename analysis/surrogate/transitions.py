@@ -23,6 +23,7 @@ class Transitions:
     levels: attitude by (room, agent) and survey; NaN where it is missing. parties: by (room, agent).
     steps:  a row an agent and interval: room, agent, party, own, heard, after; only where all three are known.
     spoken: a row a line: room, party, own (its speaker's attitude at the survey before), grade; only where both are known.
+    lines:  a row a line: room, agent, party, grade (where lines are not graded, its speaker's attitude), text.
     links:  room, source, target: who hears whom in a network at the start; empty where everybody hears everybody.
     missing: intervals left out, by reason. how: `expected` (mean of the answer distribution) or `attitude` (the rating).
     """
@@ -31,6 +32,7 @@ class Transitions:
     parties: pd.Series
     steps: pd.DataFrame
     spoken: pd.DataFrame
+    lines: pd.DataFrame
     links: pd.DataFrame
     missing: dict[str, int]
     how: str
@@ -46,6 +48,8 @@ def transitions(tables: Tables, topic: str, grade: Grade | None) -> Transitions:
     rated = tables.attitudes[(tables.attitudes["topic"] == topic) & (tables.attitudes["group"] != "reference")]
     if (tables.agents["party"] == MEDIATOR).any():
         raise UserError("a surrogate hears the others in the room: this run has a mediator instead")
+    if tables.header.stand_ins:
+        raise UserError("some seats of this run were held by a surrogate: fit one to a run in which a model was asked")
     if len(tables.interventions):
         raise UserError(
             "a surrogate hears the others in the room: this run has interventions besides (fit one without)"
@@ -60,9 +64,9 @@ def transitions(tables: Tables, topic: str, grade: Grade | None) -> Transitions:
         _interval(levels, lines, tables.heard, *pair)
         for pair in zip(levels.columns[:-1], levels.columns[1:], strict=True)
     ]
-    steps, spoken = (pd.concat(found) for found in zip(*parts, strict=True))
-    steps["party"] = parties.reindex(pd.MultiIndex.from_frame(steps[WHO])).to_numpy()
-    spoken["party"] = parties.reindex(pd.MultiIndex.from_frame(spoken[WHO])).to_numpy()
+    steps, spoken, said = (pd.concat(found) for found in zip(*parts, strict=True))
+    for frame in (steps, spoken, said):
+        frame["party"] = parties.reindex(pd.MultiIndex.from_frame(frame[WHO])).to_numpy()
     missing = {
         "no attitude before": int(steps["own"].isna().sum()),
         "no attitude after": int((steps["own"].notna() & steps["after"].isna()).sum()),
@@ -72,13 +76,13 @@ def transitions(tables: Tables, topic: str, grade: Grade | None) -> Transitions:
     }
     links = tables.links.loc[tables.links["round"] == 0, ["room", "source", "target"]]
     missing = {reason: number for reason, number in missing.items() if number}
-    return Transitions(levels, parties, steps.dropna(), spoken.dropna(), links, missing, how)
+    return Transitions(levels, parties, steps.dropna(), spoken.dropna(), said.dropna(), links, missing, how)
 
 
 def _lines(tables: Tables, topic: str, grade: Grade | None) -> pd.DataFrame:
-    """room, round, iteration, agent and grade (NaN where there is none) of every line."""
+    """room, round, iteration, agent, text and grade (NaN where there is none) of every line."""
     said = tables.utterances[(tables.utterances["topic"] == topic) & tables.utterances["text"].notna()]
-    lines = said[["room", "round", "iteration", "agent"]].copy()
+    lines = said[["room", "round", "iteration", "agent", "text"]].copy()
     graded = [grade(topic, str(text)) for text in said["text"]] if grade else None
     lines["grade"] = np.nan if graded is None else pd.Series(graded, index=lines.index, dtype=float)
     lines["mine"] = grade is None
@@ -87,8 +91,8 @@ def _lines(tables: Tables, topic: str, grade: Grade | None) -> pd.DataFrame:
 
 def _interval(
     levels: pd.DataFrame, lines: pd.DataFrame, heard: pd.DataFrame, before: int, after: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What every agent heard between two surveys, and the lines said there with their speakers' attitudes before."""
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """What every agent heard between two surveys; the lines said there with their speakers' attitudes before; and in words."""
     said = lines[lines["round"] <= after].copy()
     said["own"] = levels[before].reindex(pd.MultiIndex.from_frame(said[WHO])).to_numpy()
     said["grade"] = said["grade"].where(~said["mine"], said["own"])
@@ -96,7 +100,7 @@ def _interval(
     steps = pd.DataFrame({"own": levels[before], "after": levels[after]}).reset_index()
     means = _shown(said, heard, before, after) if len(heard) else _around(said[new], steps)
     steps["heard"] = means.reindex(pd.MultiIndex.from_frame(steps[WHO])).to_numpy(dtype=float)
-    return steps, said.loc[new & ~said["mine"], [*WHO, "own", "grade"]]
+    return steps, said.loc[new & ~said["mine"], [*WHO, "own", "grade"]], said.loc[new, [*WHO, "grade", "text"]]
 
 
 def _shown(said: pd.DataFrame, heard: pd.DataFrame, before: int, after: int) -> pd.Series:

@@ -91,6 +91,17 @@ def test_what_was_planted_in_made_up_rooms_is_found(held: Tables) -> None:
         assert high - low < 0.4
 
 
+def test_lines_are_kept_with_their_grades(held: Tables) -> None:
+    """Those who stand in for a party say them: each text once, its own grade beside it, and nobody else's words."""
+    said = fit(transitions(held, "racism", grade))["democrat"]["said"]
+    spoken = held.utterances.loc[held.utterances["party"] == "democrat", "text"]
+    assert len(said) == ROOMS * 5
+    assert len({text for _, text in said}) == len(said)
+    assert {text for _, text in said} <= set(spoken)
+    assert all(round(grade("racism", text) or -1, 4) == at for at, text in said)
+    assert [at for at, _ in said] == sorted(at for at, _ in said)
+
+
 def test_the_oracles_law_is_found_again(held: Tables) -> None:
     """kappa, mu, bias and sigma of docs/oracle.md from the coefficients, for two lines heard in a round: with r = 1 - kappa -
     mu own = r^2 - 1, heard = kappa (1 + r), intercept = mu bias (1 + r), spread = sigma sqrt(1 + r^2). All parties as one:

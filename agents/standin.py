@@ -1,0 +1,102 @@
+"""A stand-in: a member that a fitted response holds the place of (agents/laws/surrogate.py), so that no model is asked for it.
+
+It begins where people of its party began, moves once a survey by the same law, and says a line that was recorded of its party:
+one of those nearest to the grade that the law has it say. What it hears is graded as it was for the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from agents.debater import Manner, Member, Rating, Speech
+from agents.laws.surrogate import RESPONSE, moved, spoken
+from agents.persona import Persona
+from agents.topic import Probe, Topic
+
+NEAR = 8
+"""Of so many lines around a grade one is said."""
+HOW = "surrogate"
+Grade = Callable[[str, str], float | None]
+"""How a line (who said it, what was said) is graded; None where it cannot be."""
+
+
+class Response:
+    """A party on a topic, as a surrogate knows it. `fit` is one topic of its file."""
+
+    def __init__(self, fit: Mapping[str, Any], party: str):
+        one = fit["parties"][party]
+        self.numbers = np.array([one[name] for name in RESPONSE], dtype=float)
+        self.starts = one["starts"]
+        self.graded = fit["heard"] == "grades"
+        self.lines = sorted((float(grade), str(text)) for grade, text in one["said"])
+
+    def start(self, rng: Random) -> float:
+        """Where somebody begins: the quantiles of first attitudes, joined by lines."""
+        return float(np.interp(rng.random(), np.linspace(0, 1, len(self.starts)), self.starts))
+
+    def after(self, own: float, heard: float, rng: Random) -> float:
+        """The next attitude of somebody at `own` who heard lines of mean grade `heard`."""
+        return float(moved(np.array(own), heard, self.numbers, rng.random(), rng.gauss(0, 1)))
+
+    def line(self, own: float, rng: Random) -> str:
+        """What somebody at `own` says."""
+        grade = float(spoken(np.array(own), self.numbers, rng.gauss(0, 1)))
+        return rng.choice(nearest(self.lines, grade))[1]
+
+
+def nearest(lines: Sequence[tuple[float, str]], grade: float) -> list[tuple[float, str]]:
+    """The NEAR lines around a grade, and those that are as near as the last of them.
+
+    >>> [grade for grade, _ in nearest([(float(number), "") for number in range(20)], 1.9)]
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    """
+    reach = sorted([abs(one - grade) for one, _ in lines])[:NEAR][-1]
+    return [line for line in lines if abs(line[0] - grade) <= reach]
+
+
+class StandIn(Member):
+    """`probe` is the survey question that its attitude answers; others it cannot answer (`surrogate`)."""
+
+    def __init__(
+        self, model: Any, persona: Persona, topic: Topic, manner: Manner, response: Response, grade: Grade, probe: str
+    ):
+        super().__init__(model, persona, persona.name, topic, "", (), manner, "", "")
+        self.prepares, self.response, self.probe = False, response, probe
+        self._grade = grade
+        self._at: float | None = None
+        self._heard: list[float | None] = []
+
+    def _ask(self, form: str) -> str:
+        raise TypeError("nothing is asked of a stand-in")
+
+    def hear(self, name: str, text: str, form: str = "reply") -> None:
+        self._heard.append(self._grade(name, text))
+
+    def say(self, seed: int) -> Speech:
+        """Its next utterance."""
+        assert self._at is not None, "surveys come before the first round"
+        return Speech(self.response.line(self._at, Random(seed)), None)
+
+    def rate(self, probe: Probe, seed: int) -> Rating:
+        """Its answer to a survey; to that of its attitude it moves first. What could not be graded counts for nothing."""
+        if probe.name != self.probe:
+            rating = Rating(probe.name, None, HOW, None, None, None, None, HOW)
+        else:
+            self._at, told = self._moved(Random(seed))
+            value = probe.scale.rating(self._at, probe.polarity)
+            rating = Rating(probe.name, value, None, self._at, None, None, told, HOW)
+        self.ratings[probe.name] = rating
+        return rating
+
+    def _moved(self, rng: Random) -> tuple[float, str]:
+        """Its next attitude, and what moved it, in words."""
+        graded = [grade for grade in self._heard if grade is not None]
+        lines, self._heard = len(self._heard), []
+        if self._at is None:
+            return self.response.start(rng), "began"
+        heard = sum(graded) / len(graded) if graded else self._at
+        return self.response.after(self._at, heard, rng), f"heard {heard:.2f} in {len(graded)} of {lines} lines"

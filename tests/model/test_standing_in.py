@@ -1,0 +1,214 @@
+"""Populations of two kinds: some seats on a model, the rest held by a surrogate. No call for these, one record, one law."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from standins import Scrambled, opinionated
+
+from agents.laws.surrogate import NAMES, SCHEMA, Surrogate
+from agents.standin import NEAR, Response, nearest
+from analysis import honesty
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.limits import Budget
+from model.debate import DebateModel
+from model.events import Called, Heard, Rated, Utterance
+from model.lines import read
+from model.plan import plan
+from model.recorder import InMemory
+from model.scenario import Scenario, load_preset
+from model.session import RECORD, Ask, sit
+
+Small = Callable[..., Scenario]
+NUMBERS = {"offset": 0.0, "noise": 0.0, "stay": 0.1, "intercept": 0.9, "own": -0.25, "heard": 0.15, "spread": 0.4}
+
+
+def written(path: Path, heard: str = "attitudes", topic: str = "racism", **numbers: float) -> Path:
+    """A file as run.py surrogate writes it: two parties alike but for where they begin."""
+    rest = dict.fromkeys(NAMES, 0.0) | {"own_high": 10.0, "heard_high": 10.0} | NUMBERS | numbers
+    said = [[grade / 5, f"I stand at {grade}."] for grade in range(51)]
+    starts = {"republican": [1.0, 3.0, 4.0], "democrat": [6.0, 8.0, 9.0]}
+    parties = {party: rest | {"starts": one, "said": said, "share": 0.5} for party, one in starts.items()}
+    told = {
+        "told": [],
+        "caption": "surrogate: path error 0.20 (0.17 to 0.24)",
+        "fidelity": [{"score": "path", "value": 0.2}],
+    }
+    path.write_text(json.dumps({"schema": SCHEMA, "topics": {topic: told | {"heard": heard, "parties": parties}}}))
+    return path
+
+
+def mixed(file: Path, *who: str, size: int = 12, **settings: Any) -> Scenario:
+    """A network in which these parties or seats are held by the surrogate."""
+    own = tuple(f"{one}=surrogate:{file}" for one in who)
+    small = {"topics": "racism", "size": size, "graph": "ring,degree=4", "repetitions": 1, "rounds": 3, "reference": ""}
+    return load_preset("network").with_settings({"llm": "oracle", **small, "llms": own, **settings})
+
+
+def held(scenario: Scenario) -> list[Any]:
+    recorder = InMemory()
+    DebateModel(scenario, backend=Fake(opinionated), recorder=recorder).run()
+    return recorder.events
+
+
+def of(kind: type, events: list[Any]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_a_step_by_hand(tmp_path: Path) -> None:
+    """4 + (0.9 - 0.25 * 4 + 0.15 * 8) = 5.1 without noise; at 5.1 it says what stands at 5.2 or 5.0, or near."""
+    file = written(tmp_path / "s.json", stay=0.0, spread=0.0)
+    response = Response(json.loads(file.read_text())["topics"]["racism"], "democrat")
+    assert response.after(4.0, 8.0, Random(1)) == pytest.approx(5.1)
+    said = {response.line(5.1, Random(seed)) for seed in range(200)}
+    assert said == {f"I stand at {grade}." for grade in range(22, 30)}
+    assert len(nearest([(1.0, "a")] * 30, 1.0)) == 30
+    assert len(nearest([(float(one), "") for one in range(5)], 0.0)) == 5 < NEAR
+
+
+def test_nobody_is_asked_for_a_stand_in(tmp_path: Path) -> None:
+    """Calls are those of the others alone, as the plan says; a stand-in speaks and is rated all the same, `how` says by what."""
+    scenario = mixed(written(tmp_path / "s.json"), "republican")
+    model = DebateModel(scenario, backend=Fake(opinionated), recorder=(recorder := InMemory()))
+    model.run()
+    ours = {agent.unique_id for agent in model.agents if agent.party == "republican"}
+    calls = of(Called, recorder.events)
+    assert len(ours) == 6
+    assert not ours & {call.agent for call in calls}
+    assert len(calls) == plan(scenario).calls == 6 * 3 + 6 * 4
+    spoken = [event for event in of(Utterance, recorder.events) if event.agent in ours]
+    assert len(spoken) == 18
+    assert all(event.text.startswith("I stand at") for event in spoken)
+    rated = of(Rated, recorder.events)
+    assert {event.agent for event in rated if event.how == "surrogate"} == ours
+    assert all(event.asked == 0 and event.attitude == event.rating for event in rated if event.agent in ours)
+    heard = {event.agent: event for event in of(Heard, recorder.events) if event.round == 1}
+    assert all(
+        f"in {len(heard[one.agent].iterations)} of" in one.raw for one in rated if one.round == 1 and one.agent in ours
+    )
+
+
+def test_what_it_hears_are_the_attitudes_before(tmp_path: Path) -> None:
+    """Without noise the move of round 1 is the law of own and heard first ratings, whoever is on a model."""
+    events = held(mixed(written(tmp_path / "s.json", stay=0.0, spread=0.0), "democrat"))
+    said = {event.iteration: event.agent for event in of(Utterance, events)}
+    at = {(event.agent, event.round): event for event in of(Rated, events)}
+    for one in [event for event in of(Heard, events) if event.round == 1 and at[event.agent, 1].how == "surrogate"]:
+        own = at[one.agent, 0].attitude
+        heard = np.mean([at[said[iteration], 0].attitude for iteration in one.iterations])
+        assert at[one.agent, 1].attitude == pytest.approx(min(10, own + 0.9 - 0.25 * own + 0.15 * heard))
+
+
+def test_all_on_the_surrogate_are_the_vectorised_one(tmp_path: Path) -> None:
+    """The mean of 300 people after each of four rounds lies where the arrays' do: within 4.5 standard deviations of 200 draws."""
+    scenario = mixed(file := written(tmp_path / "s.json"), "republican", "democrat", size=300, rounds=4)
+    model = DebateModel(scenario, backend=Fake([]), recorder=(recorder := InMemory()))
+    model.run()
+    assert not of(Called, recorder.events)
+    rated = of(Rated, recorder.events)
+    means = [np.mean([event.attitude for event in rated if event.round == round_]) for round_ in range(5)]
+    links, ids = model.rooms[0].society.links.pairs, sorted(model.rooms[0].members)
+    rows, columns = (np.array([ids.index(pair[end]) for pair in links]) for end in (0, 1))
+    graph = csr_array((np.ones(len(links)), (rows, columns)), shape=(300, 300))
+    codes = np.array([model.rooms[0].members[one].party == "democrat" for one in ids], dtype=np.int64)
+    law, rng, paths = Surrogate(str(file)), np.random.default_rng(5), []
+    start = np.array([[event.attitude for event in rated if event.round == 0 and event.agent == one] for one in ids])[
+        :, 0
+    ]
+    for _ in range(200):
+        opinions, path = start, [start.mean()]
+        mine = law.begin(opinions, codes, ["republican", "democrat"])
+        for _ in range(4):
+            opinions = mine.step(opinions, graph, rng)
+            path.append(opinions.mean())
+        paths.append(path)
+    away = (np.array(means) - np.mean(paths, axis=0))[1:] / np.std(paths, axis=0)[1:]
+    assert np.abs(away).max() < 4.5
+    assert means[4] - means[0] > 0.5
+
+
+def test_it_begins_where_its_party_began(tmp_path: Path) -> None:
+    """Quantiles 1, 3, 4: half of Republicans below 3, a mean of 2.75."""
+    events = held(mixed(written(tmp_path / "s.json"), "republican", size=400, rounds=1))
+    first = [event.attitude for event in of(Rated, events) if event.round == 0 and event.how == "surrogate"]
+    assert np.mean(first) == pytest.approx(2.75, abs=0.25)
+    assert np.mean(np.array(first) < 3) == pytest.approx(0.5, abs=0.12)
+
+
+def test_a_stopped_run_goes_on_and_replays_to_the_same_record(tmp_path: Path) -> None:
+    """Stand-ins are in no journal: named streams make that resume, replay and any order of landing give one record."""
+    scenario = mixed(written(tmp_path / "s.json"), "republican", "democrat 2")
+    whole = sit(Ask(scenario, tmp_path / "a"), backend=Fake(opinionated)).record.read_bytes()
+    stopped = sit(Ask(scenario, tmp_path / "b", budget=Budget(calls=9)), backend=Fake(opinionated))
+    assert stopped.stopped
+    gone_on = sit(Ask(scenario, tmp_path / "b"), backend=Fake(opinionated))
+    assert gone_on.record.read_bytes() == whole
+    assert gone_on.replayed == 9
+    landed = sit(Ask(scenario, tmp_path / "c"), backend=Scrambled(opinionated, in_flight=5)).record.read_bytes()
+    assert landed == whole
+
+
+def test_the_record_says_how_good_it_is(tmp_path: Path) -> None:
+    """Share of seats and fidelity stand in the header, and in what every report says of its models."""
+    scenario = mixed(written(tmp_path / "s.json"), "republican")
+    sit(Ask(scenario, tmp_path / "a"), backend=Fake(opinionated))
+    header = next(read(tmp_path / "a" / RECORD))
+    one = header.stand_ins[0]  # type: ignore[union-attr]
+    assert (one["file"], one["topic"], one["seats"], one["of"]) == ("s.json", "racism", 6, 12)
+    assert one["fidelity"] == [{"score": "path", "value": 0.2}]
+    for told in (honesty.note(header), honesty.model(header)):  # type: ignore[arg-type]
+        assert told
+        assert "50%" in told
+        assert "path error 0.20 (0.17 to 0.24)" in told
+
+
+def test_another_file_is_another_experiment(tmp_path: Path) -> None:
+    """A surrogate fitted anew under the same name must not go on with the old one's run."""
+    scenario = mixed(written(tmp_path / "s.json"), "republican")
+    sit(Ask(scenario, tmp_path / "a", budget=Budget(calls=9)), backend=Fake(opinionated))
+    written(tmp_path / "s.json", intercept=1.0)
+    with pytest.raises(UserError, match="other personas or topics"):
+        sit(Ask(scenario, tmp_path / "a"), backend=Fake(opinionated))
+
+
+def test_further_questions_have_no_answer(tmp_path: Path) -> None:
+    """It was fitted to attitudes: a confidence is missing by name, and nothing is made up."""
+    events = held(mixed(written(tmp_path / "s.json"), "republican", also="confidence"))
+    further = [event for event in of(Rated, events) if event.probe == "confidence" and event.how == "surrogate"]
+    assert len(further) == 6 * 4
+    assert {(event.rating, event.reason) for event in further} == {(None, "surrogate")}
+
+
+@pytest.mark.parametrize(
+    ("who", "settings", "match"),
+    [
+        (("republican",), {"survey": "ends"}, "set survey=rounds"),
+        (("republican",), {"topics": "climate_change"}, "climate_change"),
+        (("default",), {"parties": "republican,default"}, "knows no default"),
+        (("nobody",), {}, "nobody"),
+    ],
+)
+def test_what_cannot_be_is_told_in_a_line(
+    tmp_path: Path, who: tuple[str, ...], settings: dict[str, str], match: str
+) -> None:
+    with pytest.raises(UserError, match=match):
+        mixed(written(tmp_path / "s.json"), *who, **settings)
+    with pytest.raises(UserError, match="cannot read the surrogate"):
+        mixed(tmp_path / "none.json", "republican")
+
+
+def test_a_stand_in_sits_at_a_table(tmp_path: Path, small: Small) -> None:
+    """Rooms of three: everybody hears it, and it hears everybody."""
+    file = written(tmp_path / "s.json")
+    events = held(small(llms=(f"democrat=surrogate:{file}",)))
+    moved = [event for event in of(Rated, events) if event.how == "surrogate" and event.round == 2]
+    assert len(moved) == 2
+    assert all("of 2 lines" in event.raw for event in moved)
