@@ -93,7 +93,7 @@ class DebateModel(mesa.Model):
         self._identity = identity_text(self.backend)
         self._felt: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
-        self.responses = responses(self.setup)
+        self.stand_ins, self.responses = self.setup.stand_ins(), responses(self.setup)
         self.rooms = self._seat()
         represent(self, self.rooms)
         for room in self._debating():

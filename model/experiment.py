@@ -87,7 +87,7 @@ def fields_of(scenario: Scenario) -> dict[str, Any]:
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
     fields["llm"] = essence(scenario.llm)
     fields["llms"] = {party: essence(spec) for party, spec in scenario.own_llms().items()} | {
-        who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.stand_ins.items()
+        who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.stand_ins().items()
     }
     fields["interventions"] = [
         one | {"llm": essence(one["llm"])} if "llm" in one else one for one in fields["interventions"]
@@ -113,7 +113,7 @@ def _data_digest(scenario: Scenario) -> str:
         topics = [topic_file(topic, TOPICS) for topic in scenario.topics]
     personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties()]
     graphs = [Path(path) for path in getattr(scenario.build_environment(), "files", ())]
-    surrogates = [Path(file) for file in scenario.stand_ins.values()]
+    surrogates = [Path(file) for file in scenario.stand_ins().values()]
     files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs, *surrogates]
     return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()
 

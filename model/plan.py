@@ -107,8 +107,8 @@ def varies(scenario: Scenario) -> bool:
 
 def _modelled(scenario: Scenario, group: Group) -> set[int]:
     """The places in a group at which a model is asked: all but those held by a surrogate."""
-    places = enumerate(zip(group.labels, group.seats, strict=True))
-    return {place for place, (label, seat) in places if not file_of(scenario.stand_ins, label, party_of(seat))}
+    own, places = scenario.stand_ins(), enumerate(zip(group.labels, group.seats, strict=True))
+    return {place for place, (label, seat) in places if not file_of(own, label, party_of(seat))}
 
 
 def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
@@ -122,7 +122,7 @@ def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
     rounds = range(1, scenario.rounds + 1)
     asked = _modelled(scenario, group)
     lots = [lot for round_ in rounds for lot in waves(environment.turns(room, round_))]
-    return [sum(turn.speaker in asked for turn in lot) for lot in lots] if scenario.stand_ins else list(map(len, lots))
+    return [sum(turn.speaker in asked for turn in lot) for lot in lots]
 
 
 def plan(scenario: Scenario) -> Plan:

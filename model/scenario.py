@@ -295,7 +295,6 @@ class Scenario:
         own = self._own("llms", self.llms, "=", "SPEC")
         return {who: spec for who, spec in own.items() if not spec.startswith(STAND_IN)} | later
 
-    @property
     def stand_ins(self) -> dict[str, str]:
         """Of which file a surrogate holds the place of a party or seat, where one does."""
         own = self._own("llms", self.llms, "=", "SPEC")

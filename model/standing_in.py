@@ -62,9 +62,12 @@ def present(scenario: Scenario) -> tuple[dict[str, Any], ...]:
 
 def _held(scenario: Scenario) -> list[tuple[str, str]]:
     """File and party of every seat that has a surrogate, in one repetition of each group."""
+    own = scenario.stand_ins()
+    if not own:
+        return []
     return [
         (file, party_of(seat))
         for group in scenario.build_environment().groups()
         for label, seat in zip(group.labels, group.seats, strict=True)
-        if (file := file_of(scenario.stand_ins, label, party_of(seat)))
+        if (file := file_of(own, label, party_of(seat)))
     ]
