@@ -77,9 +77,11 @@ class StandIn(Member):
         self._heard.append(self._grade(name, text))
 
     def say(self, seed: int) -> Speech:
-        """Its next utterance."""
-        assert self._at is not None, "surveys come before the first round"
-        return Speech(self.response.line(self._at, Random(seed)), None)
+        """Its next utterance. Who comes in late begins here."""
+        rng = Random(seed)
+        if self._at is None:
+            self._at = self.response.start(rng)
+        return Speech(self.response.line(self._at, rng), None)
 
     def rate(self, probe: Probe, seed: int) -> Rating:
         """Its answer to a survey; to that of its attitude it moves first. What could not be graded counts for nothing."""

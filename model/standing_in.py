@@ -29,6 +29,8 @@ def check(scenario: Scenario) -> None:
         raise UserError("a surrogate says what people of its party did: it neither deliberates nor argues for a side")
     if scenario.survey != "rounds":
         raise UserError("a surrogate moves once a survey: set survey=rounds")
+    if any(one.kind == "model" for one in scenario.interventions):
+        raise UserError("a model that comes in later may be another's: leave either it or the surrogate out")
     for file, party in dict.fromkeys(held):
         for topic in scenario.topics:
             known = read(Path(file), topic)["parties"]
