@@ -81,7 +81,7 @@ class Network:
         return (path,) if path else ()
 
     def groups(self) -> tuple[Group, ...]:
-        seats = tuple(self.parties[seat % len(self.parties)] for seat in range(self.size))
+        seats = (self.parties * (self.size // len(self.parties) + 1))[: self.size]
         counted = [f"{number} {party}" if number > 1 else party for party, number in Counter(seats).items()]
         return (Group("+".join(counted), seats, networked=True),)
 

@@ -302,6 +302,8 @@ class Scenario:
 
     def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
         found: dict[str, str] = {}
+        if not entries:
+            return found
         voices = self.who() | ({MEDIATOR: None} if self.mediated else {})
         voices |= {REPRESENTATIVE: None} if self.represented != "none" else {}
         for entry in entries:
