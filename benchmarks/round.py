@@ -12,6 +12,7 @@ docs/log.md.
 
 from __future__ import annotations
 
+import gc
 import resource
 import statistics
 import sys
@@ -31,7 +32,7 @@ from llm.journal import Journal
 from llm.request import Backend, Request, Wrapper
 from model.debate import DebateModel
 from model.recorder import Nowhere, Recorder, ToFile
-from model.session import Ask, sit
+from model.session import COLLECT, Ask, sit
 
 ROUNDS = 7
 
@@ -103,6 +104,7 @@ def memory(agents: int) -> None:
 def main() -> None:
     if sys.argv[1:2] == ["memory"]:
         return memory(int(sys.argv[2]) if len(sys.argv) > 2 else 100_000)
+    gc.set_threshold(COLLECT)  # as in a sitting
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     print(f"{AGENTS:,} people, mean degree 6, {rounds} rounds: median of ratios, and of rates")
     for name, kept in (("model", False), ("kept", True)):

@@ -35,6 +35,7 @@ from model.closing import hold_closing, hold_questionnaire
 from model.conversation import hold_round
 from model.endowment import endowments
 from model.events import Endowed, Event, Posed, Seated
+from model.grid import grid
 from model.interventions import away, intervene
 from model.recorder import Nowhere, Recorder
 from model.representing import lots, represent
@@ -44,7 +45,7 @@ from model.scenario import Scenario, load_preset, parse_settings
 from model.seating import REFERENCE, Table, tables
 from model.seats import Placed, Seat, chair, seat
 from model.sides import opposed
-from model.society import grid, hold_networked, linked, settle
+from model.society import hold_networked, linked, settle
 from model.standing_in import responses
 from model.surveys import hold_surveys
 

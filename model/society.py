@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from inspect import signature
-from typing import TYPE_CHECKING, Any
-
-import mesa
-import networkx as nx
-from mesa.discrete_space import Network as Cells
+from typing import Any
 
 from environments._society import Links, Post, Society
 from environments.base import Networked, Room
@@ -19,9 +14,6 @@ from model.conversation import hold_round
 from model.events import Event, Heard, Linked, Unlinked, Utterance
 from model.room import Desk, RoomState
 from model.seating import Table
-
-if TYPE_CHECKING:
-    from model.seats import Placed
 
 
 def settle(table: Table, ids: list[int], seed: int, attitude: Callable[[int], float | None]) -> Society | None:
@@ -80,20 +72,3 @@ def _show(room: RoomState, society: Society, environment: Networked, view: Room,
         for iteration in reversed(feed.iterations):
             room.members[feed.reader].hear(*room.said[iteration])
             room.heard[feed.reader].append(iteration)
-
-
-def grid(model: mesa.Model, rooms: Iterable[RoomState], agents: dict[int, Placed]) -> Cells | None:
-    """All networked rooms as one space of Mesa's, a cell a person, for drawing; None where there are none."""
-    graph = nx.DiGraph()
-    for room in rooms:
-        if room.society:
-            graph.add_nodes_from(room.members)
-            graph.add_edges_from(room.society.links.pairs)
-    if not graph:
-        return None
-    bare = {"layout": None} if "layout" in signature(Cells).parameters else {}  # Mesa 3.5 would lay it out, in seconds
-    cells = Cells(graph, random=model.random, **bare)
-    for cell in cells.all_cells:
-        agents[cell.coordinate].cell = cell
-        cell.add_agent(agents[cell.coordinate])
-    return cells
