@@ -20,7 +20,7 @@ _UNABLE = re.compile(
     rf"|(?:tak|adopt|assum|speak|argu)\w* (?:on |from |in )?(?:this|that|the|a|an) (?:\w+ )?{_ROLE}"
     r"|(?:fulfil+|comply with|complete) (?:this|that|your|the) (?:request|task|prompt))"
 )
-"""Each begins with a letter, so that a search skips to it: one pattern of all three takes a fifth of a whole turn."""
+"""Each begins with a letter, so that a search skips to it: one pattern of all three takes ten times as long."""
 
 
 def refuses(text: str) -> bool:
