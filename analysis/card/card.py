@@ -31,8 +31,8 @@ FIRST = (
     "value there."
 )
 ROUNDED = (
-    "This model does not tell how likely it finds each answer, so that there are whole ratings to go by. On a coarse scale "
-    "that makes a pull look stronger than it is: `--set probe=attitude_0_100` asks on a fine one (docs/card.md)."
+    "This model does not tell how likely it finds each answer, so that there are whole ratings to go by: less sure, each off by "
+    "up to half a step of the scale. `--set probe=attitude_0_100` asks on a fine one (docs/card.md)."
 )
 
 

@@ -86,7 +86,7 @@ def _rows(cards: Sequence[Kept], quantity: str, topic: str) -> Iterator[dict[str
     first = find(cards[0].claims, quantity, topic)
     for card in cards:
         claim = find(card.claims, quantity, topic)
-        row = {"quantity": quantity, "topic": topic, "card": card.name, "model": card.model}
+        row: dict[str, Any] = {"quantity": quantity, "topic": topic, "card": card.name, "model": card.model}
         row |= {name: getattr(claim, name) if claim else math.nan for name in ("estimate", "low", "high")}
         if card is not cards[0]:
             row |= _difference(first, claim, unlike(cards[0], card))

@@ -7,7 +7,7 @@ The ends of the axis, at which the speaker stops and the law does not, are left 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -94,7 +94,7 @@ def truth(planted: Planted, claim: Claim, sides: pd.Series) -> float | None:
     return None
 
 
-_PLAIN = {
+_PLAIN: dict[str, Callable[[Parameters], float | None]] = {
     "kappa": lambda law: law.kappa,
     "mu": lambda law: law.mu,
     "mu_empty": lambda law: law.mu,
