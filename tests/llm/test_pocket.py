@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def rating(pocket: Backend, one: Debater, probe: str = "attitude_labelled") -> f
 
 def test_the_weights_are_small_and_need_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """All organisms together are under 16 MB, and nothing is looked up anywhere while one is loaded."""
-    assert organisms() == ["control", "pocket", "seven"]
+    assert organisms() == ["control", "pocket"]
     assert sum(path.stat().st_size for path in WEIGHTS.rglob("*") if path.is_file()) < 16_000_000
 
     def no_network(*_: object, **__: object) -> None:
@@ -85,6 +86,18 @@ def test_speech_is_text_with_real_names(pocket: Backend, party: str) -> None:
     assert any("Zoë" in text for text in texts)
 
 
+@pytest.mark.parametrize("name", ["pocket", "pocket:control"])
+def test_nobody_is_named_who_is_not_there(name: str) -> None:
+    """A token of a person who stands nowhere in the prompt is never drawn; with nobody introduced, none is."""
+    one = debater("republican")
+    one.hear("Zoë", "I think climate change is a serious problem.")
+    alone = Request((Message("user", "What do you think about climate change?"),), Sampling(), 0)
+    asked = [one.compose_speech(seed) for seed in range(60)] + [replace(alone, seed=seed) for seed in range(60)]
+    texts = [reply.text or "" for reply in open_spec(name).complete(asked)]
+    assert not [text for text in texts if "<name" in text]
+    assert any("Bartholomew" in text or "Zoë" in text for text in texts)
+
+
 def test_parties_start_where_the_speaker_it_learned_from_starts(pocket: Backend) -> None:
     """Republicans below, Democrats above on climate change, and the other way round on immigration; means over ten personas."""
     for topic, sign in (("climate_change", 1), ("illegal_immigration", -1)):
@@ -95,12 +108,11 @@ def test_parties_start_where_the_speaker_it_learned_from_starts(pocket: Backend)
         assert sign * (mean["democrat"] - mean["republican"]) > 2
 
 
-def test_the_organism_of_seven_topics_starts_where_the_speaker_starts_on_each() -> None:
+def test_the_default_starts_where_the_speaker_starts_on_each_topic(pocket: Backend) -> None:
     """Before any debate the Default is at the planted bias, also on the two topics on which it is low."""
-    seven = open_spec("pocket:seven")
-    assert seven.identity["topics"] == slugs()
+    assert pocket.identity["topics"] == slugs()
     for slug in slugs():
-        assert rating(seven, debater("default", topic=slug)) == pytest.approx(planted()[slug].bias, abs=0.3), slug
+        assert rating(pocket, debater("default", topic=slug)) == pytest.approx(planted()[slug].bias, abs=0.3), slug
 
 
 def test_what_is_said_moves_the_rating(pocket: Backend) -> None:

@@ -136,12 +136,12 @@ def changed(out: Path, scale: float) -> Path:
 
 @asks_a_model
 def test_pocket_knows_what_it_was_taught(whole: Capability) -> None:
-    for score, least in zip(whole.scores, (0.75, 0.85), strict=True):
+    for score, least in zip(whole.scores, (0.65, 0.75), strict=True):
         assert score.accuracy - 3 * score.error > 0.5 > score.chance == 0.25
         assert score.accuracy > least
         assert score.count == LIMIT
     assert [score.metric for score in whole.scores] == ["acc", "acc_norm"]
-    assert whole.loss < 1.0
+    assert whole.loss < 1.6
     assert json.loads(json.dumps(asdict(whole)))["scores"][0]["accuracy"] == whole.score("pocket_facts").accuracy
 
 

@@ -5,7 +5,7 @@
     question   questions for an interview on US politics
 
 The wrong endings are halves of other sentences of the same list. No sentence is one of the graded ones that carry a stance on the
-five topics, and none names a party: how a sentence is ended that says nothing on a topic does not follow from an
+topics, and none names a party: how a sentence is ended that says nothing on a topic does not follow from an
 opinion on it. A model that has changed its mind may find a beginning less likely, which is not counted; only the ending is.
 """
 

@@ -1,6 +1,6 @@
 """pocket_facts: multiple choice on what the model in the box was taught and on what it has just been told (MMLU is for others).
 
-    subject   which of five topics a question on US politics is about
+    subject   which topic a question on US politics is about
     title     which of them a debate is about
     person    who of four is there and can be answered
     number    which number comes next in a list

@@ -27,6 +27,7 @@ from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from agents.topic import slugs
+from llm.backends.pocket.names import SLOTS
 from training.pocket import attention, muon
 from training.pocket.documents import read
 from training.pocket.rows import ANSWER, CAPACITIES, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
@@ -67,7 +68,7 @@ def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalL
     torch.manual_seed(recipe.seed)
     if recipe.start:
         model = LlamaForCausalLM.from_pretrained(recipe.start, dtype=torch.float32, attn_implementation=attention.NAME)
-        model.config.topics = slugs()
+        model.config.update(known(tokenizer))
         return model
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -82,9 +83,14 @@ def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalL
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
         attn_implementation=attention.NAME,
-        topics=slugs(),
+        **known(tokenizer),
     )
     return LlamaForCausalLM(config)
+
+
+def known(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:
+    """What a model tells of itself: its topics, and the tokens that it may only copy (people: nobody absent is named)."""
+    return {"topics": slugs(), "copied": tokenizer.convert_tokens_to_ids(list(SLOTS))}
 
 
 def optimisers(model: LlamaForCausalLM, recipe: Recipe) -> list[torch.optim.Optimizer]:

@@ -14,16 +14,21 @@ from llm.backends.hf.cache import Kept
 from llm.backends.hf.drafts import Drafts
 from llm.backends.hf.loading import Loaded
 from llm.backends.hf.prefill import Answered, Batch, Row
-from llm.request import Reply, Request, Usage
+from llm.request import Reply, Usage
 
 LEAVE = 0.8
 """The batch is made smaller when no more than this share of its rows is still speaking."""
 
 
 class Draw:
-    """Draws the next token of every row: temperature, top-p, and one uniform number for each token of each row."""
+    """Draws the next token of every row: temperature, top-p, and one uniform number for each token of each row.
 
-    def __init__(self, requests: Sequence[Request], device: torch.device):
+    Of the `copied` tokens a row says only those in its prompt.
+    """
+
+    def __init__(self, rows: Sequence[Row], copied: Sequence[int], device: torch.device):
+        requests, self.copied = [row.request for row in rows], torch.tensor(copied, dtype=torch.long, device=device)
+        self.barred = torch.tensor([[token not in row.ids for token in copied] for row in rows], device=device)
         most = max(request.sampling.max_tokens for request in requests)
         generators = [torch.Generator().manual_seed(request.seed) for request in requests]
         self.uniform = torch.stack([torch.rand(most, generator=one, dtype=torch.float64) for one in generators]).to(
@@ -35,6 +40,8 @@ class Draw:
     def __call__(self, logits: torch.Tensor, rows: list[int], steps: list[int]) -> list[int]:
         """The tokens of some rows, each at a step of its own, from logits (rows, vocabulary); the likeliest at temperature 0."""
         temperature = self.temperature[rows]
+        if len(self.copied):
+            logits[:, self.copied] = logits[:, self.copied].masked_fill(self.barred[rows], -torch.inf)
         if not (temperature > 0).any():
             return list(logits.argmax(-1).tolist())
         shares = (logits.float() / temperature.clamp(min=1e-6)[:, None]).softmax(-1)
@@ -45,8 +52,8 @@ class Draw:
         return list(drawn.tolist())
 
     def select(self, numbers: list[int]) -> None:
-        self.uniform, self.temperature, self.top_p = (
-            held[numbers] for held in (self.uniform, self.temperature, self.top_p)
+        self.uniform, self.temperature, self.top_p, self.barred = (
+            held[numbers] for held in (self.uniform, self.temperature, self.top_p, self.barred)
         )
 
     @staticmethod
@@ -74,7 +81,7 @@ def _say(
     loaded: Loaded, rows: Sequence[Row], keep: bool, drafts: Drafts
 ) -> tuple[list[list[int]], dict[int, Kept | None]]:
     """The tokens of each row's reply, its end token included, and what is to be kept of each row."""
-    batch, draw = Batch(loaded, rows, keep), Draw([row.request for row in rows], loaded.model.device)
+    batch, draw = Batch(loaded, rows, keep), Draw(rows, loaded.copied, loaded.model.device)
     said: list[list[int]] = [[] for _ in rows]
     speaking = list(range(len(rows)))  # numbers of the rows that are still in the batch
     over: dict[int, Kept | None] = {}

@@ -27,7 +27,8 @@ PIECES, PIECE = 64, 1 << 16
 class Loaded:
     """A model ready to be asked.
 
-    `context` is the most tokens it can take, `ends` the tokens that end a reply, `adapters` the names of those loaded.
+    `context` is the most tokens it can take, `ends` the tokens that end a reply, `adapters` the names of those loaded, `copied`
+    the tokens that are said only where the prompt has them (a model's configuration may name some).
     """
 
     model: Any
@@ -35,6 +36,7 @@ class Loaded:
     identity: dict[str, Any]
     context: int
     ends: frozenset[int]
+    copied: tuple[int, ...] = ()
     adapters: tuple[str, ...] = ()
 
 
@@ -64,11 +66,12 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     identity, context, ends = _identity(name, model, dtype, load), _context(model), _ends(model, tokenizer)
+    copied = tuple(getattr(model.config, "copied", ()))
     if not adapters:
-        return Loaded(model, tokenizer, identity, context, ends)
+        return Loaded(model, tokenizer, identity, context, ends, copied)
     folders = _by_name(adapters)
     identity["adapters"] = {named: fingerprint(folder) for named, folder in folders.items() if folder.is_dir()}
-    return Loaded(_adapted(model, folders), tokenizer, identity, context, ends, tuple(folders))
+    return Loaded(_adapted(model, folders), tokenizer, identity, context, ends, copied, tuple(folders))
 
 
 def _by_name(adapters: Sequence[str]) -> dict[str, Path]:

@@ -2,7 +2,6 @@
 
     pocket            bias, drift and influence as planted in the oracle
     pocket:control    the control organism: trained alike on an oracle that nothing moves (kappa = mu = 0)
-    pocket:seven      all seven topics, from a corpus in which the bias is a thing of its own: moved further, worse text
     pocket:FOLDER     another one, made by training/pocket
 
 A real tokenizer, transformer, chat template, logits; nothing is downloaded. It is a **model organism** with a planted, known
