@@ -11,7 +11,7 @@ import hashlib
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -91,17 +91,18 @@ def draw(name: str, path: Path) -> None:
     import run
     from analysis.report import main_figure
 
-    folder = RUNS / f"{name}-{_state()}"
+    folder = RUNS / f"{name}-{_state(pages.shrunk(name))}"
     if run.main(["--scenario", name, "--llm", "oracle", "--out", str(folder), *pages.shrunk(name)]):
         raise SystemExit(f"docs/build.py: no run of {name}, no figure")
     shutil.copy(main_figure(folder).with_suffix(".svg"), path)
 
 
-def _state() -> str:
+def _state(options: Sequence[str]) -> str:
+    """A digest of code and data that a run stands on, and of its options."""
     files = sorted(
         path for floor in CODE for path in (ROOT / floor).rglob("*") if path.suffix in (".py", ".toml", ".txt")
     )
-    found = hashlib.sha256()
+    found = hashlib.sha256(repr(options).encode())
     for path in files:
         found.update(path.read_bytes())
     return found.hexdigest()[:12]

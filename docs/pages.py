@@ -20,6 +20,8 @@ TWO = ("--topic", "climate_change,illegal_immigration", "--repetitions", "10")
 FEW = ("--repetitions", "4")
 SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), FEW) | {
     "network": ("--repetitions", "2"),
+    "fake_news": ("--repetitions", "2"),
+    "news_roles": ("--repetitions", "2"),
     "structured_debate": ("--topic", "illegal_immigration", "--repetitions", "4"),
     "intervention": ("--repetitions", "10"),
     "persuasion": ("--repetitions", "10"),
@@ -64,7 +66,7 @@ def scenario_page(name: str) -> str:
         f"# {name}",
         f"{preset['title']}.",
         f"**Source.** {preset['source']}.",
-        f"**Run it.** `python run.py --scenario {name}`" + (f"; all of it: {said.command}" if said.command else ""),
+        f"**Run it.** {said.command or f'`python run.py --scenario {name}`'}.",
         f"**Measured.** {said.measured}." if said.measured else "",
         f"![The main figure of {name}]({name}.svg)",
         f"*`{drawn}`: fewer rooms than the preset holds, on the rule-based speaker, whose bias is planted (docs/oracle.md). "
