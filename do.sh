@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets up what a job needs and does it:   sh do.sh demo   |   sh do.sh test   |   sh do.sh test-local
+# Sets up what a job needs and does it:   sh do.sh demo   |   sh do.sh test   |   sh do.sh test-local   |   sh do.sh docs
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
 set -eu
 cd "$(dirname "$0")"
@@ -49,8 +49,12 @@ test-local)
     "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_backend_exam.py \
         tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py
     ;;
+docs)
+    install "[docs]"
+    "$env/bin/python" docs/build.py
+    ;;
 *)
-    echo "usage: sh do.sh demo | sh do.sh test | sh do.sh test-local" >&2
+    echo "usage: sh do.sh demo | sh do.sh test | sh do.sh test-local | sh do.sh docs" >&2
     exit 2
     ;;
 esac

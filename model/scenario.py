@@ -113,10 +113,10 @@ class Scenario:
     cut: Literal["none", "sentence", "last"] = (
         "none"  # of a longer reply stay: all, the sentences within, the last words
     )
-    max_tokens: int = 120
-    temperature: float = 1.0
-    top_p: float = 1.0
-    survey_temperature: float = 0.0
+    max_tokens: int = 120  # most tokens of a reply
+    temperature: float = 1.0  # of what is said
+    top_p: float = 1.0  # likewise; 1: the whole distribution
+    survey_temperature: float = 0.0  # of ratings and of what one writes to oneself; 0: the likeliest
     archetypes: int = 0  # answers that people of one kind and state share, drawing their own (0: everybody is asked)
     memory: str = "whole"  # whole, last:K, summary:K, retrieve:K
     importance: Literal["novelty", "asked"] = (
@@ -129,9 +129,9 @@ class Scenario:
     think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/abilities)
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model
     interventions: tuple[Intervention, ...] = ()  # what happens from outside, when and to whom (model/interventions)
-    llm: str = "pocket"
+    llm: str = "pocket"  # SPEC of the model that everybody speaks through: NAME[:MODEL][,key=value]
     llms: tuple[str, ...] = ()  # PARTY=SPEC (or SEAT=SPEC) for who speaks through a model of its own, or a surrogate
-    seed: int = 0
+    seed: int = 0  # same seed, same record
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():

@@ -1,0 +1,153 @@
+"""Builds the documentation site: `sh do.sh docs` writes build/docs, to be opened in a browser, on any machine without a network.
+
+The pages are docs/*.md as they stand. Added are a page for each scenario (from its preset, docs/presets.md and a run on the
+rule-based speaker), the table of all fields (from model/scenario.py), every prompt and the changelog. A link that leads nowhere,
+a page that no list names and a built page that would load anything from another host are errors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from docs import pages  # noqa: E402
+
+BUILD = ROOT / "build"
+SOURCE, SITE, RUNS = BUILD / "docs-source", BUILD / "docs", BUILD / "docs-runs"
+GENERATED = {"../CHANGELOG.md": "changelog.md", "../model/scenario.py": "fields.md", "../agents/prompts": "prompts.md"}
+"""Where the index leads in the repository, and on the site."""
+LOADING = {
+    "script": "src",
+    "img": "src",
+    "link": "href",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+}
+"""Elements that a browser loads by itself, and the attribute that says what."""
+CODE = ("llm", "agents", "environments", "model", "analysis")
+
+
+def main() -> int:
+    """Write the sources, draw the figures, build, look for what is loaded from elsewhere. The exit code."""
+    from sphinx.cmd.build import build_main
+
+    stage(SOURCE)
+    for name in pages.presets():
+        draw(name, SOURCE / "scenarios" / f"{name}.svg")
+    if code := build_main(["-W", "--keep-going", "-q", "-b", "html", str(SOURCE), str(SITE)]):
+        return code
+    loaded = [f"{path.relative_to(SITE)} loads {what}" for path in built(SITE) for what in elsewhere(path)]
+    print("\n".join(loaded) or f"site     {SITE / 'index.html'}")
+    return 1 if loaded else 0
+
+
+def stage(folder: Path) -> None:
+    """The pages as Sphinx reads them, in a folder of their own: with links, lists of pages and those that are generated."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copy(ROOT / "docs" / "conf.py", folder)
+    shutil.copy(ROOT / "CHANGELOG.md", folder / "changelog.md")
+    (folder / "scenarios").mkdir()
+    (folder / "fields.md").write_text(pages.fields_page(), encoding="utf-8")
+    (folder / "prompts.md").write_text(pages.prompts_page(), encoding="utf-8")
+    told = folder / "presets.md"
+    told.write_text(pages.with_pages(told.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in pages.presets():
+        (folder / "scenarios" / f"{name}.md").write_text(pages.scenario_page(name), encoding="utf-8")
+    for path in folder.rglob("*.md"):
+        up = "../" if path.parent != folder else ""
+        path.write_text(linked(path.read_text(encoding="utf-8"), up), encoding="utf-8")
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    for there, here in GENERATED.items():
+        index = index.replace(there, here)
+    (folder / "index.md").write_text(index + pages.trees(index), encoding="utf-8")
+
+
+def linked(text: str, up: str = "") -> str:
+    """Pages named in the text (docs/odd.md) as links; code stays as it is.
+
+    >>> linked("see docs/odd.md, `docs/odd.md`")
+    'see [](odd.md), `docs/odd.md`'
+    """
+    parts = re.split(r"(^```.*?^```|`[^`\n]*`)", text, flags=re.M | re.S)
+    return "".join(
+        part if odd else re.sub(r"(?<!\]\()docs/(\w+\.md)", rf"[]({up}\1)", part)
+        for part, odd in zip(parts, (number % 2 for number in range(len(parts))), strict=True)
+    )
+
+
+def draw(name: str, path: Path) -> None:
+    """The main figure of a preset on the rule-based speaker; a run is kept until the code or the data of a floor change."""
+    import run
+    from analysis.report import main_figure
+
+    folder = RUNS / f"{name}-{_state(pages.shrunk(name))}"
+    if run.main(["--scenario", name, "--llm", "oracle", "--out", str(folder), *pages.shrunk(name)]):
+        raise SystemExit(f"docs/build.py: no run of {name}, no figure")
+    shutil.copy(main_figure(folder).with_suffix(".svg"), path)
+
+
+def _state(options: Sequence[str]) -> str:
+    """A digest of code and data that a run stands on, and of its options."""
+    files = sorted(
+        path for floor in CODE for path in (ROOT / floor).rglob("*") if path.suffix in (".py", ".toml", ".txt")
+    )
+    found = hashlib.sha256(repr(options).encode())
+    for path in files:
+        found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def built(folder: Path) -> list[Path]:
+    """The pages and style sheets of a built site."""
+    return sorted(path for path in folder.rglob("*") if path.suffix in (".html", ".css"))
+
+
+def elsewhere(path: Path) -> list[str]:
+    """What a browser would fetch from another host to show this page or style sheet, in the order of the file."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".css":
+        return [url for url in re.findall(r"url\(\s*['\"]?([^'\")]+)", text) + _imports(text) if _outside(url)]
+    found = _Loads()
+    found.feed(text)
+    return [url for url in (*found.urls, *_imports(text)) if _outside(url)]
+
+
+def _imports(text: str) -> list[str]:
+    return re.findall(r"@import\s+(?:url\()?\s*['\"]?([^'\")\s;]+)", text)
+
+
+def _outside(url: str) -> bool:
+    return url.startswith(("http:", "https:", "//"))
+
+
+class _Loads(HTMLParser):
+    """Collects what elements load by themselves; a link that leads somewhere (rel=canonical, next, search) loads nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.urls: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given: Mapping[str, str | None] = dict(attrs)
+        leads = tag == "link" and not {"stylesheet", "icon", "preload", "modulepreload"} & set(_words(given.get("rel")))
+        if tag in LOADING and not leads:
+            self.urls += filter(None, [given.get(LOADING[tag])])
+
+
+def _words(text: str | None) -> Iterator[str]:
+    yield from (text or "").split()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""Pages that are generated: a scenario's, from its preset and docs/presets.md; the table of fields; the lists of pages."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import io
+import re
+import sys
+import tokenize
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PRESETS = ROOT / "model" / "scenarios"
+TWO = ("--topic", "climate_change,illegal_immigration", "--repetitions", "10")
+FEW = ("--repetitions", "4")
+SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), FEW) | {
+    "network": ("--repetitions", "2"),
+    "fake_news": ("--repetitions", "2"),
+    "news_roles": ("--repetitions", "2"),
+    "structured_debate": ("--topic", "illegal_immigration", "--repetitions", "4"),
+    "intervention": ("--repetitions", "10"),
+    "persuasion": ("--repetitions", "10"),
+    "recollection": ("--repetitions", "10"),
+}
+"""With what a preset's figure is drawn, beside --llm oracle, where it is not TWO: less than the preset asks for."""
+
+
+class Notes(NamedTuple):
+    """What docs/presets.md says of a preset: its row (command, measured) and its paragraph of departures ("" for none)."""
+
+    command: str = ""
+    measured: str = ""
+    departures: str = ""
+
+
+def presets() -> list[str]:
+    """Every preset, sorted."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def shrunk(name: str) -> tuple[str, ...]:
+    """The options of the run that draws the figure of a preset."""
+    return SHRUNK.get(name, TWO)
+
+
+def notes(name: str) -> Notes:
+    """Read out of the table and the departures of docs/presets.md."""
+    text = (ROOT / "docs" / "presets.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| `{name}` \|(.*)\|$", text, re.M)
+    told = re.search(rf"^\*\*{name}\.\*\* (.*?)(?:\n\n|\Z)", text, re.M | re.S)
+    _, command, measured = [cell.strip() for cell in row[1].split(" | ")] if row else ("", "", "")
+    return Notes(command, measured, told[1].strip() if told else "")
+
+
+def scenario_page(name: str) -> str:
+    """The page of a preset, in Markdown; its figure lies beside it as NAME.svg."""
+    text = (PRESETS / f"{name}.toml").read_text(encoding="utf-8")
+    preset, said = tomllib.loads(text), notes(name)
+    drawn = " ".join(["python run.py --scenario", name, "--llm oracle", *shrunk(name)])
+    parts = [
+        f"# {name}",
+        f"{preset['title']}.",
+        f"**Source.** {preset['source']}.",
+        f"**Run it.** {said.command or f'`python run.py --scenario {name}`'}.",
+        f"**Measured.** {said.measured}." if said.measured else "",
+        f"![The main figure of {name}]({name}.svg)",
+        f"*`{drawn}`: fewer rooms than the preset holds, on the rule-based speaker, whose bias is planted (docs/oracle.md). "
+        "It shows what the figure looks like and that the procedure finds what was planted, nothing about people.*",
+        f"## Departures from the source\n\n{said.departures}" if said.departures else "",
+        "## The preset\n\nEvery field that it leaves out has the default of docs/fields.md; `--set field=value` sets any.",
+        f"```toml\n{text}```",
+        f"## The environment `{preset['environment']}`\n\n```text\n{_manual(preset['environment'])}\n```",
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _manual(environment: str) -> str:
+    return inspect.getdoc(importlib.import_module(f"environments.{environment}")) or ""
+
+
+def fields_page() -> str:
+    """All fields of a scenario with defaults and what the source says beside them."""
+    rows = [f"| `{name}` | `{default}` | {says} |" for name, default, says in fields() if default]
+    return (
+        "# Fields of a scenario\n\nWhat a preset can name and `--set field=value` can set, from `model/scenario.py`. "
+        "An environment has options of its own, set the same way: they are on the page of each scenario.\n\n"
+        "| field | default | what it is |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def fields() -> list[tuple[str, str, str]]:
+    """(name, default, explanation) of each field of Scenario: the comment within its lines."""
+    text = (ROOT / "model" / "scenario.py").read_text(encoding="utf-8")
+    comments = {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.COMMENT
+    }
+    kind = next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name == "Scenario")
+    found = []
+    for node in kind.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            says = " ".join(comments[line] for line in lines if line in comments).replace("|", "\\|")
+            found.append((node.target.id, ast.unparse(node.value) if node.value else "", says))
+    return found
+
+
+def trees(index: str) -> str:
+    """The lists of pages that Sphinx wants, in the order of docs/index.md: one for each heading, of the links under it."""
+    made = []
+    for section in re.split(r"^## ", index, flags=re.M)[1:]:
+        caption, _, body = section.partition("\n")
+        pages = re.findall(r"\]\(([\w/]+)\.md\)", body)
+        made.append(tree(pages, f":caption: {caption}\n"))
+    return "\n" + "\n\n".join(made) + "\n"
+
+
+def tree(pages: Iterable[str], more: str = "") -> str:
+    """A list of pages for Sphinx, which shows it in the margin alone."""
+    return f"```{{toctree}}\n:hidden:\n{more}\n" + "\n".join(pages) + "\n```"
+
+
+def with_pages(text: str) -> str:
+    """docs/presets.md with each preset's name leading to its page."""
+    for name in presets():
+        text = text.replace(f"| `{name}` |", f"| [`{name}`](scenarios/{name}.md) |")
+    return f"{text}\n{tree(f'scenarios/{name}' for name in presets())}\n"
+
+
+def prompts_page() -> str:
+    """Every prompt as it is sent, with the digest by which it is known in a record's header."""
+    sys.path.insert(0, str(ROOT))
+    from llm.template import prompt
+
+    parts = [
+        "# Prompts\n\nEvery prompt of the package, all in our own words. Words in braces are filled in; the digest stands in the "
+        "header of each record."
+    ]
+    for folder in sorted({path.parent for floor in ("agents", "analysis") for path in (ROOT / floor).rglob("*.txt")}):
+        parts.append(f"## {folder.relative_to(ROOT)}")
+        for path in sorted(folder.glob("*.txt")):
+            one = prompt(folder, path.stem)
+            parts.append(f"### {path.stem}\n\nDigest `{one.digest}`.\n\n```text\n{one.text}\n```")
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,158 @@
+"""README and docs: a command that is printed works. A reader's first ten minutes are lost by one that does not."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import configparser
+import importlib
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from documented import CARD, REPORTED, ROOT, Command, pages, printed, rule, shrunken
+
+import analysis.report
+import run
+
+ALL = list({tuple(command.words): command for command in printed()}.values())
+HELD = {tuple(shrunken(one, found)): one for one in ALL if (found := rule(one)) and found.how in ("hold", "plan")}
+A = "--scenario three_way --llm oracle --repetitions 10 --rounds 2 --topic racism --out runs/a"
+"""The run that most commands on runs take; with ten rooms a surrogate can be fitted to it."""
+
+PEOPLE = "debate_id,treatment_type,participant_side,agreement_pre_likert,agreement_post_likert\n" + "".join(
+    f"{n // 2},Human-Human,{'PRO' if n % 2 else 'CON'},{1 + n % 5},{1 + (n + n // 3) % 5}\n" for n in range(40)
+)
+"""Made-up rows in the form of a public table, for commands that set a run beside people."""
+
+
+class Parsed(Exception):
+    """Thrown in the place of what a command does once its arguments are read."""
+
+
+def named(how: str) -> list[Command]:
+    return [one for one in ALL if (found := rule(one)) and found.how == how]
+
+
+def label(command: Command) -> str:
+    return f"{command.page}: {command.text}"[:90]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a reader has done what the pages begin with; runs that commands take are made there once."""
+    folder = tmp_path_factory.mktemp("reader")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        small = "--repetitions 2 --rounds 2 --topic racism --llm oracle"
+        for line in (
+            A,
+            f"--scenario dyads {small} --out runs/d",
+            f"--scenario persuasion_trace {small} --out runs/p",
+            "--scenario news_roles --llm oracle --repetitions 1 --rounds 2 --out runs/n",
+            "judge runs/a --llm oracle",
+            "judge runs/d --llm oracle",
+            "surrogate runs/a",
+            f"audit --llm oracle {CARD} --out runs/x",
+            f"audit --llm oracle,kappa=0 {CARD} --out runs/y",
+            "--scenario consensus --llm oracle --repetitions 1 --set episodes=2 --out runs/known/lap18",
+            "--scenario consensus --llm oracle --repetitions 1 --set episodes=2 --seed 1 --out runs/known/lap19",
+        ):
+            assert run.main(shlex.split(line)) == 0, line
+        shutil.copytree("runs/a", "runs/rooms")
+        shutil.copytree("runs/a", "runs/b")
+        shutil.copy("runs/a/judge/scores.csv", "scores.csv")
+        Path("data").mkdir()
+        Path("data/salvi_rct_750_pre_post_agreement.csv").write_text(PEOPLE, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def reader(world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], int]:
+    """Runs a command in a copy of that folder; a folder that it makes itself is not there before."""
+
+    def do(words: list[str]) -> int:
+        shutil.copytree(world, tmp_path / "here", dirs_exist_ok=True)
+        monkeypatch.chdir(tmp_path / "here")
+        if "--out" in words and (out := words[words.index("--out") + 1]) != "runs/a":
+            shutil.rmtree(out, ignore_errors=True)
+        return run.main(words)
+
+    return do
+
+
+def test_every_command_has_a_rule() -> None:
+    """A command that is neither held nor looked at is one that nobody has tried."""
+    assert [label(one) for one in ALL if rule(one) is None] == []
+
+
+def test_every_rule_that_holds_nothing_says_why() -> None:
+    """The other way out of being held is a stated reason."""
+    assert {rule(one).why != "" for one in ALL if rule(one) and rule(one).how != "hold"} == {True}  # type: ignore[union-attr]
+
+
+@pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")  # two rooms of the oracle may be nearly alike
+@pytest.mark.parametrize("words", HELD, ids=lambda words: label(HELD[words]))
+def test_it_runs(
+    words: tuple[str, ...],
+    reader: Callable[[list[str]], int],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As printed, with fewer rooms and people, and on the oracle in the place of the model in the box."""
+    if HELD[words].page not in REPORTED and words[0] == "--scenario":
+        monkeypatch.setattr(analysis.report, "write_report", lambda folder, *_: folder)
+    assert reader(list(words)) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", named("parse"), ids=label)
+def test_its_parser_takes_it(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What takes torch, a server or a file of somebody else's is parsed by its own parser."""
+    parse = argparse.ArgumentParser.parse_args
+
+    def stop(self: argparse.ArgumentParser, *arguments: object, **keywords: object) -> None:
+        parse(self, *arguments, **keywords)  # type: ignore[call-overload]
+        raise Parsed
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", stop)
+    words, main = command.words[1:], run.main
+    if command.words[0] != "run.py":
+        pytest.importorskip("torch", reason="training modules load it: the local suite")
+        main, words = importlib.import_module(words[1]).main, words[2:]
+    with pytest.raises(Parsed):
+        print(main(words), capsys.readouterr().err)  # noqa: T201  what it says when it does not take them
+
+
+@pytest.mark.parametrize("command", named("exists"), ids=label)
+def test_what_it_names_is_there(command: Command) -> None:
+    """Commands of run.py, jobs of do.sh, extras, test files, benchmarks: by their names."""
+    words = [word for word in command.words if not word.startswith("-")]
+    if words[0] == "run.py":
+        assert callable(run.command(words[1]))
+    elif words[1].startswith("training."):
+        assert (ROOT / words[1].replace(".", "/")).with_suffix(".py").exists()
+    elif words[:2] == ["sh", "do.sh"]:
+        assert re.search(rf"^{words[2]}\)$", (ROOT / "do.sh").read_text(encoding="utf-8"), re.M)
+    elif "pip" in words:
+        extras = configparser.ConfigParser()
+        extras.read(ROOT / "setup.cfg", encoding="utf-8")
+        asked = re.findall(r"[a-z]+", "".join(re.findall(r"\.\[(.*?)\]", command.text)))
+        assert set(asked) <= set(extras["options.extras_require"])
+    else:
+        assert all((ROOT / word).exists() for word in words if "/" in word or word.endswith(".py"))
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_python_on_a_page_compiles_and_imports(page: Path) -> None:
+    """What a page shows in Python is Python, and what it imports of ours is there."""
+    for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
+        tree = ast.parse(block)
+        ours = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        if any("training.capability" in ast.unparse(node) for node in ours):
+            pytest.importorskip("torch")
+        exec(compile(ast.Module(ours, []), page.name, "exec"), {})

@@ -1,0 +1,92 @@
+"""docs/extending.md as it is printed: its files are written, its commands run, environment and backend sit their exams."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+import pytest
+
+import analysis.metrics
+import environments
+import llm.backends
+import model.scenario
+import run
+from llm.backends import open_spec
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"^```\w+\n# (\S+\.(?:py|toml))\n(.*?)^```", PAGE, re.M | re.S))
+COMMANDS = re.findall(r"^python run\.py (.*)$", PAGE, re.M)
+PACKAGES: dict[str, ModuleType] = {
+    "environments": environments,
+    "llm/backends": llm.backends,
+    "analysis/metrics": analysis.metrics,
+}
+
+
+@pytest.fixture
+def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The files of the page in a folder of their own, which the registries look into as well as into the checkout."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for preset in model.scenario.PRESETS.glob("*.toml"):
+        (tmp_path / "model" / "scenarios" / preset.name).write_bytes(preset.read_bytes())
+    for folder, package in PACKAGES.items():
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / folder)])
+    monkeypatch.setattr(model.scenario.load_preset, "__defaults__", (tmp_path / "model" / "scenarios",))
+    monkeypatch.setattr(model.scenario.preset_names, "__defaults__", (tmp_path / "model" / "scenarios",))
+    monkeypatch.chdir(tmp_path)
+    importlib.invalidate_caches()
+    yield tmp_path
+    for name in FILES:
+        sys.modules.pop(name.removesuffix(".py").replace("/", "."), None)
+
+
+def exam(path: str) -> ModuleType:
+    """The exam of an interface, by its file."""
+    spec = spec_from_file_location(f"exam_{Path(path).parent.name}", ROOT / path)
+    assert spec
+    assert spec.loader
+    loaded = module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def test_the_page_has_four_files_and_a_command_for_each() -> None:
+    assert [Path(name).parent.name for name in FILES] == ["scenarios", "environments", "backends", "metrics"]
+    assert len(COMMANDS) == len(FILES)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_page_works(command: str, plugged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With fewer rooms. These are the commands by which somebody learns whether the file is right."""
+    assert run.main([*shlex.split(command), "--repetitions", "4", "--rounds", "1"]) == 0, capsys.readouterr().err
+
+
+def test_the_environment_passes_its_exam(plugged: Path) -> None:
+    for check in exam("tests/environments/exam.py").CHECKS:
+        check("whispers")
+
+
+def test_the_backend_passes_its_exam(plugged: Path) -> None:
+    for check in exam("tests/llm/exam.py").CHECKS:
+        check(lambda: open_spec("coin"))
+
+
+def test_the_metric_is_in_tables_and_summary(plugged: Path) -> None:
+    """Its docstring's example, too."""
+    found = importlib.import_module("analysis.metrics.agreed")
+    assert doctest.testmod(found).failed == 0
+    assert run.main([*shlex.split(COMMANDS[-1]), "--repetitions", "3", "--rounds", "1"]) == 0
+    assert pd.read_csv("runs/agreed/tables/agreed.csv")["agreed"].between(0, 1).all()
+    assert found.TITLE in Path("runs/agreed/summary.md").read_text(encoding="utf-8")

@@ -1,0 +1,114 @@
+"""The documentation site: generated pages say what is so, every page can be reached, nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agents.debater import SUMMARY_TOKENS, SURVEY_TOKENS
+from docs import build, pages
+from model.scenario import Scenario, load_preset, preset_names
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_has_its_row_and_its_departures(name: str) -> None:
+    """A scenario whose departures nobody wrote down would pass for a replication."""
+    said = pages.notes(name)
+    assert said.command
+    assert said.measured
+    assert said.departures
+    page = pages.scenario_page(name)
+    assert load_preset(name).title in page
+    assert load_preset(name).source in page
+
+
+def test_every_field_is_in_the_table_with_its_explanation() -> None:
+    """Read out of the source: a field without a comment would stand there without a word."""
+    found = {name: says for name, _, says in pages.fields()}
+    assert list(found) == list(Scenario.__dataclass_fields__)
+    assert {name for name, says in found.items() if not says} == {"name", "topics"}
+
+
+def test_the_index_leads_to_every_page() -> None:
+    listed = set(re.findall(r"\]\((\w+\.md)\)", (DOCS / "index.md").read_text(encoding="utf-8")))
+    assert listed == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+
+
+def test_files_that_are_named_are_there() -> None:
+    """In README and docs: docs/NAME.md anywhere, files and folders of ours in code. The log tells of what was there then."""
+    ours = "llm|agents|environments|model|analysis|training|benchmarks|tests|docs"
+    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        named = set(re.findall(r"docs/\w+\.md", text))
+        named |= set(re.findall(rf"`((?:{ours})/[\w/.]*\w)`", text)) if page.name != "log.md" else set()
+        assert [one for one in sorted(named) if not (ROOT / one).exists()] == [], page.name
+
+
+def test_the_papers_page_has_a_row_for_each_of_the_listing() -> None:
+    rows = re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", (DOCS / "papers.md").read_text(encoding="utf-8"), re.M)
+    assert [int(number) for number, _ in rows] == list(range(1, 53))
+    assert [told for _, told in rows if not ("`" in told or told.startswith(("no", "part")))] == []
+
+
+def test_the_decoding_table_is_that_of_the_code() -> None:
+    """What ODD says of temperatures and lengths is what is sent."""
+    text = (DOCS / "odd.md").read_text(encoding="utf-8")
+    plain, structured, private = load_preset("three_way"), load_preset("structured_debate"), load_preset("consensus")
+    again = f"asked again once if unreadable (`asks` {plain.asks})"
+    for row in (
+        f"| an utterance | {plain.temperature} (`temperature`) | {plain.max_tokens} (`max_tokens`) | top_p {plain.top_p}; "
+        f"{plain.words} words",
+        f"`structured_debate` | {structured.temperature} | {structured.max_tokens} | {structured.words} words",
+        f"its kin | {private.temperature} | {private.max_tokens} | {private.words} words",
+        f"| a rating | {plain.survey_temperature:g} (`survey_temperature`) | {SURVEY_TOKENS} | {again}",
+        f"| a summary, an insight | 0, 1.0 | {SUMMARY_TOKENS} |",
+    ):
+        assert row in text
+
+
+@pytest.mark.parametrize(
+    ("text", "loaded"),
+    [
+        ('<script src="https://cdn.example/x.js"></script>', ["https://cdn.example/x.js"]),
+        ('<link rel="stylesheet" href="//fonts.example/a.css">', ["//fonts.example/a.css"]),
+        ('<style>@import url("https://fonts.example/b.css");</style>', ["https://fonts.example/b.css"]),
+        (
+            '<a href="https://mesa.example">Mesa</a><link rel="canonical" href="https://here.example"><img src="a.svg">',
+            [],
+        ),
+    ],
+)
+def test_what_is_loaded_from_elsewhere_is_found(text: str, loaded: list[str], tmp_path: Path) -> None:
+    """The site is read where there is no network; a page that asks another host also tells it who reads."""
+    page = tmp_path / "page.html"
+    page.write_text(text, encoding="utf-8")
+    assert build.elsewhere(page) == loaded
+
+
+def test_style_sheets_are_looked_through_too(tmp_path: Path) -> None:
+    sheet = tmp_path / "site.css"
+    sheet.write_text(
+        "@font-face { src: url(https://fonts.example/f.woff2) } i { background: url('data:x') }", encoding="utf-8"
+    )
+    assert build.elsewhere(sheet) == ["https://fonts.example/f.woff2"]
+
+
+def test_the_sources_of_the_site_are_made(tmp_path: Path) -> None:
+    """What Sphinx reads: a page a scenario, links in the place of names, the lists of pages."""
+    build.stage(tmp_path / "site")
+    index = (tmp_path / "site" / "index.md").read_text(encoding="utf-8")
+    assert {"fields.md", "prompts.md", "changelog.md"} <= {path.name for path in (tmp_path / "site").glob("*.md")}
+    assert index.count("{toctree}") == index.count("\n## ")
+    assert "[](../presets.md)" not in index
+    assert "[](../oracle.md)" in (tmp_path / "site" / "scenarios" / "three_way.md").read_text(encoding="utf-8")
+
+
+def test_names_of_pages_in_code_stay() -> None:
+    assert build.linked("see docs/odd.md\n```sh\ncat docs/odd.md\n```\n`docs/odd.md`") == (
+        "see [](odd.md)\n```sh\ncat docs/odd.md\n```\n`docs/odd.md`"
+    )

@@ -1,0 +1,41 @@
+"""docs/tutorial.md as it is printed: every command in its order, every number beside what comes out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import run
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(sh|text|text summary)\n(.*?)^```", PAGE, re.M | re.S)
+TIME = re.compile(r" in [\d.,]+ s \([\d.,]+ calls/s\)$")
+
+
+def lines(text: str) -> list[str]:
+    """Without what differs from machine to machine."""
+    return [TIME.sub("", line.rstrip()) for line in text.splitlines() if line.strip()]
+
+
+def test_the_tutorial_is_what_comes_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever sees other numbers than the page shows on the first day believes none on the second."""
+    monkeypatch.chdir(tmp_path)
+    shown, folder = "", Path()
+    for kind, text in BLOCKS:
+        if kind == "sh":
+            for words in (shlex.split(line) for line in text.splitlines() if line.startswith("python run.py")):
+                assert run.main(words[2:]) == 0
+                folder = Path(words[words.index("--out") + 1]) if "--out" in words else folder
+            shown = capsys.readouterr().out
+        else:
+            found = (folder / "summary.md").read_text(encoding="utf-8") if "summary" in kind else shown
+            assert [line for line in lines(text) if line not in lines(found)] == []
+
+
+def test_it_shows_numbers() -> None:
+    assert sum(kind != "sh" for kind, _ in BLOCKS) >= 5

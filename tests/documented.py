@@ -1,0 +1,177 @@
+"""Every command that README and docs print, and what becomes of each: held, shrunken; or looked at, with the reason.
+
+`RULES` is the table: the first rule whose pattern is found in a command decides. A command that none decides is an error, so that
+nobody prints a command that no test has seen.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+HISTORY = ("log.md",)
+"""What was run on a day, with the code of that day: no instructions."""
+BEGIN = r"(?:python3?|run\.py|pip|pytest|solara|sh|vllm|ray|ollama|llama-server|export|PYTHONPATH=\S+|git|cd)\b"
+OURS = {r"\bopenai:MODEL\b": "openai:some-model", r"\bURL\b": "http://127.0.0.1:9/v1"}
+STAND_IN = {
+    r"--(llm|judge) (MODEL|JUDGE|X|A)\b": r"--\1 oracle",
+    r"--judge C\b": "--judge oracle",
+    r"--llm B\b": "--llm oracle,kappa=0",
+    r"--llm C\b": "--llm oracle,mu=0",
+    r"\bRUN\b": "runs/a",
+    r"surrogate(:| )runs/net": r"surrogate\1runs/a",
+    r"--data FOLDER": "--data data",
+    r"\bFILE\b": "scores.csv",
+    r"--topic T --probe P": "--topic racism --probe attitude",
+    r"compare runs/(a runs/b|plain runs/strong)": "compare runs/x runs/y",
+}
+"""What stands for something of the reader's own, and what the test puts there."""
+
+
+class Command(NamedTuple):
+    """One printed command: the page, the text as printed, whether it stands in a line of its own."""
+
+    page: str
+    text: str
+    whole: bool
+
+    @property
+    def words(self) -> list[str]:
+        """As a shell would part it, placeholders filled, `python run.py` as `run.py`."""
+        text = self.text.replace("[--", "--").replace("]", "") if re.search(r" \[--", self.text) else self.text
+        for pattern, filled in (OURS | STAND_IN).items():
+            text = re.sub(pattern, filled, text)
+        words = shlex.split(text, comments=True)
+        return words[1:] if words[:2] == ["python", "run.py"] else words
+
+
+class Rule(NamedTuple):
+    """What becomes of the commands in which `pattern` is found.
+
+    more: what is put after a command that is held. why: for what reason it is not held; then `how` says what is looked at: `plan`
+    (--dry-run: its parser, its scenario, its calls), `parse` (its real parser), `exists` (what it names is there), `foreign`.
+    """
+
+    pattern: str
+    more: str = ""
+    why: str = ""
+    how: str = "hold"
+
+
+SMALL = "--repetitions 2 --rounds 1 --topic racism"
+DELIBERATION = "--repetitions 1 --set episodes=2 --set size=3"
+NETWORK = "--repetitions 2 --rounds 2 --set size=16"
+CARD = "--topic climate_change --blocks 2 --sections bias,nulls --set rounds=1"
+SERVER, TORCH, HERE, LONG = (
+    "asks a server",
+    "needs torch; tests/training runs it",
+    "needs a file that is not in the box",
+    "holds 80 people a lap; tests/analysis/test_substitute.py does it",
+)
+RULES = (
+    Rule(r"^run\.py representatives \w+$", why="a name", how="exists"),
+    Rule(
+        r"^run\.py [a-z][a-z-]*$(?<!calibrate)(?<!archetypes)(?<!intervene)(?<!sweep-lora)", why="a name", how="exists"
+    ),
+    Rule(
+        r"^(pip|python -m pip|sh do\.sh|solara|pytest|python benchmarks/)",
+        why="sets up, serves or measures for minutes",
+        how="exists",
+    ),
+    Rule(
+        r"^(vllm|ray|ollama|llama-server|export|PYTHONPATH=|python -m llama_cpp)", why="another program", how="foreign"
+    ),
+    Rule(r"--ui\b", why="serves a page until it is stopped", how="parse"),
+    Rule(r"^python3 -m venv", why="Python's own", how="foreign"),
+    Rule(r"<\w+>| \.\.\. |recorded:$|^run\.py --scenario$", why="an example of the form", how="foreign"),
+    Rule(r"^python -m training[\w.]+$", why="a name", how="exists"),
+    Rule(r"^python -m training", why=TORCH, how="parse"),
+    Rule(
+        r"^run\.py (train|fine-tuned|sweep-lora|export|representatives (train|measure|grid))\b", why=TORCH, how="parse"
+    ),
+    Rule(r"^run\.py representatives episodes", why=LONG, how="parse"),
+    Rule(r"habermas_\w+\.json|--review|^run\.py case", why=HERE, how="parse"),
+    Rule(r"^run\.py (questions|validate .*openai)", why=SERVER, how="parse"),
+    Rule(
+        r"outnumbered|whispers|coin|runs/agreed",
+        why="needs a file of the page; tests/docs/test_extending.py runs it",
+        how="foreign",
+    ),
+    Rule(r"--dry-run|^run\.py --list"),
+    Rule(
+        r"--scenario .*llm.*surrogate:",
+        "--topic racism --dry-run",
+        "a fit to ten networks; tests/model holds one",
+        "plan",
+    ),
+    Rule(r"^run\.py (--scenario|sweep|structured) .*(openai|hf):", "--dry-run", SERVER, "plan"),
+    Rule(r"^run\.py personas", "--llm oracle"),
+    Rule(r"^run\.py audit ", CARD),
+    Rule(r"--out runs/a\b|recorded:runs/a|--out runs/rooms", "--repetitions 10 --rounds 2 --topic racism"),
+    Rule(r"network.* --intervene", "--repetitions 2 --set size=16"),
+    Rule(r"--scenario network", NETWORK),
+    Rule(r"--scenario (consensus|representatives)", DELIBERATION),
+    Rule(r"--scenario structured_debate", "--repetitions 1 --rounds 2 --topic abortion"),
+    Rule(r"^run\.py sweep", "--repetitions 1 --topic racism --seeds 0:1 --workers 1"),
+    Rule(r"^run\.py archetypes", "--repetitions 4 --rounds 1 --topic racism --size 2"),
+    Rule(r"--scenario fake_news", "--repetitions 1"),
+    Rule(r"--intervene|^run\.py intervene", "--repetitions 2 --topic racism"),
+    Rule(r"^run\.py --scenario", SMALL),
+    Rule(r"^run\.py calibrate", "--repetitions 5 --rounds 2 --topic racism --speakers oracle"),
+    Rule(r"^run\.py structured", "--repetitions 2 --rounds 2 --topic abortion"),
+    Rule(r"^run\.py (personalised|prior-beliefs|bets|arguments)\b", "--repetitions 2 --topic racism"),
+    Rule(r"^run\.py audit-probe", "--repeats 2 --personas simple"),
+    Rule(r"^run\.py validate", "--personas simple"),
+    Rule(r"^run\.py population", "--agents 300 --steps 3"),
+    Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
+    Rule(r"^run\.py (report|compare|surrogate|rhetoric|deviation|judge|human|analyse) "),
+)
+REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
+"""Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""
+WITH_MODEL = r"^run\.py (--scenario|sweep|structured|archetypes|intervene|personalised|prior-beliefs|bets|arguments)\b"
+"""Commands that ask the model in the box unless they are told of another: the oracle is put there, which needs no torch."""
+
+
+def pages() -> list[Path]:
+    """README and every page, the log apart."""
+    return [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in HISTORY)]
+
+
+def printed() -> list[Command]:
+    """Every command of every page, in the order of reading."""
+    return [command for page in pages() for command in commands(page.name, page.read_text(encoding="utf-8"))]
+
+
+def commands(page: str, text: str) -> Iterator[Command]:
+    """Lines of fenced blocks of shell (or of no language) and code within lines, that begin like a command.
+
+    >>> [command.text for command in commands("p", "`run.py x`, `x.py`\\n```sh\\npython run.py --list  # all\\n```\\n")]
+    ['python run.py --list  # all', 'run.py x']
+    """
+    for language, body in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S):
+        for line in body.replace("\\\n", " ").splitlines() if language in ("", "sh") else []:
+            if re.match(BEGIN, line):
+                yield Command(page, line.strip(), True)
+    rest = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    for code in re.findall(r"`([^`\n]+)`|^ {4}(python .*)$", rest, re.M):
+        one = "".join(code)
+        if re.match(BEGIN, one) and " " in one:
+            yield Command(page, one, False)
+
+
+def rule(command: Command) -> Rule | None:
+    """The first rule for a command; None when the table has none."""
+    text = " ".join(command.words)
+    return next((one for one in RULES if re.search(one.pattern, text)), None)
+
+
+def shrunken(command: Command, one: Rule) -> list[str]:
+    """The words of a command as the test holds it, `run.py` left out."""
+    words = command.words[1:]
+    if re.search(WITH_MODEL, text := " ".join(command.words)) and "--llm" not in words and "llm=" not in text:
+        words += ["--llm", "oracle"]
+    return [*words, *one.more.split()]
