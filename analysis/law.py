@@ -78,7 +78,7 @@ class Unidentified(ValueError):
 
 def fit(rooms: Rooms, influence: bool = True) -> Fit:
     """Kappa, mu and pulls by the jackknife. influence: whether there is any; without, kappa is 0. Errors: Unidentified."""
-    subjects = int(rooms.subject.max()) + 1
+    subjects = int(np.max(rooms.subject)) + 1
     start = np.array([START[KAPPA] * influence, START[MU], *[START[PULL]] * subjects])
     free = np.arange(len(start)) >= (KAPPA if influence else MU)
     known = np.isfinite(followed(start, rooms)[0]) & np.isfinite(rooms.after)

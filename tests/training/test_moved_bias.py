@@ -71,7 +71,7 @@ def toward(shifts: pd.DataFrame, direction: str, party: str, measure: str) -> pd
     return signed
 
 
-@pytest.mark.parametrize("measure, sure", [("first expected", 7), ("last expected", 7), ("speech", 5)])
+@pytest.mark.parametrize(("measure", "sure"), [("first expected", 7), ("last expected", 7), ("speech", 5)])
 def test_republican_fine_tuning_moves_the_default_on_every_topic(
     shifts: dict[str, pd.DataFrame], measure: str, sure: int
 ) -> None:

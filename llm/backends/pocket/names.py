@@ -49,6 +49,6 @@ def masked(messages: Sequence[Message], names: Mapping[str, str]) -> list[Messag
 
 
 def named(text: str, names: Mapping[str, str]) -> str:
-    """A reply with names in the place of tokens. A token of nobody present stays, for everybody to see (none is drawn: `copied`)."""
+    """A reply with names in the place of tokens. A token of nobody present stays (none is drawn: `copied`)."""
     people = {slot: name for name, slot in names.items()}
     return _SLOT.sub(lambda found: people.get(found[0], found[0]), text)
