@@ -114,7 +114,7 @@ def Finished(session: Session) -> None:
 
 def wanted(search: str) -> tuple[str, dict[str, str]]:
     """The scenario of the page's address and its settings: `?scenario=echo_chamber&rounds=2`."""
-    asked = dict(parse_qsl(search))
+    asked = dict(parse_qsl(search, keep_blank_values=True))
     preset = asked.pop("scenario", "")
     return (preset, asked) if preset else (START, DEFAULTS)
 

@@ -184,6 +184,7 @@ def test_the_address_chooses_scenario_and_settings() -> None:
         "echo_chamber",
         {"rounds": "2", "llm": "oracle,kappa=0"},
     )
+    assert wanted("scenario=network&reference=") == ("network", {"reference": ""})
     assert wanted("")[0] == "three_way"
 
 
@@ -243,7 +244,7 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_and_marks_stand_out_from_what_they_stand_on(scheme: str) -> None:
     """WCAG 2.2 AA: 4.5 for text, 3 for lines that tell something (focus, parties, borders of controls)."""
-    (block,) = re.findall(rf"(?m)^\.theme--{scheme}[^{{]*{{([^}}]*)}}", STYLE.read_text(encoding="utf-8"))
+    (block,) = re.findall(rf"(?m)^[^{{\n]*\.theme--{scheme} {{([^}}]*)}}", STYLE.read_text(encoding="utf-8"))
     colors = dict(re.findall(r"--([\w-]+): (#\w{6})", block))
     for ground in ("paper", "note"):
         for text in ("ink", "soft", "accent"):
