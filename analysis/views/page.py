@@ -61,7 +61,7 @@ def Status(session: Session) -> None:
 def Views(session: Session) -> None:
     session.seen.get()
     tables = session.tables
-    last, place = solara.use_reactive(-1), solara.use_reactive(0)
+    last, chosen = solara.use_reactive(-1), solara.use_reactive("")
     if tables is None:
         return
     rounds = max([*tables.attitudes["round"], *tables.utterances["round"]], default=0)
@@ -73,9 +73,10 @@ def Views(session: Session) -> None:
                          on_value=lambda to: last.set(-1 if to == rounds else to))  # fmt: skip
     shown = Shown(tables, round_, session, session.events)
     there = [view for view in views() if view.shows(tables)]
-    chosen = there[min(place.value, len(there) - 1)]
-    with solara.lab.Tabs(place):
-        for view in there:
-            solara.lab.Tab(view.TITLE)
-    view = chosen.View(shown).key(chosen.TITLE)
-    element("div", view, css="view", role="tabpanel", **{"aria-label": chosen.TITLE})
+    titles = [view.TITLE for view in there]
+    place = titles.index(chosen.value) if chosen.value in titles else 0
+    with solara.lab.Tabs(place, lambda number: chosen.set(titles[number])).key(" ".join(titles)):
+        for title in titles:
+            solara.lab.Tab(title)
+    view = there[place].View(shown).key(titles[place])
+    element("div", view, css="view", role="tabpanel", **{"aria-label": titles[place]})

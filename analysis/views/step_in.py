@@ -28,8 +28,8 @@ def View(shown: Shown) -> None:
     whom = [EVERYBODY, *dict.fromkeys([*people["party"], *people["seat"]])]
     kind, to, where = solara.use_reactive("message"), solara.use_reactive(EVERYBODY), solara.use_reactive(EVERYWHERE)
     by, text = solara.use_reactive("Ann"), solara.use_reactive("")
-    told = {label: name for name, label in KINDS.items()}
-    solara.Select("What", list(told), KINDS[kind.value], lambda label: kind.set(told[label]))
+    kinds = {label: name for name, label in KINDS.items()}
+    solara.Select("What", list(kinds), KINDS[kind.value], lambda label: kind.set(kinds[label]))
     with solara.Columns([1, 1]):
         solara.Select("To whom", whom, to)
         solara.Select("Where", [EVERYWHERE, *named], where)
@@ -45,10 +45,8 @@ def View(shown: Shown) -> None:
 
     ready = shown.session.live is not None and (kind.value != "message" or bool(text.value.strip()))
     solara.Button("Before the next round", act, disabled=not ready, color="primary")
-    element(
-        "p",
-        "It goes on the timetable of the run and into its record, so that the run can be held again with the same outcome.",
-    )
+    told = "It goes on the timetable of the run and into its record, so that the run can be held again with the same outcome."
+    element("p", told if shown.session.live else "A loaded run is over: start one to step into it.")
     for one in shown.session.interventions:
         element(
             "p", f"Refused: {one.refused}" if one.refused else f"On the timetable: {spec(one.what)}", css="turn outside"
