@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import solara
 
+from analysis.compare import means
 from analysis.load import Tables
-from analysis.metrics import trajectory
 from analysis.views._drawing import main
 from analysis.views._html import painted, picture, table
 from analysis.views._session import Shown, surveyed
-from analysis.wording import number
+from analysis.wording import group_title, number
 
 ORDER = 1
 TITLE = "Attitudes"
@@ -26,15 +26,18 @@ def View(shown: Shown) -> None:
         drawn,
         "Mean attitude by number of replies, with standard errors over rooms; its last points are in the table below",
     )
-    points = solara.use_memo(lambda: trajectory.compute(shown.tables), [shown.tables])
-    last = points[(points["round"] == shown.round) & points["group"].isin(shown.tables.groups)]
-    numbers = ("mean", "se", "n", "missing")
+    points = solara.use_memo(lambda: means(shown.tables), [shown.tables])
     rows = [
-        [shown.tables.title(row["topic"]), row["group"], row["seat"], *[number(row[key]) for key in numbers]]
-        for row in last.to_dict("records")
+        [
+            shown.tables.title(row["topic"]),
+            group_title(row["group"]),
+            row["party"],
+            *[number(row[key]) for key in ("mean", "se", "n")],
+        ]
+        for row in points[points["round"] == shown.round].to_dict("records")
     ]
     table(
-        ["topic", "group", "seat", "mean", "se", "rooms", "missing"],
+        ["topic", "group", "party", "mean", "se", "rooms"],
         rows,
-        f"Attitudes (0-10) after round {shown.round}",
+        f"Attitudes (0-10) after round {shown.round}, room means",
     )

@@ -14,7 +14,7 @@ from analysis.deliberation.record import from_events
 from analysis.deliberation.represented import stood
 from analysis.load import Tables
 from analysis.views._drawing import consensus, until
-from analysis.views._html import element, painted, picture, table
+from analysis.views._html import Line, element, line, log, painted, picture, table
 from analysis.views._session import Shown
 from analysis.views.conversation import turn
 from model.scenario import MEDIATOR
@@ -46,21 +46,20 @@ def One(shown: Shown, episode: Episode) -> None:
     people = shown.tables.agents[shown.tables.agents["room"] == episode.id].to_dict("records")
     element("p", f"Rated from 1 (strongly disagree) to 7: {episode.question.statement}", css="soft")
     members = [row for row in people if row["party"] != MEDIATOR]
-    table(list(MOVED), moves(members, episode.voices), "Who moved")
+    table(MOVED, moves(members, episode.voices), "Who moved")
     written = {turn_ for room, turn_ in stood(shown.events) if room == episode.id}
-    element("div", *steps(shown, episode, people, written), css="conversation", role="log", tabindex="0",
-            **{"aria-label": "Deliberation"})  # fmt: skip
+    log(steps(shown, episode, people, written), "Deliberation")
 
 
-def steps(shown: Shown, episode: Episode, people: Sequence[dict[Any, Any]], written: set[int]) -> list[Any]:
+def steps(shown: Shown, episode: Episode, people: Sequence[dict[Any, Any]], written: set[int]) -> list[Line]:
     """A heading for each step, and what everybody wrote; what a representative wrote says so."""
     turns = shown.tables.utterances
     turns = turns[(turns["room"] == episode.id) & (turns["round"] <= shown.round)]
     party = {row["agent"]: str(row["party"]) for row in people}
-    found: list[Any] = []
+    found: list[Line] = []
     for (round_, form), rows in turns.groupby(["round", "form"], sort=False):
-        found.append(element("h3", f"Round {round_}: {HEADINGS.get(form, form)}"))
+        found.append(line(f"Round {round_}: {HEADINGS.get(form, form)}", tag="h3"))
         for row in rows.to_dict("records"):
             by = ", written by a representative" if row["iteration"] in written else ""
             found.append(turn(row, party[row["agent"]], by))
-    return found or ["nothing was written yet"]
+    return found

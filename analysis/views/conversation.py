@@ -9,8 +9,9 @@ import pandas as pd
 import solara
 
 from analysis import outside
+from analysis.deliberation.consensus_report import deliberates
 from analysis.load import Tables
-from analysis.views._html import element
+from analysis.views._html import Line, line, log
 from analysis.views._session import Shown, rooms
 from analysis.wording import number
 
@@ -21,7 +22,7 @@ Rows = Sequence[dict[Any, Any]]
 
 
 def shows(tables: Tables) -> bool:
-    return True
+    return not deliberates(tables)
 
 
 @solara.component
@@ -37,26 +38,20 @@ def View(shown: Shown) -> None:
     log(said(shown.tables, room.value, shown.round, search.value), "Conversation")
 
 
-def log(lines: list[Any], label: str) -> Any:
-    """Lines of a conversation, to be scrolled with the keyboard too."""
-    what = lines or ["nothing was said yet"]
-    return element("div", *what, css="conversation", role="log", tabindex="0", **{"aria-label": label})
-
-
-def said(tables: Tables, room: str, last: int, search: str = "") -> list[Any]:
+def said(tables: Tables, room: str, last: int, search: str = "") -> list[Line]:
     """Headings of rounds, what came from outside, turns, and after each round what everybody rated."""
     turns, ratings, acts = (
         _of(frame, room, last) for frame in (tables.utterances, tables.attitudes, tables.interventions)
     )
     seated: Rows = tables.agents[tables.agents["room"] == room].to_dict("records")
     party = {row["agent"]: str(row["party"]) for row in seated}
-    found: list[Any] = []
+    found: list[Line] = []
     for round_ in sorted({*turns["round"], *ratings["round"], *acts["round"]}):
         here = [row for row in turns[turns["round"] == round_].to_dict("records") if _found(row, search)]
         if round_:
-            found.append(element("h3", f"Round {round_}"))
+            found.append(line(f"Round {round_}", tag="h3"))
         for act in acts[acts["round"] == round_].to_dict("records"):
-            found.append(element("p", outside.event(act, seated), css="turn outside"))
+            found.append(line(outside.event(act, seated), "turn outside"))
         found += [turn(row, party[row["agent"]]) for row in here]
         found += _rated(ratings[ratings["round"] == round_], round_)
     return found
@@ -70,20 +65,19 @@ def _found(row: dict[Any, Any], search: str) -> bool:
     return search.lower() in f"{row['name']} {row['text']}".lower()
 
 
-def turn(row: dict[Any, Any], party: str, more: str = "") -> Any:
+def turn(row: dict[Any, Any], party: str, more: str = "") -> Line:
     """What somebody said; `more` is told of it behind the name."""
     text = row["text"] if isinstance(row["text"], str) else f"(silent: {row['reason']})"
-    name = element("strong", f"{row['name']} ({row['seat']}){more}: ")
-    return element("p", name, element("span", text), css=f"turn {party if party in PARTIES else 'other'}")
+    return line(text, f"turn {party if party in PARTIES else 'other'}", who=f"{row['name']} ({row['seat']}){more}: ")
 
 
-def _rated(rows: pd.DataFrame, round_: int) -> list[Any]:
+def _rated(rows: pd.DataFrame, round_: int) -> list[Line]:
     told = ", ".join(
         f"{row['name']} {number(row['attitude'], 1) if pd.notna(row['attitude']) else row['reason']}"
         for row in rows.to_dict("records")
     )
     when = f"After round {round_}" if round_ else "Before the debate"
-    return [element("p", f"{when}: {told}", css="rated")] if told else []
+    return [line(f"{when}: {told}", "rated")] if told else []
 
 
 def _id(named: dict[str, str], told: str) -> str:

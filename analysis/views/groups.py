@@ -6,9 +6,9 @@ import solara
 
 from analysis.deliberation.consensus_report import deliberates
 from analysis.load import Tables
-from analysis.views._html import element
+from analysis.views._html import element, log
 from analysis.views._session import Shown
-from analysis.views.conversation import log, said
+from analysis.views.conversation import said
 from analysis.wording import group_title, number
 
 ORDER = 3

@@ -54,7 +54,7 @@ def shows(tables: Tables) -> bool:
 def View(shown: Shown) -> None:
     tables = shown.tables
     titles = rooms(tables)
-    found = {titles[one.room.name]: one for one in populations(tables)}
+    found = solara.use_memo(lambda: {titles[one.room.name]: one for one in populations(tables)}, [tables])
     chosen = solara.use_reactive(next(iter(found)))
     one = found.get(chosen.value) or next(iter(found.values()))
     if len(found) > 1:

@@ -36,8 +36,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "network": {"size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2"},
     "consensus": {"repetitions": 1, "episodes": 1},
 }
-COMMON = {"Surveys", "Calls", "Interview", "Step in", "Export", "Conversation"}
-DEBATES = COMMON | {"Attitudes", "Distribution", "Compare"}
+COMMON = {"Surveys", "Calls", "Interview", "Step in", "Export"}
+DEBATES = COMMON | {"Attitudes", "Conversation", "Distribution", "Compare"}
 SHOWN = {
     "three_way": DEBATES,
     "echo_chamber": DEBATES | {"Groups"},
@@ -73,7 +73,7 @@ def seen(session: Session, last: int = 2) -> Shown:
 
 def texts(widget: Any) -> list[str]:
     """Every text that stands in a widget or in what is inside it."""
-    found = []
+    found = [line["text"] for line in getattr(widget, "lines", [])]
     for child in getattr(widget, "children", []):
         found += [child] if isinstance(child, str) else texts(child)
     return found
