@@ -6,6 +6,7 @@ a live model in the thread of the page, is a picture that knows nobody, and take
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,18 +33,8 @@ SCALE = [to_hex(colormaps["cividis"](place / 20)) for place in range(21)]
 
 
 @solara.component_vue("network.vue")
-def Drawing(
-    at: list[list[float]],
-    people: list[dict[str, Any]],
-    links: list[list[int]],
-    used: list[list[int]],
-    fills: list[str | None],
-    trajectories: list[list[list[float | None]]],
-    shapes: list[str],
-    size: float,
-    label: str,
-) -> None:
-    """The people at their places; links and used are pairs of places, trajectories pairs of round and attitude."""
+def Drawing(people: str, state: str, size: float, label: str) -> None:
+    """people: JSON of `who` and where each stands; state: JSON of `state`."""
 
 
 def shows(tables: Tables) -> bool:
@@ -59,16 +50,17 @@ def View(shown: Shown) -> None:
     one = found.get(chosen.value) or next(iter(found.values()))
     if len(found) > 1:
         solara.Select("Network", list(found), chosen)
-    at = solara.use_memo(lambda: places(one), [one.room.name, tables.header])
-    people = solara.use_memo(lambda: who(tables, one.room.name), [one.room.name, tables.header])
-    Drawing(at=at, people=people, shapes=list(SHAPES), size=min(1.6, 22 / max(1, len(people)) ** 0.5),
-            label=f"Network of {len(people)} people after round {shown.round}", **state(tables, one, shown.round))  # fmt: skip
+    people = solara.use_memo(lambda: who(tables, one), [one.room.name, tables.header])
+    told = solara.use_memo(lambda: json.dumps(people), [people])
+    now = solara.use_memo(lambda: json.dumps(state(tables, one, shown.round)), [one, shown.round])
+    Drawing(people=told, state=now, size=min(1.6, 22 / max(1, len(people)) ** 0.5),
+            label=f"Network of {len(people)} people after round {shown.round}")  # fmt: skip
     Legend(tuple(dict.fromkeys((person["party"], person["shape"]) for person in people)))
 
 
 @solara.component
-def Legend(parties: Sequence[tuple[str, int]]) -> None:
-    told = [f"{NAMED[shape]}: {party.title()}" for party, shape in parties]
+def Legend(parties: Sequence[tuple[str, str]]) -> None:
+    told = [f"{NAMED[SHAPES.index(shape)]}: {party.title()}" for party, shape in parties]
     boxes = [element("span", css="swatch", style=f"background: {color}") for color in SCALE[::2]]
     scale = element(
         "span", "0 ", *boxes, " 10", role="img", **{"aria-label": "Colours from attitude 0, dark, to 10, light"}
@@ -84,15 +76,17 @@ def places(one: Population) -> list[list[float]]:
     return [[round(float(x) * WIDE, 1), round(float(y) * HIGH, 1)] for x, y in at]
 
 
-def who(tables: Tables, room: str) -> list[dict[str, Any]]:
-    """Name, seat, party, persona and shape of everybody, in seating order."""
-    rows = tables.agents[tables.agents["room"] == room].to_dict("records")
-    shapes = {party: place % len(SHAPES) for place, party in enumerate(dict.fromkeys(row["party"] for row in rows))}
+def who(tables: Tables, one: Population) -> list[dict[str, Any]]:
+    """Name, seat, party, persona, shape and place of everybody, in seating order."""
+    rows = tables.agents[tables.agents["room"] == one.room.name].to_dict("records")
+    shapes = {
+        party: SHAPES[place % len(SHAPES)] for place, party in enumerate(dict.fromkeys(row["party"] for row in rows))
+    }
     texts = personas(tables)
     return [
         {key: str(row[key]) for key in ("name", "seat", "party")}
-        | {"shape": shapes[row["party"]], "persona": texts.get(row["persona"], row["persona"])}
-        for row in rows
+        | {"shape": shapes[row["party"]], "persona": texts.get(row["persona"], row["persona"]), "at": at}
+        for row, at in zip(rows, places(one), strict=True)
     ]
 
 

@@ -223,9 +223,9 @@ def test_a_network_tells_who_is_who(visits: Callable[..., Visit]) -> None:
     visit = visits()
     loaded(visit, "network")
     panel = visit.view("Network")
-    assert panel.locator(".person").count() == 8
+    assert panel.locator("g .person").count() == 8
     about = panel.locator(".about")
-    panel.locator(".person").nth(2).hover()
+    panel.locator("g .person").nth(2).hover()
     first = about.inner_text()
     assert "Attitude by round: 0: " in first
     panel.get_by_role("application").focus()
