@@ -34,7 +34,7 @@ def layout(people: int, source: NDArray[np.int64], target: NDArray[np.int64]) ->
             force[:, axis] -= np.bincount(source, pull[:, axis], people) - np.bincount(target, pull[:, axis], people)
         force -= GRAVITY * at / near
         length = np.linalg.norm(force, axis=1, keepdims=True)
-        at = at + force / np.maximum(length, 1e-9) * np.minimum(length, left)
+        at += force / np.maximum(length, 1e-9) * np.minimum(length, left)
     low, high = np.quantile(at, [0.01, 0.99], axis=0) if people else (0, 1)
     return np.asarray(np.clip((at - low) / np.maximum(high - low, 1e-9), 0, 1), np.float32)
 
