@@ -12,7 +12,8 @@ from model.scenario import MEDIATOR
 
 ORDER = 11
 TITLE = "Step in"
-KINDS = {"message": "Say something", "mute": "Have somebody be silent", "unmute": "Have somebody speak again"}
+KINDS = {"message": "Say something", "mute": "Have somebody be silent", "unmute": "Have somebody speak again",
+         "leave": "Have somebody leave", "join": "Have somebody who left come back"}  # fmt: skip
 EVERYBODY, EVERYWHERE = "all", "all rooms"
 
 

@@ -93,7 +93,7 @@ class Watched(Session):
 
     def until(self, so: Callable[[], bool]) -> None:
         with self.changed:
-            assert self.changed.wait_for(so, 60), self.told
+            assert self.changed.wait_for(so, 180), self.told
 
 
 @pytest.mark.parametrize("preset", SMALL)

@@ -143,18 +143,26 @@ def test_who_steps_in_leaves_the_record_of_a_run_with_that_timetable(
     live.step_in(parse("message round=1 to=democrat by=Ann text='Think of the cost.' rooms=" + f"'{room(live)}'"))
     live.step_in(parse("mute round=1 to=republican"))
     live.step_in(parse("message round=1 to=nobody by=Ann text='Hello.'"))
-    watched.until(lambda: len(live.interventions) == 3)
-    assert [bool(one.refused) for one in live.interventions] == [False, False, True]
+    live.step_in(parse("join round=1 to=default"))
+    live.step_in(parse("leave round=1 to=default"))
+    watched.until(lambda: len(live.interventions) == 5)
+    assert [one.refused for one in live.interventions[:2]] == ["", ""]
+    assert "unknown party or seat" in live.interventions[2].refused
+    assert "who is there already cannot come in" in live.interventions[3].refused
+    assert live.interventions[4].refused == ""
     live.play(1)
     watched.at("paused", 2)
     live.step_in(parse("unmute round=1 to=republican"))
+    live.step_in(parse("join round=1 to=default"))
+    watched.until(lambda: len(live.interventions) == 7)
     live.play()
     watched.at("done", 3)
     live.stop()
     live.join(PATIENCE)
     done = [event for event in live.events if isinstance(event, Intervened)]
     assert [(one.room == room(live), one.round, one.what) for one in done] == [
-        (True, 2, "message"), (True, 2, "mute"), (False, 2, "mute"), (True, 3, "unmute"), (False, 3, "unmute"),
+        (True, 2, "message"), (True, 2, "mute"), (True, 2, "leave"), (False, 2, "mute"), (False, 2, "leave"),
+        (True, 3, "unmute"), (True, 3, "join"), (False, 3, "unmute"), (False, 3, "join"),
     ]  # fmt: skip
     kept = (live.folder / RECORD).read_bytes()
     assert live.scenario != scenario
