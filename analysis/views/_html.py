@@ -35,7 +35,7 @@ def _Table(header: list[str], rows: list[list[str]], label: str) -> None:
 
 
 @solara.component_vue("lines.vue")
-def _Lines(lines: list[Line], label: str, css: str) -> None:
+def _Lines(lines: list[Line], label: str) -> None:
     """Every line has a tag, a class, who says it, and a text."""
 
 
@@ -55,7 +55,7 @@ def log(lines: Sequence[Line], label: str) -> Any:
     """Lines of a conversation, of a very long one its end; to be scrolled with the keyboard too."""
     left = line(f"({counted(len(lines) - MOST, 'line')} before are under Export, or found by search)", "rated")
     shown = list(lines) if len(lines) <= MOST else [left, *lines[-MOST:]]
-    return _Lines(lines=shown or [line("nothing was said yet", "rated")], label=label, css="conversation")
+    return _Lines(lines=shown or [line("nothing was said yet", "rated")], label=label)
 
 
 def painted(figure: Figure, kind: str = "svg") -> bytes:

@@ -30,7 +30,7 @@ from model.session import Ask, sit
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 RUN = Path(__file__).parents[2] / "run.py"
-PATIENCE = 180_000
+PATIENCE = 120_000
 PAYLOADS = (
     "<script>alert(1)</script>",
     '<img src="http://evil.example/x.png" onerror="alert(1)">',
