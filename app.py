@@ -1,5 +1,11 @@
-"""The page in the browser: `solara run app.py` (docs/app.md). Wiring only."""
+"""The page in the browser: `python run.py --scenario NAME --ui`, or `solara run app.py` (docs/app.md). Wiring only."""
+
+from solara.server import settings
 
 from analysis.views.page import Page
+
+settings.theme.show_banner, settings.theme.title = False, "Parley"
+settings.main.mode = "production"  # otherwise its page may hold a frame from elsewhere
+settings.telemetry.mixpanel_enable = False
 
 __all__ = ["Page"]

@@ -45,9 +45,9 @@ test)
     "$env/bin/python" -m pytest -n 2
     ;;
 test-local)
-    install "[dev,local,serve,eval,app]" "torch==2.13.0"
+    install "[dev,local,serve,eval,app,browser]" "torch==2.13.0"
     "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_backend_exam.py \
-        tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py
+        tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py tests/analysis/test_browser.py
     ;;
 docs)
     install "[docs]"

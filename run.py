@@ -77,6 +77,13 @@ def debate_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="run folder (runs/<scenario>-<time>); an unfinished one is resumed"
     )
+    parser.add_argument(
+        "--ui",
+        action="store_true",
+        help="open the page in the browser with this scenario, and run nothing yet (docs/app.md)",
+    )
+    parser.add_argument("--host", metavar="ADDRESS", help="with --ui, who may look: this machine alone (127.0.0.1)")
+    parser.add_argument("--port", metavar="N", type=natural, help="with --ui (the first free one from 8765)")
     parser.add_argument("--dry-run", action="store_true", help="print agents, rooms, calls and tokens, and run nothing")
     add_budget(parser, "run folder")
     return parser
@@ -90,6 +97,8 @@ def debate(arguments: Sequence[str]) -> int:
     if not options.scenario:
         raise UserError("name a scenario: python run.py --scenario echo_chamber (see --list)")
     scenario, given = chosen(options)
+    if options.ui:
+        return page(options, scenario, given)
     if options.dry_run:
         from model.plan import lines
 
@@ -120,6 +129,19 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
     if outcome.stopped:
         raise UserError(outcome.stopped)
     return 0
+
+
+def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]) -> int:
+    """`run.py --scenario NAME --ui`: the page, until it is interrupted."""
+    from analysis.asked import value
+    from analysis.commands_page import serve
+
+    if {"interventions", "llms"} & set(given):
+        raise UserError(
+            "--ui takes neither --intervene nor a party's own --llm: step in on the page, or put them into a preset"
+        )
+    asked = {"scenario": options.scenario, **{key: value(scenario.to_dict(), key) for key in given}}
+    return serve(Path(__file__).with_name("app.py"), asked, options.host or "127.0.0.1", options.port)
 
 
 def show_list() -> int:

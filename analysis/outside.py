@@ -31,11 +31,16 @@ def told(tables: Tables) -> Iterator[str]:
 
 
 def happened(row: dict[str, Any], seated: Sequence[dict[str, Any]]) -> str:
-    """What was done to whom from outside; between two asterisks too."""
+    """What was done to whom from outside, as plain text in Markdown; between two asterisks too."""
+    return harmless(event(row, seated)).strip()
+
+
+def event(row: dict[str, Any], seated: Sequence[dict[str, Any]]) -> str:
+    """The same as text."""
     agents = json.loads(row["agents"])
     names = [str(one["name"]) for one in seated if one["agent"] in agents]
     whom = listed(names) if len(names) <= MOST else f"{len(names)} of {len(seated)}"
     whom = "everybody" if len(names) == len(seated) else whom
     who = f"{row['by']}, to {whom}" if row["by"] else f"{row['what']}, {whom}"
     words = row["text"] if isinstance(row["text"], str) else f"{DASH} ({row['reason']})" if row["reason"] else ""
-    return harmless(f"Intervention: {who}{f': {words}' if words else ''}").strip()
+    return f"Intervention: {who}{f': {words}' if words else ''}"

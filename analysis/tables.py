@@ -31,5 +31,10 @@ def write_table(frame: pd.DataFrame, stem: Path) -> list[Path]:
     paths = [stem.with_name(f"{stem.name}.parquet"), stem.with_name(f"{stem.name}.csv")]
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
     frame.astype(dict.fromkeys(texts, "string")).to_parquet(paths[0], index=False)
-    frame.to_csv(paths[1], index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    paths[1].write_text(as_csv(frame), encoding="utf-8", newline="")
     return paths
+
+
+def as_csv(frame: pd.DataFrame) -> str:
+    """The .csv of a table as text."""
+    return str(frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC))

@@ -32,8 +32,13 @@ class _Room:
 
 def write_transcript(tables: Tables, path: Path) -> Path:
     """Write every room's debate with the ratings that followed each round."""
-    path.write_text("\n".join(_lines(tables)), encoding="utf-8")
+    path.write_text(text(tables), encoding="utf-8")
     return path
+
+
+def text(tables: Tables) -> str:
+    """The same as text."""
+    return "\n".join(_lines(tables))
 
 
 def _lines(tables: Tables) -> Iterator[str]:

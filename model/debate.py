@@ -15,8 +15,8 @@ it is kept in `error`, no further round is held, and `run()` raises it.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple, replace
 from functools import partial
 from typing import Any, cast
 
@@ -36,7 +36,7 @@ from model.conversation import hold_round
 from model.endowment import endowments
 from model.events import Endowed, Event, Posed, Seated
 from model.grid import grid
-from model.interventions import away, intervene
+from model.interventions import Intervention, away, intervene
 from model.recorder import Nowhere, Recorder
 from model.representing import lots, represent
 from model.room import Desk, RoomState
@@ -96,6 +96,7 @@ class DebateModel(mesa.Model):
         self._grid: tuple[int, Any] = (-1, None)
         self.stand_ins, self.responses = self.setup.stand_ins(), responses(self.setup)
         self.rooms = self._seat()
+        _refuse_unknown_rooms(self.setup.interventions, self._debating())
         represent(self, self.rooms)
         for room in self._debating():
             for agent in away(self.setup.interventions, room, self.setup.seed):
@@ -126,6 +127,24 @@ class DebateModel(mesa.Model):
     def over(self) -> bool:
         """True when no round is left to hold, or an error keeps from holding it."""
         return self.error is not None or self.round >= self.setup.rounds
+
+    def step_in(self, one: Intervention) -> None:
+        """Put an intervention on the timetable, before a round to come. From now on `setup` is that of a run that had it from
+        the start: the same past, the same future. Errors: UserError, and nothing has changed.
+        """
+        if not self.round < one.round <= self.setup.rounds:
+            raise UserError(f"{one.kind} before round {one.round}: there is no such round to come")
+        _refuse_unknown_rooms([one], self._debating())
+        setup = replace(self.setup, interventions=(*self.setup.interventions, one))
+        if setup.own_llms() != self.voices:
+            raise UserError("a model that comes in later is opened before the run: name it with --intervene")
+        if self._away(setup) != self._away(self.setup):
+            raise UserError(f"{one.kind}: who is there already cannot come in")
+        self.setup = setup
+
+    def _away(self, setup: Scenario) -> set[int]:
+        """Who is not there at the start."""
+        return {agent for room in self._debating() for agent in away(setup.interventions, room, setup.seed)}
 
     def run(self) -> None:
         """Step to the end. Raises what stopped the model, if anything did."""
@@ -325,6 +344,14 @@ def _refuse_unknown_topics(scenario: Scenario, backend: Backend) -> None:
         for topic in scenario.subjects():
             if topic.root not in one.get("topics", [topic.root]):
                 raise UserError(f"{one['backend']} was not taught {topic.slug}: it knows {', '.join(one['topics'])}")
+
+
+def _refuse_unknown_rooms(interventions: Iterable[Intervention], rooms: Iterable[RoomState]) -> None:
+    known = {room.id for room in rooms}
+    for one in interventions:
+        for room in one.rooms:
+            if room not in known:
+                raise unknown(f"room of {one.kind}", room, known)
 
 
 def _ids(agents: Any) -> tuple[int, ...]:

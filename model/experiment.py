@@ -82,6 +82,12 @@ def claim_folder(folder: Path, scenario: Scenario, backend: Backend) -> None:
         raise UserError(f"{folder} holds a run on another model or version of it; give another --out")
 
 
+def relabel(folder: Path, scenario: Scenario) -> None:
+    """The folder is that of this scenario from now on. Its prompts, data and model stay."""
+    label = folder / LABEL
+    _write(label, json.dumps({**_contents(scenario), "model": _read(label)["model"]}, indent=1))
+
+
 def fields_of(scenario: Scenario) -> dict[str, Any]:
     """What makes this scenario this experiment; of a model how it is asked (an address, limits) is left out."""
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}

@@ -1,8 +1,9 @@
 """A run that somebody watches: held in a thread of its own, so that a page is never blocked; paused, stepped, stopped, asked.
 
 The run is an ordinary sitting in a folder of its own (model/session.py), so that what was watched can be loaded, resumed and
-reported like any other. Between two rounds the thread sees to what was asked of it meanwhile. An interview is
-such a request: it is asked of the same model, and leaves no trace in the run.
+reported like any other. Between two rounds the thread sees to what was asked of it meanwhile: an interview, which is asked of the
+same model and leaves no trace in the run, or an intervention, which comes before the next round. The folder is from then on
+that of a run that had it on its timetable from the start, so that it can be held again with the same outcome.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from llm.randomness import derive
 from llm.request import Backend
 from model.debate import DebateModel
 from model.events import Event
+from model.interventions import Intervention
 from model.plan import count, others
 from model.scenario import Scenario
 from model.session import Ask, sit
@@ -43,10 +45,19 @@ class Interview:
     reason: str | None = None
 
 
+@dataclass(frozen=True)
+class SteppedIn:
+    """An intervention that was asked for, with the round that it comes before; `refused` says why it does not."""
+
+    what: Intervention
+    refused: str = ""
+
+
 class Live:
     """One run and its thread. `changed` is called (in that thread) whenever there is something new to see.
 
-    `events` is the record so far, `calls` of about `total` are answered, `error` says in one line what stopped it.
+    `events` is the record so far, `calls` of about `total` are answered, `error` says in one line what stopped it, `given` are
+    the fields that were set over the preset. `pace` is a rest between rounds (s), cut short by who pauses, asks or steps in.
     """
 
     def __init__(
@@ -55,6 +66,7 @@ class Live:
         folder: Path,
         changed: Callable[[], object] = lambda: None,
         backend: Backend | None = None,
+        given: tuple[str, ...] = (),
     ):
         _, self.rooms, replies, ratings = count(scenario)
         self.scenario, self.folder, self.total = scenario, folder, replies + ratings + others(scenario)
@@ -62,10 +74,12 @@ class Live:
         self.round, self.calls, self.error = 0, 0, ""
         self.events: list[Event] = []
         self.interviews: list[Interview] = []
+        self.interventions: list[SteppedIn] = []
+        self.given, self.pace = given, 0.0
         self._changed, self._backend = changed, backend
         self._lock = threading.Condition()
         self._rounds, self._paused, self._ended = 0.0, False, False
-        self._asked: list[Interview] = []
+        self._asked: list[Interview | Intervention] = []
         self._thread = threading.Thread(target=self._hold, name=f"live {folder.name}", daemon=True)
 
     def play(self, rounds: float = math.inf) -> None:
@@ -89,6 +103,12 @@ class Live:
             raise UserError("the run is not on its way: there is nobody to ask")
         self._tell(asked=[*self._asked, Interview(agent, question)])
 
+    def step_in(self, what: Intervention) -> None:
+        """Have it come before the next round, whatever round it names; it goes to `interventions`. Errors: UserError."""
+        if self.phase == "done" or not self._thread.is_alive():
+            raise UserError("the run is not on its way: nothing can happen to it")
+        self._tell(asked=[*self._asked, what])
+
     def join(self, seconds: float | None = None) -> None:
         """Wait for the thread to end."""
         if self._thread.ident:
@@ -100,7 +120,7 @@ class Live:
         self._changed()
 
     def _hold(self) -> None:
-        task = Ask(self.scenario, self.folder)
+        task = Ask(self.scenario, self.folder, self.given)
         try:
             outcome = sit(task, self._answered, self._between, self._backend, on_end=self._over, watcher=self)
             self.error = outcome.stopped or ""
@@ -134,8 +154,12 @@ class Live:
         self._show("running")
 
     def _between(self, model: DebateModel) -> None:
-        """Before every round: wait until it is wanted."""
+        """Before every round: wait until it is wanted, and rest if the run goes on by itself."""
         self._see_to(model, lambda: self._rounds >= 1, "paused")
+        if model.round and self._rounds == math.inf:
+            with self._lock:
+                self._lock.wait_for(lambda: self._ended or self._paused or self._asked, self.pace)
+            self._see_to(model, lambda: self._rounds >= 1, "paused")
         self._rounds -= 1
         self._show("running")
 
@@ -145,7 +169,7 @@ class Live:
             self._see_to(model, lambda: False, "done")
 
     def _see_to(self, model: DebateModel, ready: Callable[[], bool], meanwhile: Phase) -> None:
-        """Until it is ready, interview who is asked for."""
+        """Until it is ready, interview who is asked for and let happen what is to happen."""
         self.round = model.round
         while True:
             self._wait(lambda: bool(self._asked) or ready(), meanwhile)
@@ -154,7 +178,11 @@ class Live:
             if not asked:
                 return
             for one in asked:
-                self.interviews = [*self.interviews, _interviewed(model, one)]
+                if isinstance(one, Interview):
+                    self.interviews = [*self.interviews, _interviewed(model, one)]
+                else:
+                    self.interventions = [*self.interventions, _stepped_in(model, one)]
+                    self.scenario = model.setup
                 self._changed()
 
     def _wait(self, ready: Callable[[], bool], meanwhile: Phase) -> None:
@@ -178,3 +206,13 @@ def _interviewed(model: DebateModel, one: Interview) -> Interview:
     request = room.members[one.agent].compose_interview(one.question, seed)
     reply = drive([ask(request)], model.backend)[0]
     return replace(one, reply=reply.text, reason=reply.failure.name if reply.failure else None)
+
+
+def _stepped_in(model: DebateModel, what: Intervention) -> SteppedIn:
+    """Put it before the next round."""
+    due = replace(what, round=model.round + 1)
+    try:
+        model.step_in(due)
+    except UserError as error:
+        return SteppedIn(due, str(error))
+    return SteppedIn(due)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,10 +19,12 @@ class Recorder(Protocol):
 
 
 class Counting(Recorder, Protocol):
-    """One that knows how many events it has kept."""
+    """One that knows how many events it has kept, and can say anew what they are of."""
 
     @property
     def count(self) -> int: ...
+
+    def begin_anew(self, first: Event) -> None: ...
 
 
 class Nowhere:
@@ -56,6 +59,16 @@ class ToFile:
             self._file.flush()
         self.count += len(lines)
 
+    def begin_anew(self, first: Event) -> None:
+        """Put another first line in the place of the one that is there."""
+        with self._errors():
+            self._file.close()
+            _, lines = self.path.read_text(encoding="utf-8").split("\n", 1)
+            temporary = self.path.with_name(f"{self.path.name}.tmp")
+            temporary.write_text(to_line(first) + lines, encoding="utf-8")
+            os.replace(temporary, self.path)
+            self._file = open(self.path, "a", encoding="utf-8")  # noqa: SIM115  # as before
+
     def close(self) -> None:
         with self._errors():
             self._file.close()
@@ -77,6 +90,11 @@ class Both:
     @property
     def count(self) -> int:
         return self.file.count
+
+    def begin_anew(self, first: Event) -> None:
+        """Who looks on is told the new first line as it comes."""
+        self.file.begin_anew(first)
+        self.watcher.write([first])
 
     def write(self, events: Iterable[Event]) -> None:
         kept = list(events)

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -25,7 +25,7 @@ from llm.retry import Retry
 from llm.several import open_all
 from model.debate import DebateModel
 from model.events import Ended
-from model.experiment import LOCK, check_folder, claim_folder, header
+from model.experiment import LOCK, check_folder, claim_folder, header, relabel
 from model.lines import from_line
 from model.recorder import Both, Counting, Recorder, ToFile
 from model.scenario import Scenario
@@ -144,6 +144,8 @@ def _debate(task: Ask, backend: Backend, recorder: Counting, progress: Progress 
     while not model.over:
         if on_step:
             on_step(model)
+        if model.setup != task.scenario:
+            task = _stepped_in(task, model.setup, backend, recorder)
         model.step()
     if isinstance(model.error, BudgetSpent):
         return str(model.error)
@@ -153,6 +155,14 @@ def _debate(task: Ask, backend: Backend, recorder: Counting, progress: Progress 
     if on_end:
         on_end(model)
     return None
+
+
+def _stepped_in(task: Ask, scenario: Scenario, backend: Backend, recorder: Counting) -> Ask:
+    """Somebody who looks on put something on the timetable: folder and record are those of a run that had it from the start."""
+    task = replace(task, scenario=scenario, given=tuple({*task.given, "interventions"}))
+    relabel(task.folder, scenario)
+    recorder.begin_anew(header(scenario, task.given, backend))
+    return task
 
 
 @contextmanager

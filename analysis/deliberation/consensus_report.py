@@ -40,14 +40,14 @@ def write(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -
     (run / EPISODES).write_text("".join(map(to_line, episodes)), encoding="utf-8")
     results = measured(episodes)
     (run / "figures").mkdir(exist_ok=True)
-    figure = save(draw(episodes, results, _caption(tables, results)), run / "figures" / "consensus")
+    figure = save(draw(episodes, results, caption(tables, results)), run / "figures" / "consensus")
     write_pages(tables, episodes, found, stood, run / "transcript.md")
     lines = _lines(tables, episodes, results, found, stood, run, figure.relative_to(run).as_posix(), prices)
     summary.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return figure
 
 
-def _caption(tables: Tables, results: Sequence[Measure]) -> str:
+def caption(tables: Tables, results: Sequence[Measure]) -> str:
     scenario = tables.header.scenario
     unfinished = "" if tables.finished else " (unfinished)"
     groups = max((measure.groups for measure in results), default=0)

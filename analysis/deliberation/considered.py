@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,8 +23,13 @@ class Considered:
 
 def considered(run: Path) -> dict[tuple[str, int], Considered]:
     """By room and round; nothing for mediators that write one statement. Errors: UserError when there is no record."""
+    return weighed(read(record_of(run)))
+
+
+def weighed(record: Iterable[events.Event]) -> dict[tuple[str, int], Considered]:
+    """The same of a record's events."""
     found: dict[tuple[str, int], Considered] = defaultdict(Considered)
-    for event in read(record_of(run)):
+    for event in record:
         if isinstance(event, events.Proposed):
             found[event.room, event.round].candidates.append(event)
         elif isinstance(event, events.Ranked):

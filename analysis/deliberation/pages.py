@@ -17,13 +17,19 @@ from analysis.wording import group_title, harmless, markdown_table, number
 from model.scenario import MEDIATOR
 
 Found = Mapping[tuple[str, int], Considered]
+MOVED = ("who", "position", "after", "agrees with the draft", "with the revision")
 HEADINGS = {"opinion": "Opinions", "critique": "Critiques", "draft": "Draft", "revision": "Revision"}
 
 
 def write_pages(tables: Tables, episodes: Sequence[Episode], found: Found, stood: Stood, path: Path) -> Path:
     """Write every episode: who moved, opinions, draft, critiques, revision, and what the mediator considered."""
-    path.write_text("\n".join(_lines(tables, episodes, found, stood)), encoding="utf-8")
+    path.write_text(text(tables, episodes, found, stood), encoding="utf-8")
     return path
+
+
+def text(tables: Tables, episodes: Sequence[Episode], found: Found, stood: Stood) -> str:
+    """The same as text."""
+    return "\n".join(_lines(tables, episodes, found, stood))
 
 
 def _lines(tables: Tables, episodes: Sequence[Episode], found: Found, stood: Stood) -> Iterator[str]:
@@ -62,8 +68,13 @@ def _episode(
 
 
 def who_moved(members: Sequence[Mapping[Any, Any]], voices: Sequence[Voice]) -> str:
+    """The same as a table in Markdown."""
+    return markdown_table(MOVED, moves(members, voices))
+
+
+def moves(members: Sequence[Mapping[Any, Any]], voices: Sequence[Voice]) -> list[list[str]]:
     """Position before and after and agreement with both statements, a row a member; a dash where there is no rating."""
-    rows = [
+    return [
         [
             f"{one['name']} ({one['seat']})",
             number(voice.position),
@@ -72,7 +83,6 @@ def who_moved(members: Sequence[Mapping[Any, Any]], voices: Sequence[Voice]) -> 
         ]
         for one, voice in zip(members, voices, strict=True)
     ]
-    return markdown_table(["who", "position", "after", "agrees with the draft", "with the revision"], rows)
 
 
 def _considered(one: Considered, names: Mapping[int, str]) -> Iterator[str]:

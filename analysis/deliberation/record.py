@@ -54,16 +54,21 @@ class _Room:
 
 
 def from_record(run: Path) -> tuple[Episode, ...]:
-    """The episodes of a run folder or a record, room by room.
+    """The episodes of a run folder or a record; see `from_events`. Errors: UserError when there is none."""
+    return from_events(read(record_of(run)), str(run))
+
+
+def from_events(record: Iterable[events.Event], run: str = "this run") -> tuple[Episode, ...]:
+    """The episodes of a record's events, room by room.
 
     A participant is its persona; the critique is that of the draft, the revision the last one. What is missing has its reason:
     that of the record, "not_asked" where the scenario did not ask for it, "unfinished" where the run was stopped before,
     "represented" for the critique of who did not write it.
-    Errors: UserError when there is no record, or one without private deliberations.
+    Errors: UserError when there are no private deliberations in it.
     """
     rooms: dict[str, _Room] = {}
     header, ended = None, False
-    for event in read(record_of(run)):
+    for event in record:
         if isinstance(event, events.Header):
             header = event
         elif isinstance(event, events.Posed):

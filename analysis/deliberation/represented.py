@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -25,7 +25,12 @@ Stood = Mapping[tuple[str, int], events.Represented]
 
 def represented(run: Path) -> dict[tuple[str, int], events.Represented]:
     """Every critique of a run that a representative wrote. Errors: UserError when there is no record."""
-    found = [event for event in read(record_of(run)) if isinstance(event, events.Represented)]
+    return stood(read(record_of(run)))
+
+
+def stood(record: Iterable[events.Event]) -> dict[tuple[str, int], events.Represented]:
+    """The same of a record's events."""
+    found = [event for event in record if isinstance(event, events.Represented)]
     return {(event.room, event.iteration): event for event in found}
 
 

@@ -1,10 +1,27 @@
-"""Elements whose children are text: what a model said never becomes markup here."""
+"""Elements whose children are text: what a model said never becomes markup here. Figures are images, never inline drawings.
+
+Many lines and long tables are one element each (lines.vue, table.vue), which the browser unfolds: an element of Python's a line
+would take seconds for a thousand.
+"""
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Sequence
+from io import BytesIO
 from typing import Any
 
+import solara
 import solara.alias as alias
+from matplotlib.figure import Figure
+
+from analysis.plots import style
+from analysis.wording import counted
+
+KINDS = {"svg": "image/svg+xml", "png": "image/png"}
+MOST = 1000
+"""Rows of a table, and lines of a conversation, that are shown; all of them are under Export."""
+Line = dict[str, str]
 
 
 def element(tag: str, *children: Any, css: str = "", **attributes: str) -> Any:
@@ -12,9 +29,44 @@ def element(tag: str, *children: Any, css: str = "", **attributes: str) -> Any:
     return alias.rv.Html(tag=tag, children=list(children), class_=css, attributes=attributes)
 
 
-def table(header: list[str], rows: list[list[str]], label: str) -> Any:
-    """A table with a heading row."""
-    head = element("tr", *[element("th", name, scope="col") for name in header])
-    body = [element("tr", *[element("td", cell) for cell in row]) for row in rows]
-    inside = element("table", element("caption", label, css="quiet"), element("thead", head), element("tbody", *body))
-    return element("div", inside, css="table", tabindex="0", role="region", **{"aria-label": label})
+@solara.component_vue("table.vue")
+def _Table(header: list[str], rows: list[list[str]], label: str) -> None:
+    """Every cell is text."""
+
+
+@solara.component_vue("lines.vue")
+def _Lines(lines: list[Line], label: str) -> None:
+    """Every line has a tag, a class, who says it, and a text."""
+
+
+def table(header: Sequence[str], rows: list[list[str]], label: str) -> None:
+    """A table with a heading row, of a very long one the beginning."""
+    _Table(header=list(header), rows=rows[:MOST], label=label)
+    if len(rows) > MOST:
+        element("p", f"The first {MOST:,} of {counted(len(rows), 'row')}; all are under Export.", css="soft")
+
+
+def line(text: str, css: str = "", tag: str = "p", who: str = "") -> Line:
+    """A line for `log`."""
+    return {"tag": tag, "css": css, "who": who, "text": text}
+
+
+def log(lines: Sequence[Line], label: str) -> Any:
+    """Lines of a conversation, of a very long one its end; to be scrolled with the keyboard too."""
+    left = line(f"({counted(len(lines) - MOST, 'line')} before are under Export, or found by search)", "rated")
+    shown = list(lines) if len(lines) <= MOST else [left, *lines[-MOST:]]
+    return _Lines(lines=shown or [line("nothing was said yet", "rated")], label=label)
+
+
+def painted(figure: Figure, kind: str = "svg") -> bytes:
+    """The bytes of a figure as a report has them."""
+    file = BytesIO()
+    bare = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    with style():
+        figure.savefig(file, format=kind, metadata=bare)
+    return file.getvalue()
+
+
+def picture(drawn: bytes, told: str) -> Any:
+    """A figure as an image, in which nothing can be run; `told` is read in its place."""
+    return element("img", css="figure", alt=told, src=f"data:{KINDS['svg']};base64,{base64.b64encode(drawn).decode()}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -10,10 +11,14 @@ from typing import Any
 
 import solara
 
-from analysis.load import Tables, load, tables
+from analysis.deliberation.consensus_report import deliberates
+from analysis.load import Tables, record_of, tables
 from llm.errors import UserError
-from model.live import Interview, Live
-from model.scenario import Scenario, load_preset, parse_settings
+from model.events import Event
+from model.interventions import parse
+from model.lines import read
+from model.live import Interview, Live, SteppedIn
+from model.scenario import load_preset
 
 RUNS = Path("runs")
 _number = count(1)
@@ -21,11 +26,12 @@ _number = count(1)
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What a view is given: the tables up to a round, and who can be asked."""
+    """What a view is given: the record and its tables, the round to look at (all until then), and who can be asked."""
 
     tables: Tables
     round: int
     session: Session
+    events: Sequence[Event] = ()
 
 
 class Session:
@@ -38,28 +44,33 @@ class Session:
         self.seen = solara.reactive(0)
         self.live: Live | None = None
         self.loaded: Tables | None = None
-        self.error, self.version = "", 0
+        self.folder: Path | None = None
+        self.error, self.version, self.pace = "", 0, 0.0
+        self._events: Sequence[Event] = ()
         self._read: tuple[int, Tables | None] = (0, None)
 
-    def start(self, preset: str, settings: str) -> None:
+    def start(self, preset: str, settings: Mapping[str, Any]) -> None:
         """Set a run up; it waits for `play` or `step`."""
         self.close()
-        try:
-            scenario = chosen(preset, settings)
+
+        def begin() -> None:
+            scenario = load_preset(preset).with_settings(settings)
             folder = RUNS / f"app-{time.strftime('%Y%m%d-%H%M%S')}-{next(_number)}"
-            self.live, self.loaded, self.error = Live(scenario, folder, self._new), None, ""
-        except UserError as error:
-            self.error = str(error)
-        self._new()
+            self.live = Live(scenario, folder, self._new, given=tuple(settings))
+            self.live.pace, self.folder, self.loaded, self._read = self.pace, folder, None, (0, None)
+
+        self._tried(begin)
 
     def open(self, folder: str) -> None:
         """Load a run folder. It is only read."""
         self.close()
-        try:
-            self.loaded, self.live, self.error = load(Path(folder)), None, ""
-        except UserError as error:
-            self.error = str(error)
-        self._new()
+
+        def look() -> None:
+            events = list(read(record_of(Path(folder))))
+            self.loaded, self._events = tables(events, folder), events
+            self.live, self.folder = None, Path(folder)
+
+        self._tried(look)
 
     def play(self) -> None:
         if self.live:
@@ -73,24 +84,36 @@ class Session:
         if self.live:
             self.live.pause()
 
+    def rest(self, seconds: float) -> None:
+        """How long a run that goes on by itself rests between two rounds."""
+        self.pace = seconds
+        if self.live:
+            self.live.pace = seconds
+
     def close(self) -> None:
         """Let the run of this tab go."""
         if self.live:
             self.live.stop()
 
     def interview(self, agent: int, question: str) -> None:
-        try:
-            if self.live is None:
-                raise UserError("a loaded run has nobody to ask: start one")
-            self.live.interview(agent, question)
-            self.error = ""
-        except UserError as error:
-            self.error = str(error)
-        self._new()
+        self._tried(lambda: self._watched("has nobody to ask").interview(agent, question))
+
+    def step_in(self, values: Mapping[str, Any]) -> None:
+        """An intervention before the next round, its keys as in a preset; the round is found."""
+        self._tried(lambda: self._watched("cannot be stepped into").step_in(parse({"round": 1, **values})))
 
     @property
     def interviews(self) -> list[Interview]:
         return self.live.interviews if self.live else []
+
+    @property
+    def interventions(self) -> list[SteppedIn]:
+        return self.live.interventions if self.live else []
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """The record so far."""
+        return self.live.events if self.live else self._events
 
     @property
     def tables(self) -> Tables | None:
@@ -103,30 +126,49 @@ class Session:
         return self._read[1]
 
     @property
+    def phase(self) -> str:
+        """That of the run under way; nothing where there is none."""
+        return self.live.phase if self.live else ""
+
+    @property
     def told(self) -> str:
         """How the run is, in a line."""
         if self.live is None:
-            return "" if self.loaded is None else "loaded" if self.loaded.finished else "loaded, unfinished"
+            told = "loaded" if self.loaded and self.loaded.finished else "loaded, unfinished"
+            return "" if self.loaded is None else f"{told}: {self.folder}"
         live = self.live
         return f"{live.phase}, round {live.round} of {live.scenario.rounds}, {live.calls:,} of {live.total:,} calls"
+
+    def _watched(self, why: str) -> Live:
+        if self.live is None:
+            raise UserError(f"a loaded run {why}: start one")
+        return self.live
+
+    def _tried(self, act: Callable[[], object]) -> None:
+        """Do it, or say in a line why not."""
+        try:
+            act()
+            self.error = ""
+        except UserError as error:
+            self.error = str(error)
+        self._new()
 
     def _new(self) -> None:
         self.version += 1
 
 
-def chosen(preset: str, settings: str) -> Scenario:
-    """A preset with lines of key=value over it. Errors: UserError."""
-    lines = [line for line in settings.splitlines() if line.strip()]
-    return load_preset(preset).with_settings(parse_settings(lines))
-
-
-def runs(folder: Path = RUNS) -> list[str]:
+def runs(folder: Path | None = None) -> list[str]:
     """Folders with a record, the newest first."""
-    found = {path.parent for path in folder.glob("**/record*.jsonl")}
+    found = {path.parent for path in (folder or RUNS).glob("**/record*.jsonl")}
     return [str(path) for path in sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)]
 
 
-def rooms(found: Any) -> dict[str, str]:
+def surveyed(found: Tables) -> bool:
+    """Whether there are attitudes to draw; positions of private deliberations have a view of their own."""
+    return found.header.scenario["survey"] != "never" and bool(found.groups) and not deliberates(found)
+
+
+def rooms(found: Tables) -> dict[str, str]:
     """What each room is called in a list, by its id."""
     rows = found.agents.drop_duplicates("room").to_dict("records")
     return {row["room"]: f"{found.title(row['topic'])}, {row['group']}, room {row['repetition'] + 1}" for row in rows}

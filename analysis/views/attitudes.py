@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import solara
 
+from analysis.compare import means
 from analysis.load import Tables
-from analysis.metrics import trajectory
-from analysis.plots import attitudes
-from analysis.summary import caption
-from analysis.views._session import Shown
+from analysis.views._drawing import main
+from analysis.views._html import painted, picture, table
+from analysis.views._session import Shown, surveyed
+from analysis.wording import group_title, number
 
 ORDER = 1
 TITLE = "Attitudes"
 
 
 def shows(tables: Tables) -> bool:
-    return bool(tables.header.scenario["survey"] != "never")
+    return surveyed(tables)
 
 
 @solara.component
 def View(shown: Shown) -> None:
-    points = trajectory.compute(shown.tables)
-    points = points[points["round"] <= shown.round]
-    figure = attitudes(shown.tables, points, shown.tables.groups, caption(shown.tables, points))
-    solara.FigureMatplotlib(figure, dependencies=[len(shown.tables.attitudes), shown.round])
+    drawn = solara.use_memo(lambda: painted(main(shown)), [shown.tables, shown.round])
+    picture(
+        drawn,
+        "Mean attitude by number of replies, with standard errors over rooms; its last points are in the table below",
+    )
+    points = solara.use_memo(lambda: means(shown.tables), [shown.tables])
+    rows = [
+        [
+            shown.tables.title(row["topic"]),
+            group_title(row["group"]),
+            row["party"],
+            *[number(row[key]) for key in ("mean", "se", "n")],
+        ]
+        for row in points[points["round"] == shown.round].to_dict("records")
+    ]
+    table(
+        ["topic", "group", "party", "mean", "se", "rooms"],
+        rows,
+        f"Attitudes (0-10) after round {shown.round}, room means",
+    )

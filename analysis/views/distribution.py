@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from analysis.load import Tables
 from analysis.plots import OTHERS, STYLES, style
-from analysis.views._session import Shown
+from analysis.views._html import painted, picture
+from analysis.views._session import Shown, surveyed
 from analysis.wording import REFERENCE
 
 ORDER = 3
@@ -19,7 +20,7 @@ EDGES = np.arange(-0.25, 10.5, 0.5)
 
 
 def shows(tables: Tables) -> bool:
-    return bool(tables.header.scenario["survey"] != "never")
+    return surveyed(tables)
 
 
 @solara.component
@@ -27,12 +28,18 @@ def View(shown: Shown) -> None:
     topics = shown.tables.topics
     topic = solara.use_reactive(topics[0])
     solara.Select("Topic", topics, topic)
+    drawn = solara.use_memo(lambda: draw(shown, topic.value), [shown.tables, shown.round, topic.value])
+    if drawn:
+        picture(
+            drawn, "Histograms of attitudes (0-10), a row a round and a line a party; every rating is under Surveys"
+        )
+
+
+def draw(shown: Shown, topic: str) -> bytes:
+    """The figure of a topic, as SVG; nothing where nobody could be read."""
     ratings = shown.tables.attitudes
-    chosen = ratings[
-        (ratings["topic"] == topic.value) & (ratings["group"] != REFERENCE) & (ratings["round"] <= shown.round)
-    ]
-    if chosen["attitude"].notna().any():
-        solara.FigureMatplotlib(ridges(chosen), dependencies=[len(chosen), topic.value])
+    chosen = ratings[(ratings["topic"] == topic) & (ratings["group"] != REFERENCE) & (ratings["round"] <= shown.round)]
+    return painted(ridges(chosen)) if chosen["attitude"].notna().any() else b""
 
 
 def ridges(ratings: pd.DataFrame) -> Figure:

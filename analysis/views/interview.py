@@ -26,12 +26,11 @@ def View(shown: Shown) -> None:
     solara.Button(
         "Ask", lambda: shown.session.interview(named[who.value], question.value), disabled=not question.value.strip()
     )
-    solara.Text(
-        "The agent is asked between two rounds. It remembers neither question nor answer, and the record says nothing of it."
-    )
+    told = "The agent is asked between two rounds. It remembers neither question nor answer, and the record says nothing of it."
+    element("p", told if shown.session.live else "A loaded run has nobody to ask: start one.")
     names = {row["agent"]: row["name"] for row in rows}
     for one in shown.session.interviews:
-        told = one.reply if one.reply is not None else f"(no answer: {one.reason})"
+        said = one.reply if one.reply is not None else f"(no answer: {one.reason})"
         asked = element("strong", f"To {names.get(one.agent, one.agent)}: ")
         element("p", asked, element("span", one.question))
-        element("p", element("span", told), css="turn other")
+        element("p", element("span", said), css="turn other")

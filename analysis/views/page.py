@@ -10,13 +10,18 @@ import solara.lab
 
 from analysis import honesty
 from analysis.views import views
+from analysis.views._controls import Controls
 from analysis.views._html import element
-from analysis.views._session import Session, Shown, runs
-from model.scenario import load_preset, preset_names
+from analysis.views._session import Session, Shown
 
 STYLE = Path(__file__).with_name("style.css")
 GLANCE = 0.25
 """Seconds between two looks at a run under way."""
+
+
+@solara.component_vue("scheme.vue")
+def Scheme() -> None:
+    """Light or dark, as the browser is. (Solara's own `auto` leaves out the element in which its page stands.)"""
 
 
 @solara.component
@@ -32,44 +37,12 @@ def Page() -> None:
     solara.lab.use_task(look, dependencies=[])
     solara.Title("Parley")
     solara.Style(STYLE)
+    Scheme()
     with solara.Sidebar():
         Controls(session)
     with solara.Column(classes=["page"]):
         Status(session)
         Views(session)
-
-
-@solara.component
-def Controls(session: Session) -> None:
-    session.seen.get()
-    preset, settings = solara.use_reactive("three_way"), solara.use_reactive(DEFAULTS)
-    folder = solara.use_reactive("")
-    live = session.live
-    waiting = live is not None and live.phase in ("ready", "paused")
-    element("h2", "Run")
-    solara.Select("Scenario", preset_names(), preset)
-    element("p", load_preset(preset.value).title, css="soft")
-    solara.InputText("Settings: key=value, spaces between", settings)
-    solara.Button("Set up", lambda: session.start(preset.value, settings.value.replace(" ", "\n")), color="primary")
-    with solara.Row():
-        running = live is not None and live.phase == "running"
-        for name, act, able in (
-            ("Play", session.play, waiting),
-            ("Step", session.step, waiting),
-            ("Pause", session.pause, running),
-            ("Stop", session.close, live is not None),
-        ):
-            solara.Button(name, act, disabled=not able)
-    element("h2", "Finished runs")
-    known = runs()
-    if known:
-        solara.Select("Folder", known, folder)
-        solara.Button("Open", lambda: session.open(folder.value), disabled=not folder.value)
-    else:
-        element("p", "none in runs/ yet", css="soft")
-
-
-DEFAULTS = "repetitions=2 llm=oracle"
 
 
 @solara.component
@@ -88,18 +61,22 @@ def Status(session: Session) -> None:
 def Views(session: Session) -> None:
     session.seen.get()
     tables = session.tables
-    last = solara.use_reactive(-1)
+    last, chosen = solara.use_reactive(-1), solara.use_reactive("")
     if tables is None:
         return
     rounds = max([*tables.attitudes["round"], *tables.utterances["round"]], default=0)
+    round_ = rounds if last.value < 0 else min(last.value, rounds)
     if note := honesty.note(tables.header):
-        element("blockquote", note.replace("**", "").replace("`", ""))
+        element("blockquote", note.replace("**", "").replace("`", ""), css="soft")
     if rounds:
-        solara.SliderInt("Up to round", value=rounds if last.value < 0 else last.value, min=0, max=rounds,
-                         on_value=lambda round_: last.set(-1 if round_ == rounds else round_))  # fmt: skip
-    shown = Shown(tables, rounds if last.value < 0 else min(last.value, rounds), session)
-    with solara.lab.Tabs():
-        for view in views():
-            if view.shows(tables):
-                with solara.lab.Tab(view.TITLE):
-                    view.View(shown)
+        solara.SliderInt(f"Up to round {round_}", value=round_, min=0, max=rounds,
+                         on_value=lambda to: last.set(-1 if to == rounds else to))  # fmt: skip
+    shown = Shown(tables, round_, session, session.events)
+    there = [view for view in views() if view.shows(tables)]
+    titles = [view.TITLE for view in there]
+    place = titles.index(chosen.value) if chosen.value in titles else 0
+    with solara.lab.Tabs(place, lambda number: chosen.set(titles[number])).key(" ".join(titles)):
+        for title in titles:
+            solara.lab.Tab(title)
+    view = there[place].View(shown).key(titles[place])
+    element("div", view, css="view", role="tabpanel", **{"aria-label": titles[place]})

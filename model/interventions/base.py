@@ -42,6 +42,7 @@ class Intervention(ABC):
     to      parties or seat labels; all
     share   of these, in every room (1: each of them); what is no whole number of people is rounded up or down by chance
     every   0: once; n: again after every n rounds, on the same agents, to the end
+    rooms   only in these, by the name that they have in the record; none: in all of them
 
     Who a share falls on depends on seed, room, kind, round and `to` alone: the same people hear another text in another run.
     `reaches_absent`: it acts on those too who are not there (join.py).
@@ -54,6 +55,7 @@ class Intervention(ABC):
     to: tuple[str, ...] = (ALL,)
     share: float = 1.0
     every: int = 0
+    rooms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", type(self).__module__.rpartition(".")[2])
@@ -89,6 +91,8 @@ class Intervention(ABC):
 
     def chosen(self, room: RoomState, seed: int) -> tuple[int, ...]:
         """On whom in this room, in seat order."""
+        if self.rooms and room.id not in self.rooms:
+            return ()
         meant = self.meant(room, self.to)
         if self.share == 1:
             return meant

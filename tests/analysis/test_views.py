@@ -1,7 +1,9 @@
-"""The page: every view on a run that is loaded and on one under way. In a real browser it is tried by hand."""
+"""The page without a browser: every view on runs that are loaded and on one under way. In a browser: test_browser.py."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,32 +14,66 @@ import pytest
 solara = pytest.importorskip("solara", reason="the [app] extra is not installed")
 import ipyvuetify  # noqa: E402
 
-from analysis.views import _session, views  # noqa: E402
+import run  # noqa: E402
+from analysis.asked import command  # noqa: E402
+from analysis.views import _session, export, network, views  # noqa: E402
+from analysis.views._controls import wanted  # noqa: E402
+from analysis.views._fields import changed, fields_of, said  # noqa: E402
+from analysis.views._layout import layout  # noqa: E402
 from analysis.views._session import Session, Shown  # noqa: E402
-from analysis.views.page import Status, Views  # noqa: E402
+from analysis.views.page import STYLE, Status, Views  # noqa: E402
 from llm.backends.fake import Fake  # noqa: E402
-from model.scenario import load_preset  # noqa: E402
-from model.session import Ask, sit  # noqa: E402
+from model.events import Header  # noqa: E402
+from model.lines import from_line  # noqa: E402
+from model.scenario import Scenario, load_preset, preset_names  # noqa: E402
+from model.session import RECORD, Ask, sit  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> **bold**"
-SETTINGS = {"topics": "racism", "repetitions": 2, "rounds": 2}
+SMALL: dict[str, dict[str, Any]] = {
+    "three_way": {"topics": "racism", "repetitions": 2, "rounds": 2},
+    "echo_chamber": {"topics": "racism", "repetitions": 1, "rounds": 1},
+    "network": {"size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2"},
+    "consensus": {"repetitions": 1, "episodes": 1},
+}
+COMMON = {"Surveys", "Calls", "Interview", "Step in", "Export"}
+DEBATES = COMMON | {"Attitudes", "Conversation", "Distribution", "Compare"}
+SHOWN = {
+    "three_way": DEBATES,
+    "echo_chamber": DEBATES | {"Groups"},
+    "network": DEBATES | {"Network"},
+    "consensus": COMMON | {"Deliberation"},
+}
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A run in which every line is an attack."""
-    scenario = load_preset("three_way").with_settings(SETTINGS)
-    sit(
-        Ask(scenario, tmp_path / "run"),
-        backend=Fake(lambda request: request.answers[0] if request.answers else ATTACK),
-    )
-    return tmp_path / "run"
+def held(tmp_path: Path) -> Callable[[str], Path]:
+    """A run of a preset in which every line is an attack."""
+
+    def hold(preset: str) -> Path:
+        scenario = load_preset(preset).with_settings(SMALL[preset])
+        backend = Fake(lambda request: request.answers[0] if request.answers else ATTACK)
+        sit(Ask(scenario, tmp_path / preset, tuple(SMALL[preset])), backend=backend)
+        return tmp_path / preset
+
+    return hold
+
+
+def opened(folder: Path) -> Session:
+    session = Session()
+    session.open(str(folder))
+    assert not session.error
+    return session
+
+
+def seen(session: Session, last: int = 2) -> Shown:
+    assert session.tables is not None
+    return Shown(session.tables, last, session, session.events)
 
 
 def texts(widget: Any) -> list[str]:
     """Every text that stands in a widget or in what is inside it."""
-    found = []
+    found = [line["text"] for line in getattr(widget, "lines", [])]
     for child in getattr(widget, "children", []):
         found += [child] if isinstance(child, str) else texts(child)
     return found
@@ -57,27 +93,28 @@ class Watched(Session):
 
     def until(self, so: Callable[[], bool]) -> None:
         with self.changed:
-            assert self.changed.wait_for(so, 60), self.told
+            assert self.changed.wait_for(so, 180), self.told
 
 
-def test_every_view_shows_a_loaded_run_and_text_stays_text(folder: Path) -> None:
+@pytest.mark.parametrize("preset", SMALL)
+def test_every_view_shows_a_loaded_run_and_text_stays_text(held: Callable[[str], Path], preset: str) -> None:
     """Markup of a model in a page would run in the reader's browser."""
-    session = Session()
-    session.open(str(folder))
-    assert session.tables is not None
-    for view in views():
-        assert view.shows(session.tables)
-        box, _ = solara.render(view.View(Shown(session.tables, 2, session)), handle_error=False)
+    session = opened(held(preset))
+    shown = seen(session)
+    there = [view for view in views() if view.shows(shown.tables)]
+    assert {view.TITLE for view in there} == SHOWN[preset]
+    for view in there:
+        box, _ = solara.render(view.View(shown), handle_error=False)
         assert box.children, view.TITLE
-        if view.TITLE == "Conversation":
+        if view.TITLE in ("Conversation", "Groups", "Deliberation"):
             assert ATTACK in texts(box)
-            assert any("After round 2" in text for text in texts(box))
 
 
-def test_a_run_under_way_is_followed_and_its_agents_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path: Path, monkeypatch: Any) -> None:
+    """What the page did to a run is in the command that its folder gives, and that command gives the same record."""
     monkeypatch.setattr(_session, "RUNS", tmp_path)
     session = Watched()
-    session.start("three_way", "topics=racism\nrepetitions=1\nrounds=2\nllm=oracle")
+    session.start("three_way", {"topics": "racism", "repetitions": "1", "rounds": "2", "llm": "oracle"})
 
     @solara.component
     def Both() -> None:
@@ -92,20 +129,127 @@ def test_a_run_under_way_is_followed_and_its_agents_asked(tmp_path: Path, monkey
         session.seen.set(session.version)
         assert "paused, round 1 of 2, 9 of 15 calls" in texts(box)
         session.interview(1, "Why?")
-        session.until(lambda: len(session.interviews) == 1)
+        session.step_in({"kind": "message", "by": "Ann", "text": "Think of 'the' cost."})
+        session.until(lambda: len(session.interviews) == len(session.interventions) == 1)
         session.live.play()
         session.until(lambda: session.told.startswith("done"))
         session.seen.set(session.version)
-        assert len(found.find(ipyvuetify.Tab).widgets) == len(views())
+        assert len(found.find(ipyvuetify.Tab).widgets) == len(DEBATES)
+        folder = session.live.folder
     finally:
         session.close()
+    session.live.join(60)
+    record = (folder / RECORD).read_bytes()
+    header = from_line(record.decode().split("\n")[0])
+    assert isinstance(header, Header)
+    again = command(header)
+    assert again is not None
+    assert run.main([*shlex.split(again)[2:], "--out", str(tmp_path / "again")]) == 0
+    assert (tmp_path / "again" / RECORD).read_bytes() == record
 
 
 def test_what_cannot_be_run_or_opened_is_told(tmp_path: Path) -> None:
     session = Session()
-    session.start("three_way", "rounds=many")
+    session.start("three_way", {"rounds": "many"})
     assert "rounds must be a whole number" in session.error
     session.open(str(tmp_path / "none"))
     assert "cannot read the record" in session.error
     session.interview(1, "Hello?")
     assert "nobody to ask" in session.error
+    session.step_in({"kind": "mute"})
+    assert "cannot be stepped into" in session.error
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_every_field_of_a_preset_is_a_control_with_the_presets_value(preset: str) -> None:
+    """A control that shows another value than the run will have would be a lie; what is not touched is not set."""
+    scenario = load_preset(preset)
+    known = fields_of(scenario)
+    given = {one.name: one.value for one in known}
+    assert changed(known, given) == {}
+    lists = {name: told for name, told in given.items() if name not in ("llms", "seats", "order")}
+    assert scenario.with_settings(lists).to_dict()["topics"] == scenario.to_dict()["topics"]
+    assert changed(known, {"rounds": "7", "nothing": "1"}) == ({"rounds": "7"} if given["rounds"] != "7" else {})
+
+
+def test_every_field_says_what_it_is() -> None:
+    told = said(Scenario)
+    assert told["frame"] == "the word used for it: debate, conversation"
+    assert told["questions"].startswith("instead: shipped")
+    assert "max_tokens" not in told
+
+
+def test_the_address_chooses_scenario_and_settings() -> None:
+    assert wanted("scenario=echo_chamber&rounds=2&llm=oracle%2Ckappa%3D0") == (
+        "echo_chamber",
+        {"rounds": "2", "llm": "oracle,kappa=0"},
+    )
+    assert wanted("scenario=network&reference=") == ("network", {"reference": ""})
+    assert wanted("")[0] == "three_way"
+
+
+def test_a_network_shows_who_was_heard_and_who_has_no_rating(held: Callable[[str], Path]) -> None:
+    """On a ring everybody hears its two neighbours; before the debate nobody has heard anybody."""
+    shown = seen(opened(held("network")))
+    (one,) = network.populations(shown.tables)
+    before, after = (network.state(shown.tables, one, round_) for round_ in (0, 2))
+    assert before["used"] == []
+    assert sorted(map(tuple, after["used"])) == sorted(map(tuple, after["links"]))
+    assert len(after["links"]) == 16
+    assert [len(line) for line in after["trajectories"]] == [3] * 8
+    assert network._fill(float("nan")) is None
+    assert (network._fill(0.0), network._fill(10.0)) == (network.SCALE[0], network.SCALE[-1])
+
+
+def test_linked_people_are_drawn_near_each_other() -> None:
+    """Two rings of ten without a link between them: their own people are nearer, and nobody is off the picture."""
+    ring = [(a, (a + 1) % 10) for a in range(10)]
+    pairs = network.np.array(ring + [(a + 10, b + 10) for a, b in ring])
+    at = layout(20, pairs[:, 0], pairs[:, 1])
+    assert at.min() >= 0
+    assert at.max() <= 1
+    linked = network.np.linalg.norm(at[pairs[:, 0]] - at[pairs[:, 1]], axis=1).mean()
+    everybody = network.np.linalg.norm(at[:, None] - at[None], axis=2)
+    assert linked < everybody[:10, 10:].mean() / 2
+    assert (layout(20, pairs[:, 0], pairs[:, 1]) == at).all()
+
+
+def test_exports_are_those_of_a_report(held: Callable[[str], Path]) -> None:
+    """A table from the page and one from a report of the same run must not differ."""
+    from analysis.report import write_report
+
+    for preset in ("three_way", "consensus"):
+        folder = held(preset)
+        shown = seen(opened(folder))
+        write_report(folder)
+        assert export.text(shown) == (folder / "transcript.md").read_text(encoding="utf-8")
+        frame = export.tables_of(shown.tables)["attitudes"]
+        assert export.as_csv(frame) == (folder / "tables" / "attitudes.csv").read_bytes().decode()
+        figure = folder / "figures" / ("attitudes.png" if preset == "three_way" else "consensus.png")
+        assert export.painted(export.main(shown), "png") == figure.read_bytes()
+
+
+def luminance(color: str) -> float:
+    """Relative luminance by WCAG 2.2."""
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_and_marks_stand_out_from_what_they_stand_on(scheme: str) -> None:
+    """WCAG 2.2 AA: 4.5 for text, 3 for lines that tell something (focus, parties, borders of controls)."""
+    (block,) = re.findall(rf"(?m)^[^{{\n]*\.theme--{scheme} {{([^}}]*)}}", STYLE.read_text(encoding="utf-8"))
+    colors = dict(re.findall(r"--([\w-]+): (#\w{6})", block))
+    for ground in ("paper", "note"):
+        for text in ("ink", "soft", "accent"):
+            assert contrast(colors[text], colors[ground]) >= 4.5, (text, ground)
+        for line in ("line", "republican", "democrat", "default", "outside"):
+            assert contrast(colors[line], colors[ground]) >= 3, (line, ground)
+    assert contrast(colors["on-accent"], colors["accent"]) >= 4.5
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)

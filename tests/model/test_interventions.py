@@ -378,3 +378,17 @@ def test_added_links_are_as_many_as_asked_for(small: Small) -> None:
     assert [after - before for before, after in zip(*heard[:2], strict=True)] == [2] * 6
     assert heard[-1] == [6] * 6
     assert told(found)[-1].reason == "no_link_to_change"
+
+
+def test_rooms_narrow_it_down(small: Small) -> None:
+    """Who steps into one debate of many must not change the others; a room that is not there would be a silent nothing."""
+    plain = small("two_way")
+    seated = [event for event in events(plain) if isinstance(event, Seated) and event.group != "reference"]
+    first, *others = dict.fromkeys(event.room for event in seated)
+    there = plain.with_settings({"interventions": f"message round=2 by=Ann text=Hello. rooms='{first}'"})
+    assert [one.room for one in told(events(there))] == [first]
+    assert {turn.text for turn in turns(events(plain)) if turn.room in others} == {
+        turn.text for turn in turns(events(there)) if turn.room in others
+    }
+    with pytest.raises(UserError, match="unknown room of mute 'nowhere'"):
+        DebateModel(plain.with_settings({"interventions": "mute round=2 rooms=nowhere"}))

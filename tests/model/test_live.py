@@ -11,10 +11,12 @@ import pytest
 from llm.backends.fake import Fake
 from llm.errors import UserError
 from llm.request import Request
-from model.events import Ended
+from model.events import Ended, Header, Intervened, Seated
+from model.interventions import parse
+from model.lines import from_line
 from model.live import Live
 from model.scenario import Scenario, load_preset
-from model.session import RECORD, Ask, sit
+from model.session import PARTIAL, RECORD, Ask, sit
 
 PATIENCE = 20.0
 
@@ -129,3 +131,87 @@ def test_what_goes_wrong_is_told_in_one_line(scenario: Scenario, tmp_path: Path)
     watched.live.join(PATIENCE)
     with pytest.raises(UserError, match="nobody to ask"):
         watched.live.interview(1, "Hello?")
+
+
+def test_who_steps_in_leaves_the_record_of_a_run_with_that_timetable(
+    watched: Watched, scenario: Scenario, tmp_path: Path
+) -> None:
+    """What somebody does to a run while it is watched has to be in what is said of it, or nobody could hold it again."""
+    live = watched.live
+    live.play(1)
+    watched.at("paused", 1)
+    live.step_in(parse("message round=1 to=democrat by=Ann text='Think of the cost.' rooms=" + f"'{room(live)}'"))
+    live.step_in(parse("mute round=1 to=republican"))
+    live.step_in(parse("message round=1 to=nobody by=Ann text='Hello.'"))
+    live.step_in(parse("join round=1 to=default"))
+    live.step_in(parse("leave round=1 to=default"))
+    watched.until(lambda: len(live.interventions) == 5)
+    assert [one.refused for one in live.interventions[:2]] == ["", ""]
+    assert "unknown party or seat" in live.interventions[2].refused
+    assert "who is there already cannot come in" in live.interventions[3].refused
+    assert live.interventions[4].refused == ""
+    live.play(1)
+    watched.at("paused", 2)
+    live.step_in(parse("unmute round=1 to=republican"))
+    live.step_in(parse("join round=1 to=default"))
+    watched.until(lambda: len(live.interventions) == 7)
+    live.play()
+    watched.at("done", 3)
+    live.stop()
+    live.join(PATIENCE)
+    done = [event for event in live.events if isinstance(event, Intervened)]
+    assert [(one.room == room(live), one.round, one.what) for one in done] == [
+        (True, 2, "message"), (True, 2, "mute"), (True, 2, "leave"), (False, 2, "mute"), (False, 2, "leave"),
+        (True, 3, "unmute"), (True, 3, "join"), (False, 3, "unmute"), (False, 3, "join"),
+    ]  # fmt: skip
+    kept = (live.folder / RECORD).read_bytes()
+    assert live.scenario != scenario
+    again = sit(Ask(live.scenario, tmp_path / "again", ("interventions",)))
+    assert kept == again.record.read_bytes()
+    again = sit(Ask(live.scenario, live.folder))
+    assert again.already
+
+
+def test_a_run_that_was_stepped_into_and_stopped_goes_on(watched: Watched, tmp_path: Path) -> None:
+    """The folder's label is that of the run with the intervention: it is resumed with it, and with nothing else."""
+    live = watched.live
+    live.play(1)
+    watched.at("paused", 1)
+    live.step_in(parse("shock round=1 text='The report is out.'"))
+    live.play(1)
+    watched.at("paused", 2)
+    live.stop()
+    live.join(PATIENCE)
+    first = from_line((live.folder / PARTIAL).read_text(encoding="utf-8").splitlines()[0])
+    assert isinstance(first, Header)
+    assert (first.given, len(first.scenario["interventions"])) == (("interventions",), 1)
+    outcome = sit(Ask(live.scenario, live.folder, ("interventions",)))
+    assert outcome.replayed == live.calls
+    again = sit(Ask(live.scenario, tmp_path / "again", ("interventions",)))
+    assert outcome.record.read_bytes() == again.record.read_bytes()
+
+
+def test_nobody_steps_into_a_run_that_is_over(watched: Watched) -> None:
+    watched.live.play()
+    watched.at("done", 3)
+    with pytest.raises(UserError, match="nothing can happen"):
+        watched.live.step_in(parse("mute round=1"))
+
+
+def test_a_run_at_a_pace_rests_between_rounds_until_somebody_wants_something(watched: Watched) -> None:
+    """A rest of an hour, which who asks or pauses does not sit through."""
+    live = watched.live
+    live.pace = 3600
+    live.play()
+    watched.until(lambda: live.round == 1)
+    live.interview(1, "Why?")
+    watched.until(lambda: live.round == 2)
+    live.pause()
+    watched.at("paused", 2)
+    live.play(1)
+    watched.at("done", 3)
+
+
+def room(live: Live) -> str:
+    """The first."""
+    return next(event.room for event in live.events if isinstance(event, Seated))

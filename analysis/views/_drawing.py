@@ -1,0 +1,41 @@
+"""The main figure of a run, of debates or of private deliberations, as far as the run has come."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from analysis.deliberation import consensus_figure, consensus_report
+from analysis.deliberation.movement import measured
+from analysis.deliberation.record import from_events
+from analysis.load import Tables
+from analysis.metrics import trajectory
+from analysis.plots import attitudes
+from analysis.summary import caption
+from analysis.views._session import Shown
+from model.events import Event, Header
+
+
+def main(shown: Shown) -> Figure:
+    """That of the report, up to a round."""
+    if consensus_report.deliberates(shown.tables):
+        return consensus(shown)
+    points = trajectory.compute(shown.tables)
+    points = points[points["round"] <= shown.round]
+    return attitudes(shown.tables, points, shown.tables.groups, caption(shown.tables, points))
+
+
+def consensus(shown: Shown) -> Figure:
+    """Agreement, movement, group agreement."""
+    episodes = from_events(until(shown))
+    results = measured(episodes)
+    return consensus_figure.draw(episodes, results, consensus_report.caption(shown.tables, results))
+
+
+def until(shown: Shown) -> list[Event]:
+    """The record up to the round."""
+    return [one for one in shown.events if isinstance(one, Header) or getattr(one, "round", 0) <= shown.round]
+
+
+def drawable(tables: Tables) -> bool:
+    """Whether there is a main figure."""
+    return bool(tables.header.scenario["survey"] != "never") and bool(tables.groups)

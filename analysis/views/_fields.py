@@ -1,0 +1,83 @@
+"""The fields of a preset as controls: what they are called, what may be in them, what is said of them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from agents.topic import slugs
+from analysis.asked import value
+from model.scenario import Scenario
+
+FIRST = ("topics", "repetitions", "rounds", "llm", "seed")
+"""Those that everybody sets; the others are unfolded."""
+APART = ("name", "title", "source", "options", "environment", "interventions")
+"""Words about a preset; what decides on all the rest; what has a view of its own."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A control. `value` is the preset's, as on a command line; `choices` are all that may stand there (none: anything)."""
+
+    name: str
+    value: str
+    choices: tuple[str, ...]
+    told: str
+
+
+def fields_of(scenario: Scenario) -> list[Field]:
+    """Those of the scenario, the first ones first, then those of its environment."""
+    told, plain = said(Scenario), scenario.to_dict()
+    hints = get_type_hints(Scenario)
+    names = [*FIRST, *(one.name for one in fields(Scenario) if one.name not in (*FIRST, *APART))]
+    own = [Field(name, value(plain, name), choices(hints[name]), told.get(name, "")) for name in names]
+    kind: Any = type(scenario.build_environment())
+    hints = get_type_hints(kind)
+    theirs = [
+        Field(
+            one.name,
+            value(vars_of(scenario, one.name), one.name),
+            choices(hints[one.name]),
+            f"of {scenario.environment}",
+        )
+        for one in fields(kind)
+        if one.init
+    ]
+    return own + theirs
+
+
+def vars_of(scenario: Scenario, name: str) -> dict[str, Any]:
+    """A field of the environment as it is, defaults too, in the form of a header."""
+    found = getattr(scenario.build_environment(), name)
+    return {"options": {name: list(found) if isinstance(found, tuple) else found}}
+
+
+def choices(hint: Any) -> tuple[str, ...]:
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return ("true", "false") if hint is bool else ()
+
+
+def changed(known: list[Field], given: Mapping[str, str]) -> dict[str, str]:
+    """What was set to something else than the preset has."""
+    mine = {one.name: one.value for one in known}
+    return {name: told for name, told in given.items() if name in mine and told != mine[name]}
+
+
+def said(kind: type) -> dict[str, str]:
+    """What stands beside each field of a class, as a comment.
+
+    >>> said(Scenario)["rounds"]
+    'every agent speaks once a round'
+    """
+    parts = re.split(r"(?m)^    (?=\w+: )", inspect.getsource(kind).split("def ", 1)[0])
+    pairs = [(part.partition(":")[0], re.search(r"  # (.+)", part)) for part in parts[1:]]
+    return {name: found[1] for name, found in pairs if found}
+
+
+def topics() -> list[str]:
+    """Every topic that there is."""
+    return list(slugs())

@@ -1,0 +1,317 @@
+"""The page and the report in a real browser, headless: every view, no error on its console, nothing asked of another machine.
+
+Every line of the runs that are opened is an attack; a dialog that opens is one that worked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pytest
+
+pytest.importorskip("solara", reason="the [app] extra is not installed")
+pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from analysis.web.report import write
+from llm.backends.fake import Fake
+from llm.request import Request
+from model.scenario import load_preset
+from model.session import Ask, sit
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+RUN = Path(__file__).parents[2] / "run.py"
+PATIENCE = 120_000
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    '<img src="http://evil.example/x.png" onerror="alert(1)">',
+    "[click](https://evil.example/x) ![see](https://evil.example/y.png) https://evil.example/z",
+    "<iframe src='https://evil.example'></iframe><svg onload=alert(1)>",
+    "# A heading\n\n> not a quotation, {{ alert(1) }} ${alert(1)} **bold**",
+)
+RUNS: dict[str, dict[str, Any]] = {
+    "three_way": {"topics": "racism", "repetitions": 1, "rounds": 2},
+    "echo_chamber": {"topics": "racism", "repetitions": 1, "rounds": 1},
+    "network": {"size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2", "reference": ""},
+    "representatives": {"repetitions": 1, "episodes": 2},
+    "intervention": {"topics": "racism", "repetitions": 1, "rounds": 4},
+}
+ALWAYS = {"Surveys", "Calls", "Interview", "Step in", "Export"}
+DEBATE = ALWAYS | {"Attitudes", "Conversation", "Distribution", "Compare"}
+SHOWN = {
+    "three_way": DEBATE,
+    "echo_chamber": DEBATE | {"Groups"},
+    "network": DEBATE | {"Network"},
+    "representatives": ALWAYS | {"Deliberation"},
+    "intervention": DEBATE,
+}
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (Debian: apt install chromium)")
+
+
+class Visit:
+    """A tab, and what went wrong in it."""
+
+    def __init__(self, page: Page, address: str):
+        self.page, self.address = page, address
+        self.wrong: list[str] = []
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda said: self.wrong.append(f"console: {said.text}") if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        page.on("dialog", self._dialog)
+        page.on("websocket", lambda socket: self._asked(socket.url))
+        page.on("requestfailed", lambda request: self.wrong.append(f"failed: {request.url}"))
+        page.route("**/*", self._routed)
+
+    def open(self, query: str = "") -> Page:
+        """The page, ready."""
+        self.page.goto(self.address + query)
+        self.page.get_by_role("button", name="Set up").wait_for()
+        return self.page
+
+    def view(self, title: str) -> Any:
+        """A view, once it is there."""
+        self.page.get_by_role("tab", name=title, exact=True).click()
+        panel = self.page.get_by_role("tabpanel", name=title, exact=True)
+        panel.wait_for()
+        return panel
+
+    def titles(self) -> set[str]:
+        self.page.get_by_role("tab").first.wait_for()
+        return set(self.page.get_by_role("tab").all_inner_texts())
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a list, by its label."""
+        self.page.get_by_role("button", name=label).locator("visible=true").first.click()
+        self.page.get_by_role("option", name=option).locator("visible=true").first.click()
+
+    def _asked(self, address: str) -> bool:
+        here = urlparse(address).hostname in ("127.0.0.1", None)
+        if not here:
+            self.wrong.append(f"asked: {address}")
+        return here
+
+    def _routed(self, route: Any) -> None:
+        if self._asked(route.request.url):
+            route.continue_()
+        else:
+            route.abort()
+
+    def _dialog(self, dialog: Any) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with runs in which every line is an attack."""
+    folder, attacks = tmp_path_factory.mktemp("home"), itertools.cycle(PAYLOADS)
+
+    def answer(request: Request) -> str:
+        return request.answers[0] if request.answers else next(attacks)
+
+    for preset, settings in RUNS.items():
+        scenario = load_preset(preset).with_settings(settings)
+        sit(Ask(scenario, folder / "runs" / preset, tuple(settings)), backend=Fake(answer))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(home: Path) -> Iterator[str]:
+    """`run.py --ui`, as a user starts it."""
+    command = [sys.executable, str(RUN), "--scenario", "three_way", "--llm", "oracle", "--ui", "--port", "0"]
+    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            found = re.search(r"http://127.0.0.1:\d+/", server.stdout.readline())
+            assert found
+            yield found[0]
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def visits(browser: Browser, address: str) -> Iterator[Callable[..., Visit]]:
+    """Open a tab of its own; whatever went wrong in any of them fails the test."""
+    made: list[Visit] = []
+
+    def visit(**options: Any) -> Visit:
+        made.append(Visit(browser.new_page(viewport={"width": 1280, "height": 900}, **options), address))
+        return made[-1]
+
+    yield visit
+    for one in made:
+        one.page.context.close()
+    assert [wrong for one in made for wrong in one.wrong] == []
+
+
+def loaded(visit: Visit, name: str) -> None:
+    visit.open()
+    visit.choose("Folder", f"runs/{name}")
+    visit.page.get_by_role("button", name="Open", exact=True).click()
+    visit.page.get_by_text(f"loaded: runs/{name}").wait_for()
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_view_of_a_loaded_run(visits: Callable[..., Visit], name: str) -> None:
+    """Whatever a model said is text, in every view; nothing of it is run or fetched."""
+    visit = visits()
+    loaded(visit, name)
+    assert visit.titles() == SHOWN[name]
+    for title in sorted(SHOWN[name]):
+        assert visit.view(title).inner_text(), title
+    said = visit.view("Deliberation" if name == "representatives" else "Conversation").inner_text()
+    assert "<script>alert(1)</script>" in said
+    assert ("Intervention: " in said) == (name == "intervention")
+
+
+def test_a_deliberation_step_by_step(visits: Callable[..., Visit]) -> None:
+    """In the last episode of a session the critiques are written by representatives, and it says so."""
+    visit = visits()
+    loaded(visit, "representatives")
+    panel = visit.view("Deliberation")
+    assert "written by a representative" not in panel.inner_text()
+    visit.choose("Question of a group", "2. ")
+    panel.get_by_text("written by a representative").first.wait_for()
+    told = panel.inner_text()
+    assert re.search("Opinions.*Draft.*Critiques.*Revision", told, re.DOTALL)
+    assert "<script>alert(1)</script>" in told
+
+
+def test_a_run_under_way_in_every_view_and_stepped_into(visits: Callable[..., Visit]) -> None:
+    visit = visits()
+    page = visit.open("?scenario=network&size=8&graph=ring,degree%3D2&repetitions=1&rounds=3&llm=oracle&reference=")
+    page.get_by_role("button", name="Set up").click()
+    page.get_by_text("ready, round 0 of 3").wait_for()
+    page.get_by_role("button", name="Step", exact=True).click()
+    page.get_by_text("paused, round 1 of 3").wait_for()
+    assert visit.titles() == SHOWN["network"]
+    for title in sorted(SHOWN["network"]):
+        assert visit.view(title).inner_text(), title
+    visit.view("Step in")
+    page.get_by_label("Text").fill("<b>Think</b> of the cost.")
+    page.get_by_role("button", name="Before the next round").click()
+    page.get_by_text("On the timetable").wait_for()
+    visit.view("Interview")
+    page.get_by_label("Question").fill("What do you think?")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("To ", exact=False).first.wait_for()
+    page.get_by_role("button", name="Play").click()
+    page.get_by_text("done, round 3 of 3").wait_for()
+    visit.view("Conversation").get_by_text("Ann, to everybody: <b>Think</b> of the cost.").wait_for()
+
+
+def test_a_network_tells_who_is_who(visits: Callable[..., Visit]) -> None:
+    """With the pointer, and with the keyboard alone."""
+    visit = visits()
+    loaded(visit, "network")
+    panel = visit.view("Network")
+    assert panel.locator("g .person").count() == 8
+    about = panel.locator(".about")
+    panel.locator("g .person").nth(2).hover()
+    first = about.inner_text()
+    assert "Attitude by round: 0: " in first
+    panel.get_by_role("application").focus()
+    visit.page.keyboard.press("ArrowRight")
+    about.get_by_text("Attitude by round").wait_for()
+    assert about.inner_text() != first
+
+
+def test_two_runs_on_the_same_axes(visits: Callable[..., Visit]) -> None:
+    visit = visits()
+    loaded(visit, "three_way")
+    panel = visit.view("Compare")
+    visit.choose("Compare with", "runs/intervention")
+    panel.get_by_role("img").wait_for()
+    told = panel.get_by_role("region", name="What differs").inner_text()
+    assert "fine-tuned adapters" in told
+    assert "interventions" in told
+
+
+def test_files_are_handed_out(visits: Callable[..., Visit]) -> None:
+    visit = visits()
+    loaded(visit, "three_way")
+    panel = visit.view("Export")
+    for button, head in (("Figure (SVG)", b"<?xml"), ("Table (CSV", b'"room"'), ("Transcript", b"# three")):
+        with visit.page.expect_download() as caught:
+            panel.get_by_role("button", name=button).click()
+        assert caught.value.path().read_bytes().startswith(head), button
+
+
+def test_two_tabs_do_not_share_a_run(visits: Callable[..., Visit]) -> None:
+    one, other = visits(), visits()
+    loaded(one, "echo_chamber")
+    other.open()
+    assert other.page.get_by_role("status").inner_text().startswith("Choose a scenario")
+    one.page.get_by_text("loaded: runs/echo_chamber").wait_for()
+
+
+@pytest.mark.parametrize(("scheme", "paper"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(23, 23, 27)")])
+def test_light_and_dark_by_keyboard_alone(visits: Callable[..., Visit], scheme: str, paper: str) -> None:
+    """Everything is reached with Tab, in the order in which it stands, and one sees where one is."""
+    visit = visits(color_scheme=scheme)
+    page = visit.open("?scenario=three_way&topics=racism&repetitions=1&rounds=1&llm=oracle")
+    page.wait_for_function(
+        "paper => getComputedStyle(document.querySelector('.v-application')).backgroundColor === paper", arg=paper
+    )
+    page.get_by_role("button", name="Set up").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("ready, round 0").wait_for()
+    page.keyboard.press("Tab")
+    assert focused(page) == ("Play", True)
+    page.keyboard.press("Enter")
+    page.get_by_text("done, round 1").wait_for()
+    page.get_by_role("tab", name="Attitudes").focus()
+    page.keyboard.press("Tab")
+    assert focused(page) == ("Conversation", True)
+    page.keyboard.press("Enter")
+    page.get_by_role("log").wait_for()
+    last = page.get_by_role("log").locator("p").last
+    last.scroll_into_view_if_needed()
+    assert last.evaluate(ON_TOP)
+
+
+ON_TOP = """line => {
+  const box = line.getBoundingClientRect();
+  return line.contains(document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2));
+}"""
+
+
+def focused(page: Page) -> tuple[str, bool]:
+    """The text of what has the focus, and whether one sees that it has."""
+    told = page.evaluate("[document.activeElement.innerText, getComputedStyle(document.activeElement).outlineWidth]")
+    return told[0].strip(), float(told[1].removesuffix("px")) >= 2
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_report_in_the_browser(visits: Callable[..., Visit], home: Path, name: str) -> None:
+    """On a phone's width nothing sticks out; nothing runs; who was represented and what came from outside is told."""
+    path = write([home / "runs" / name], home / f"{name}.html")
+    visit = visits()
+    visit.page.set_viewport_size({"width": 390, "height": 800})
+    visit.page.goto(path.as_uri())
+    for fold in visit.page.locator("summary").all():
+        fold.click()
+    said = visit.page.locator("main").inner_text()
+    assert "<script>alert(1)</script>" in said
+    assert visit.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert ("(by a representative)" in said) == (name == "representatives")
+    assert ("Intervention: " in said) == (name == "intervention")
+    assert visit.page.locator("script, iframe, a[href^=http]").count() == 0

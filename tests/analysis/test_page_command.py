@@ -1,0 +1,40 @@
+"""`run.py --ui` without a page: what a user gets wrong is one line."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+import run
+from analysis import commands_page
+
+UI = ["--scenario", "three_way", "--llm", "oracle", "--ui"]
+
+
+def test_without_the_extra_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(commands_page, "find_spec", lambda name: None)
+    assert run.main(UI) == 2
+    assert capsys.readouterr().err == 'run.py: the page needs the [app] extra: python -m pip install -e ".[app]"\n'
+
+
+def test_a_taken_port_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second page must not end in a traceback, nor take the first one's place without a word."""
+    monkeypatch.setattr(commands_page, "find_spec", lambda name: name)
+    with socket.socket() as first:
+        first.bind(("127.0.0.1", 0))
+        first.listen()
+        port = first.getsockname()[1]
+        assert run.main([*UI, "--port", str(port)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"run.py: cannot serve the page at 127.0.0.1:{port}: ")
+    assert told.count("\n") == 1
+
+
+def test_what_the_address_cannot_hold_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A page that silently left an intervention out would run another experiment than was asked for."""
+    assert run.main([*UI, "--intervene", "mute round=1"]) == 2
+    assert "--ui takes neither --intervene nor" in capsys.readouterr().err
+    assert run.main([*UI, "--llm", "republican=oracle,mu=0"]) == 2
