@@ -236,7 +236,7 @@ def test_the_trainers_take_other_models_in_other_precisions(kind: str, load: str
         (["--party", "democrat", "--r", "0"], "--r must be at least 1"),
         (["--party", "democrat", "--questions", "0"], "--questions must be at least 1"),
         (["--party", "democrat", "--dropout", "1"], "--dropout and --held-out below 1"),
-        (["--party", "democrat", "--writer", "pocket", "--questions", "40"], "let another model write them"),
+        (["--party", "democrat", "--writer", "pocket", "--questions", "300"], "let another model write them"),
     ],
 )
 def test_what_cannot_be_trained_is_one_line(
