@@ -7,7 +7,8 @@ would take seconds for a thousand.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -22,6 +23,7 @@ KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 MOST = 1000
 """Rows of a table, and lines of a conversation, that are shown; all of them are under Export."""
 Line = dict[str, str]
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def element(tag: str, *children: Any, css: str = "", **attributes: str) -> Any:
@@ -58,12 +60,12 @@ def log(lines: Sequence[Line], label: str) -> Any:
     return _Lines(lines=shown or [line("nothing was said yet", "rated")], label=label)
 
 
-def painted(figure: Figure, kind: str = "svg") -> bytes:
-    """The bytes of a figure as a report has them."""
+def painted(make: Callable[[], Figure], kind: str = "svg") -> bytes:
+    """The bytes of a figure as a report has them. One at a time: Matplotlib's settings are those of all tabs."""
     file = BytesIO()
     bare = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    with style():
-        figure.savefig(file, format=kind, metadata=bare)
+    with _ONE_AT_A_TIME, style():
+        make().savefig(file, format=kind, metadata=bare)
     return file.getvalue()
 
 

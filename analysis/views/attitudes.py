@@ -21,7 +21,7 @@ def shows(tables: Tables) -> bool:
 
 @solara.component
 def View(shown: Shown) -> None:
-    drawn = solara.use_memo(lambda: painted(main(shown)), [shown.tables, shown.round])
+    drawn = solara.use_memo(lambda: painted(lambda: main(shown)), [shown.tables, shown.round])
     picture(
         drawn,
         "Mean attitude by number of replies, with standard errors over rooms; its last points are in the table below",

@@ -42,7 +42,7 @@ def View(shown: Shown) -> None:
 def Both(shown: Shown, other: Tables, name: str) -> None:
     mine = Path(str(shown.session.folder)).name
     names = (mine, Path(name).name)
-    drawn = solara.use_memo(lambda: painted(draw(shown.tables, other, names)), [shown.tables, other])
+    drawn = solara.use_memo(lambda: painted(lambda: draw(shown.tables, other, names)), [shown.tables, other])
     if shared(shown.tables, other):
         picture(drawn, f"Mean attitudes by round of {mine} (filled) and {names[1]} (open), by party")
     else:

@@ -35,7 +35,7 @@ def View(shown: Shown) -> None:
     chosen = solara.use_reactive(next(iter(named)))
     solara.Select("Question of a group", list(named), chosen)
     One(shown, named.get(chosen.value) or episodes[0])
-    drawn = solara.use_memo(lambda: painted(consensus(shown)), now)
+    drawn = solara.use_memo(lambda: painted(lambda: consensus(shown)), now)
     picture(
         drawn, "Agreement with the statements, change of position and group agreement over all groups, as in the report"
     )

@@ -39,7 +39,7 @@ def draw(shown: Shown, topic: str) -> bytes:
     """The figure of a topic, as SVG; nothing where nobody could be read."""
     ratings = shown.tables.attitudes
     chosen = ratings[(ratings["topic"] == topic) & (ratings["group"] != REFERENCE) & (ratings["round"] <= shown.round)]
-    return painted(ridges(chosen)) if chosen["attitude"].notna().any() else b""
+    return painted(lambda: ridges(chosen)) if chosen["attitude"].notna().any() else b""
 
 
 def ridges(ratings: pd.DataFrame) -> Figure:

@@ -37,7 +37,13 @@ def View(shown: Shown) -> None:
     element("p", "The figure up to the chosen round; tables and transcript as far as the run has come.", css="soft")
     if drawable(shown.tables):
         for kind, mime in KINDS.items():
-            Saved(lambda kind=kind: painted(main(shown), kind), f"{stem}.{kind}", mime, f"Figure ({kind.upper()})", now)
+            Saved(
+                lambda kind=kind: painted(lambda: main(shown), kind),
+                f"{stem}.{kind}",
+                mime,
+                f"Figure ({kind.upper()})",
+                now,
+            )
     solara.Select("Table", list(named), chosen)
     told = f"Table (CSV, {len(named[chosen.value]):,} rows)"
     Saved(lambda: as_csv(named[chosen.value]).encode(), f"{stem}-{chosen.value}.csv", "text/csv", told, now)

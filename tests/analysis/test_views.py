@@ -6,6 +6,7 @@ import re
 import shlex
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ def test_exports_are_those_of_a_report(held: Callable[[str], Path]) -> None:
         frame = export.tables_of(shown.tables)["attitudes"]
         assert export.as_csv(frame) == (folder / "tables" / "attitudes.csv").read_bytes().decode()
         figure = folder / "figures" / ("attitudes.png" if preset == "three_way" else "consensus.png")
-        assert export.painted(export.main(shown), "png") == figure.read_bytes()
+        assert export.painted(partial(export.main, shown), "png") == figure.read_bytes()
 
 
 def luminance(color: str) -> float:
