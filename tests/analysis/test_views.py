@@ -177,7 +177,7 @@ def test_every_field_says_what_it_is() -> None:
     told = said(Scenario)
     assert told["frame"] == "the word used for it: debate, conversation"
     assert told["questions"].startswith("instead: shipped")
-    assert "max_tokens" not in told
+    assert told["max_tokens"] == "most tokens of a reply"
 
 
 def test_the_address_chooses_scenario_and_settings() -> None:

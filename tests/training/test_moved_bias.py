@@ -1,12 +1,15 @@
 """What fine-tuning does to the model in the box: the orderings of Taubenfeld et al. 2024, over three training seeds.
 
 An hour and a half on one core, so left out unless asked for: `python -m pytest -m slow tests/training/test_moved_bias.py`.
+With PARLEY_KEPT=FOLDER it works in that folder, and goes on with what is there.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import nullcontext
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -33,14 +36,17 @@ DEBATES = {"topics": ",".join(TOPICS), "repetitions": 20}
 
 
 @pytest.fixture(scope="module")
-def pipelines(tmp_path_factory: pytest.TempPathFactory) -> list[Pipeline]:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(os.environ.get("PARLEY_KEPT") or tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture(scope="module")
+def pipelines(kept: Path) -> list[Pipeline]:
     """SFT of both parties and DPO of Republicans, a folder for each training seed."""
     torch.set_num_threads(1)
     found = []
     for seed in SEEDS:
-        pipeline = Pipeline(
-            Plan(seed=seed), tmp_path_factory.mktemp(f"seed-{seed}") / "run", lambda *_: nullcontext(lambda steps: None)
-        )
+        pipeline = Pipeline(Plan(seed=seed), kept / f"seed-{seed}", lambda *_: nullcontext(lambda steps: None))
         for party in PARTIES:
             pipeline.adapter(Recipe(party, SFT, seed=seed))
         pipeline.adapter(Recipe("republican", DPO, seed=seed))
@@ -49,12 +55,12 @@ def pipelines(tmp_path_factory: pytest.TempPathFactory) -> list[Pipeline]:
 
 
 @pytest.fixture(scope="module")
-def shifts(pipelines: list[Pipeline], tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+def shifts(pipelines: list[Pipeline], kept: Path) -> dict[str, pd.DataFrame]:
     """Paired shifts by method: after minus before, within rooms."""
     base, folders = load_preset("fine_tuned").with_settings(DEBATES), [one.folder for one in pipelines]
     found = {}
     for method in (SFT, DPO):
-        planned, out = arms(folders, method, 16, None), tmp_path_factory.mktemp(method)
+        planned, out = arms(folders, method, 16, None), kept / f"debates-{method}"
         study = hold_all(fine_tuned(base, planned), [arm.name for arm in planned], out, tuple(DEBATES))
         found[method] = study.shifts
     return found
