@@ -3,52 +3,33 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.abilities import open_ability
 from agents.datafiles import read_toml, section
 from agents.debater import Manner
-from agents.mediators import open_mediator
-from agents.memory import Retrieval, make_memory
-from agents.persona import load_personas, party_of, persona_set
+from agents.persona import party_of
 from agents.question import Question, by_id, question_set, topics_of
 from agents.representative import known
-from agents.topic import PUBLIC, TURNS, Probe, Topic, load_topic
+from agents.topic import TURNS, Probe, Topic, load_topic
 from environments import environment_class
 from environments import names as environment_names
 from environments.base import Environment, Group
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 from llm.request import Sampling
-from model import standing_in
-from model.endowment import endowments
+from model import checks
 from model.interventions import Intervention, timetable
-from model.interventions.base import Presence
 from model.interventions.fact_check import FactCheck
 from model.interventions.model import Model
 from model.settings import coerced
 
-_LEAST = {
-    "repetitions": 1,
-    "episodes": 1,
-    "rounds": 0,
-    "asks": 1,
-    "words": 1,
-    "max_tokens": 1,
-    "temperature": 0,
-    "survey_temperature": 0,
-    "reflect": 0,
-    "archetypes": 0,
-    "seed": 0,
-}
 MEDIATOR, REPRESENTATIVE = "mediator", "representative"
+"""The party and seat of those who have none of their own."""
 STAND_IN = "surrogate:"
 """How the spec of a surrogate begins, which is no model (model/standing_in.py)."""
-"""The party and seat of those who have none of their own."""
 PRESETS = Path(__file__).parent / "scenarios"
 
 
@@ -134,37 +115,7 @@ class Scenario:
     seed: int = 0  # same seed, same record
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            if not least <= getattr(self, name) < math.inf:  # nan is refused too
-                raise UserError(f"{name} must be at least {least} and finite, not {getattr(self, name)}")
-        if not 0 < self.top_p <= 1:
-            raise UserError(f"top_p must be above 0 and at most 1, not {self.top_p}")
-        if not self.frame.strip():
-            raise UserError("frame must be a word, such as debate or conversation")
-        if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
-            raise UserError("topics must name at least one topic, each once")
-        for subject in self.subjects():
-            self._check_probes(subject)
-        self._check_deliberation()
-        if self.survey != "rounds" and getattr(self.build_environment(), "by_attitude", False):
-            raise UserError(f"environment {self.environment} as it is set goes by attitudes: set survey=rounds")
-        private = any(group.mediated or group.networked for group in self._groups())
-        if self.sides == "opposed" and (private or self.survey == "never"):
-            raise UserError(
-                "sides are given by a survey before a debate at one table: set survey, and such an environment"
-            )
-        for seat in self.seats():
-            load_personas(seat, persona_set(self.personas))
-        memory = make_memory(self.memory, "", "")
-        if (self.reflect or self.importance == "asked") and not isinstance(memory, Retrieval):
-            raise UserError(f"reflect and importance are for memory=retrieve:K, not {self.memory}")
-        open_ability(self.think)
-        endowments(self)
-        self.own_adapters()
-        self.own_llms()
-        self._check_interventions()
-        self._check_archetypes()
-        standing_in.check(self)
+        checks.check(self)
 
     def build_environment(self) -> Environment:
         """The environment with its options. Errors: UserError when they do not fit."""
@@ -174,66 +125,6 @@ class Scenario:
             raise UserError(f"environment {self.environment}: {error}") from error
         return environment
 
-    def _check_probes(self, subject: Topic) -> None:
-        names = (self.probe, *self.also)
-        first, *_ = [subject.probe(name) for name in names]
-        if not first.on_axis or self.probe.endswith((PUBLIC, TURNS)):
-            raise UserError(
-                f"probe {self.probe} is no main one: name it in also, beside a plain probe that measures an attitude"
-            )
-        if len(set(names)) < len(names):
-            raise UserError("also must name further probes, each once, and not the probe itself")
-
-    def _check_deliberation(self) -> None:
-        open_mediator(self.mediator)
-        self._check_represented(known(self.knows))
-        if self.mediated and not self.questions:
-            raise UserError(
-                f"environment {self.environment} deliberates on questions: set questions to shipped or to a path"
-            )
-        if self.questions and not self.mediated:
-            raise UserError(
-                f"environment {self.environment} debates topics; questions are for one with a mediator: mediated"
-            )
-        if self.questions and self.reference:
-            raise UserError("a reference is asked about topics; there is none where questions are drawn")
-        if self.questions and len(self.pool()) < self.episodes:
-            raise UserError(f"{len(self.pool())} questions to draw from are too few for {self.episodes} episodes")
-
-    def _check_archetypes(self) -> None:
-        if self.archetypes == 1:
-            raise UserError("archetypes must be 0 (everybody is asked) or at least 2: one answer is no distribution")
-        if self.archetypes and (self.questions or self.interventions):
-            whom = "people who deliberate in private" if self.questions else "those to whom something happened"
-            raise UserError(f"archetypes do not go with this scenario: {whom} are asked themselves")
-
-    def _check_interventions(self) -> None:
-        for one in self.interventions:
-            if one.round > self.rounds:
-                raise UserError(f"{one.kind} before round {one.round} of a scenario of {self.rounds}: give more rounds")
-            seated = {party_of(seat) for group in self._groups() for seat in group.seats}
-            known = {"all", *seated, *(label for group in self._groups() for label in group.labels)}
-            if one.networked and not any(group.networked for group in self._groups()):
-                raise UserError(f"{one.kind} are those of a network, and environment {self.environment} has none")
-            if isinstance(one, FactCheck) and one.llm and self.mediated:
-                raise UserError(
-                    "fact_check: in private deliberations nothing is said in public that a model could check"
-                )
-            if isinstance(one, Presence) and (self.mediated or self.sides == "opposed"):
-                raise UserError(f"{one.kind} is for debates in which nobody deliberates in private or is given a side")
-            for who in sorted(set(one.whom()) - known):
-                raise unknown(f"party or seat of {one.kind}", who, known)
-
-    def _check_represented(self, letters: str) -> None:
-        if self.represented == "none":
-            return
-        if not self.mediated:
-            raise UserError("representatives write critiques, which are asked for in the environment mediated alone")
-        if set(letters) & set("OCP") and self.episodes < 2:
-            raise UserError(f"knows={letters} is of the episodes before: episodes must be at least 2")
-        if set(letters) & set("DP") and self.survey == "never":
-            raise UserError(f"knows={letters} needs what surveys ask: survey must not be never")
-
     @property
     def told(self) -> str:
         """What representatives are told, in the order D, O, C, P; nothing where there are none."""
@@ -242,7 +133,7 @@ class Scenario:
     @property
     def mediated(self) -> bool:
         """Whether a mediator sits with its groups."""
-        return any(group.mediated for group in self._groups())
+        return any(group.mediated for group in self.groups())
 
     @property
     def rooms_each(self) -> int:
@@ -315,12 +206,13 @@ class Scenario:
             found[who] = value
         return found
 
-    def _groups(self) -> Sequence[Group]:
+    def groups(self) -> Sequence[Group]:
+        """Who sits together, as the environment has it."""
         return self.build_environment().groups()
 
     def seats(self) -> list[str]:
         """Every kind of seat, PARTY or PARTY:VARIANT, of those seated and those asked outside, sorted."""
-        return sorted({*self.reference, *(seat for group in self._groups() for seat in group.seats)})
+        return sorted({*self.reference, *(seat for group in self.groups() for seat in group.seats)})
 
     def parties(self) -> list[str]:
         """Their parties, sorted."""
@@ -328,7 +220,7 @@ class Scenario:
 
     def who(self) -> dict[str, None]:
         """Every party and every label of a seat: by these a field names somebody."""
-        return dict.fromkeys([*self.parties(), *(label for group in self._groups() for label in group.labels)])
+        return dict.fromkeys([*self.parties(), *(label for group in self.groups() for label in group.labels)])
 
     def manner(self) -> Manner:
         """How the agents debate."""

@@ -25,7 +25,7 @@ DESIGN = [
     "--llm",
     "oracle",
     "--seeds",
-    "0:3",
+    "0:16",
     "--repetitions",
     "15",
 ]
@@ -57,7 +57,7 @@ def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path: Path) ->
     assert len(lines) == 1, told
     assert lines[0].startswith("run.py: interrupted; what was answered is kept: the same command")
     assert run.main([*DESIGN, "--workers", "1", "--out", str(folder)]) == 0
-    assert len(list(folder.glob("cells/*/*/record.jsonl"))) == 3
+    assert len(list(folder.glob("cells/*/*/record.jsonl"))) == 16
 
 
 def closed() -> str:

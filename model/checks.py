@@ -1,0 +1,143 @@
+"""What of a scenario fits together. Errors: UserError, one line that says what does not and what to set."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from agents.abilities import open_ability
+from agents.mediators import open_mediator
+from agents.memory import Retrieval, make_memory
+from agents.persona import load_personas, party_of, persona_set
+from agents.representative import known
+from agents.topic import PUBLIC, TURNS, Topic
+from llm.errors import UserError, unknown
+from model import standing_in
+from model.endowment import endowments
+from model.interventions.base import Presence
+from model.interventions.fact_check import FactCheck
+
+if TYPE_CHECKING:
+    from model.scenario import Scenario
+
+_LEAST = {
+    "repetitions": 1,
+    "episodes": 1,
+    "rounds": 0,
+    "asks": 1,
+    "words": 1,
+    "max_tokens": 1,
+    "temperature": 0,
+    "survey_temperature": 0,
+    "reflect": 0,
+    "archetypes": 0,
+    "seed": 0,
+}
+
+
+def check(scenario: Scenario) -> None:
+    """Every check, values first."""
+    _values(scenario)
+    for subject in scenario.subjects():
+        _probes(scenario, subject)
+    _deliberation(scenario)
+    _surveys(scenario)
+    for seat in scenario.seats():
+        load_personas(seat, persona_set(scenario.personas))
+    _abilities(scenario)
+    endowments(scenario)
+    scenario.own_adapters()
+    scenario.own_llms()
+    _interventions(scenario)
+    _archetypes(scenario)
+    standing_in.check(scenario)
+
+
+def _values(scenario: Scenario) -> None:
+    for name, least in _LEAST.items():
+        if not least <= getattr(scenario, name) < math.inf:  # nan is refused too
+            raise UserError(f"{name} must be at least {least} and finite, not {getattr(scenario, name)}")
+    if not 0 < scenario.top_p <= 1:
+        raise UserError(f"top_p must be above 0 and at most 1, not {scenario.top_p}")
+    if not scenario.frame.strip():
+        raise UserError("frame must be a word, such as debate or conversation")
+    if not (scenario.topics or scenario.questions) or len(set(scenario.topics)) < len(scenario.topics):
+        raise UserError("topics must name at least one topic, each once")
+
+
+def _surveys(scenario: Scenario) -> None:
+    if scenario.survey != "rounds" and getattr(scenario.build_environment(), "by_attitude", False):
+        raise UserError(f"environment {scenario.environment} as it is set goes by attitudes: set survey=rounds")
+    private = any(group.mediated or group.networked for group in scenario.groups())
+    if scenario.sides == "opposed" and (private or scenario.survey == "never"):
+        raise UserError("sides are given by a survey before a debate at one table: set survey, and such an environment")
+
+
+def _abilities(scenario: Scenario) -> None:
+    memory = make_memory(scenario.memory, "", "")
+    if (scenario.reflect or scenario.importance == "asked") and not isinstance(memory, Retrieval):
+        raise UserError(f"reflect and importance are for memory=retrieve:K, not {scenario.memory}")
+    open_ability(scenario.think)
+
+
+def _probes(scenario: Scenario, subject: Topic) -> None:
+    names = (scenario.probe, *scenario.also)
+    first, *_ = [subject.probe(name) for name in names]
+    if not first.on_axis or scenario.probe.endswith((PUBLIC, TURNS)):
+        raise UserError(
+            f"probe {scenario.probe} is no main one: name it in also, beside a plain probe that measures an attitude"
+        )
+    if len(set(names)) < len(names):
+        raise UserError("also must name further probes, each once, and not the probe itself")
+
+
+def _deliberation(scenario: Scenario) -> None:
+    open_mediator(scenario.mediator)
+    _represented(scenario, known(scenario.knows))
+    if scenario.mediated and not scenario.questions:
+        raise UserError(
+            f"environment {scenario.environment} deliberates on questions: set questions to shipped or to a path"
+        )
+    if scenario.questions and not scenario.mediated:
+        raise UserError(
+            f"environment {scenario.environment} debates topics; questions are for one with a mediator: mediated"
+        )
+    if scenario.questions and scenario.reference:
+        raise UserError("a reference is asked about topics; there is none where questions are drawn")
+    if scenario.questions and len(scenario.pool()) < scenario.episodes:
+        raise UserError(f"{len(scenario.pool())} questions to draw from are too few for {scenario.episodes} episodes")
+
+
+def _archetypes(scenario: Scenario) -> None:
+    if scenario.archetypes == 1:
+        raise UserError("archetypes must be 0 (everybody is asked) or at least 2: one answer is no distribution")
+    if scenario.archetypes and (scenario.questions or scenario.interventions):
+        whom = "people who deliberate in private" if scenario.questions else "those to whom something happened"
+        raise UserError(f"archetypes do not go with this scenario: {whom} are asked themselves")
+
+
+def _interventions(scenario: Scenario) -> None:
+    for one in scenario.interventions:
+        if one.round > scenario.rounds:
+            raise UserError(f"{one.kind} before round {one.round} of a scenario of {scenario.rounds}: give more rounds")
+        seated = {party_of(seat) for group in scenario.groups() for seat in group.seats}
+        known = {"all", *seated, *(label for group in scenario.groups() for label in group.labels)}
+        if one.networked and not any(group.networked for group in scenario.groups()):
+            raise UserError(f"{one.kind} are those of a network, and environment {scenario.environment} has none")
+        if isinstance(one, FactCheck) and one.llm and scenario.mediated:
+            raise UserError("fact_check: in private deliberations nothing is said in public that a model could check")
+        if isinstance(one, Presence) and (scenario.mediated or scenario.sides == "opposed"):
+            raise UserError(f"{one.kind} is for debates in which nobody deliberates in private or is given a side")
+        for who in sorted(set(one.whom()) - known):
+            raise unknown(f"party or seat of {one.kind}", who, known)
+
+
+def _represented(scenario: Scenario, letters: str) -> None:
+    if scenario.represented == "none":
+        return
+    if not scenario.mediated:
+        raise UserError("representatives write critiques, which are asked for in the environment mediated alone")
+    if set(letters) & set("OCP") and scenario.episodes < 2:
+        raise UserError(f"knows={letters} is of the episodes before: episodes must be at least 2")
+    if set(letters) & set("DP") and scenario.survey == "never":
+        raise UserError(f"knows={letters} needs what surveys ask: survey must not be never")
