@@ -21,6 +21,8 @@ _UNABLE = re.compile(
     r"|(?:fulfil+|comply with|complete) (?:this|that|your|the) (?:request|task|prompt))"
 )
 """Each begins with a letter, so that a search skips to it: one pattern of all three takes ten times as long."""
+_DENIALS, _MACHINES = ("not", "n't", "n’t", "unable"), ("ai", "artificial", "model")
+"""What stands in all that the patterns find; most lines have none of it."""
 
 
 def refuses(text: str) -> bool:
@@ -29,5 +31,9 @@ def refuses(text: str) -> bool:
     >>> refuses("As an AI language model, I cannot role-play."), refuses("I can't accept that, Bob.")
     (True, False)
     """
-    said = " ".join(text.lower().replace("’", "'").split())
-    return bool(_SORRY.match(said) or _NO_ROLE.search(said) or _UNABLE.search(said))
+    lower = text.lower()
+    denies, machine = any(map(lower.__contains__, _DENIALS)), any(map(lower.__contains__, _MACHINES))
+    if not denies and not machine:
+        return False
+    said = " ".join(lower.replace("’", "'").split())
+    return bool(_NO_ROLE.search(said) or (denies and (_SORRY.match(said) or _UNABLE.search(said))))

@@ -14,7 +14,6 @@ it is kept in `error`, no further round is held, and `run()` raises it.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from functools import partial
@@ -32,6 +31,7 @@ from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
 from llm.several import open_all
 from model.closing import hold_closing, hold_questionnaire
+from model.collecting import AGENT_REPORTERS, reporters, standing
 from model.conversation import hold_round
 from model.endowment import endowments
 from model.events import Endowed, Event, Posed, Seated
@@ -101,9 +101,7 @@ class DebateModel(mesa.Model):
         for room in self._debating():
             for agent in away(self.setup.interventions, room, self.setup.seed):
                 room.members[agent].absent = True
-        self.datacollector = mesa.DataCollector(
-            model_reporters=self._reporters(), agent_reporters={"attitude": _attitude, "party": _party, "room": _room}
-        )
+        self.datacollector = mesa.DataCollector(model_reporters=reporters(self), agent_reporters=AGENT_REPORTERS)
         self._guarded(self._open)
 
     def step(self) -> None:
@@ -158,6 +156,7 @@ class DebateModel(mesa.Model):
             phase()
         except Exception as error:  # noqa: BLE001  kept and shown: run() raises it, the page and batch_run read it
             self.error = error
+        self.standing = standing(self)
         self.datacollector.collect(self)
 
     def _open(self) -> None:
@@ -287,19 +286,6 @@ class DebateModel(mesa.Model):
             yield Seated(MEDIATOR, *place, PARTY, PARTY, "", room.chair.name)
         yield from linked(room)
 
-    def _reporters(self) -> dict[str, Any]:
-        """Mean and spread by party, and by party and topic when there are several (their axes may run opposite ways)."""
-        parties = sorted({agent.party for agent in self.agents if agent.group != REFERENCE})
-        cells: list[tuple[str, str | None]] = [(party, None) for party in parties]
-        if len(self.setup.topics) > 1:
-            cells += [(party, topic) for party in parties for topic in self.setup.topics]
-        found: dict[str, Any] = {"round": _round_of}
-        for name, reporter in (("mean", _mean), ("sd", _spread)):
-            found |= {
-                "_".join(filter(None, (name, *cell))): partial(reporter, party=cell[0], topic=cell[1]) for cell in cells
-            }
-        return found | {"missing": _missing, "stopped": _stopped}
-
     def _key(self, request: Request) -> bytes:
         return request.key(self._identity, self.backend.seedless(request))
 
@@ -356,48 +342,3 @@ def _refuse_unknown_rooms(interventions: Iterable[Intervention], rooms: Iterable
 
 def _ids(agents: Any) -> tuple[int, ...]:
     return tuple([agent.unique_id for agent in agents])
-
-
-def _attitude(agent: Placed) -> float | None:
-    return agent.attitude
-
-
-def _party(agent: Placed) -> str:
-    return agent.party
-
-
-def _room(agent: Placed) -> str:
-    return agent.room
-
-
-def _round_of(model: DebateModel) -> int:
-    return model.round
-
-
-def _attitudes(model: DebateModel, party: str, topic: str | None) -> list[float]:
-    """The readable attitudes of a party's debating agents, on one topic or (None) on all."""
-    members = [agent for agent in model.agents if agent.party == party and agent.group != REFERENCE]
-    known = [agent.attitude for agent in members if topic in (None, agent.topic.slug)]
-    return [attitude for attitude in known if attitude is not None]
-
-
-def _mean(model: DebateModel, party: str, topic: str | None) -> float | None:
-    """Mean attitude over the agents of a party; None when nobody could be read."""
-    known = _attitudes(model, party, topic)
-    return statistics.fmean(known) if known else None
-
-
-def _spread(model: DebateModel, party: str, topic: str | None) -> float | None:
-    """Sample standard deviation over the agents of a party; None below two readable ones."""
-    known = _attitudes(model, party, topic)
-    return statistics.stdev(known) if len(known) > 1 else None
-
-
-def _stopped(model: DebateModel) -> str | None:
-    """What stopped the model before its last round, if anything did: a row of a sweep tells it."""
-    return None if model.error is None else f"{type(model.error).__name__}: {model.error}"
-
-
-def _missing(model: DebateModel) -> int:
-    """How many of those asked gave no rating that could be read."""
-    return sum(bool(agent.ratings) and agent.attitude is None for agent in model.agents)

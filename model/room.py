@@ -12,7 +12,7 @@ from agents.proxy import CRITIQUE, Proxy
 from agents.topic import Probe
 from environments._society import Society
 from environments.base import MEDIATOR, Turn
-from llm.randomness import derive
+from llm.randomness import beneath
 from llm.request import Reply, Request
 from model.events import Called, Event, Thought
 from model.prefix import as_text, common, with_reply
@@ -60,6 +60,7 @@ class RoomState:
     each_turn: Sequence[Probe] = ()
     proxies: dict[int, Proxy] = field(default_factory=dict)
     public: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=LATEST))
+    _streams: dict[tuple[int, int], Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> Member | Proxy:
         """Who writes what an agent is asked for: itself, or of a critique its representative, if it has one that can."""
@@ -71,8 +72,10 @@ class RoomState:
 
         It names the seat, not the agent's number: the same in any selection of rooms.
         """
-        at = self.iteration if iteration is None else iteration
-        return derive(desk.seed, self.id, self.seats[agent], at, purpose, attempt)
+        stream = self._streams.get((desk.seed, agent))
+        if stream is None:
+            stream = self._streams[desk.seed, agent] = beneath(desk.seed, self.id, self.seats[agent])
+        return stream(self.iteration if iteration is None else iteration, purpose, attempt)
 
     def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
         """Give what was said to those who hear it."""

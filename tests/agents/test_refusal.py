@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agents.refusal import refuses
+from agents.refusal import _NO_ROLE, _SORRY, _UNABLE, refuses
 from llm.backends.fake import Fake
 from model.debate import DebateModel
 from model.events import Utterance
@@ -48,6 +50,16 @@ def test_refusals(text: str) -> None:
 def test_positions_are_no_refusals(text: str) -> None:
     """A false alarm would silence somebody who has something to say."""
     assert not refuses(text)
+
+
+@given(
+    st.sampled_from([_NO_ROLE, _SORRY, _UNABLE]).flatmap(
+        lambda one: st.from_regex(one, fullmatch=True, alphabet=st.characters(max_codepoint=126))
+    )
+)
+def test_whatever_a_pattern_finds_is_looked_at(text: str) -> None:
+    """The quick look for words that stand in every refusal must let none of them through."""
+    assert refuses(text.replace("'", "’"))
 
 
 def test_nobody_hears_a_refusal(small: Callable) -> None:

@@ -7,7 +7,7 @@ import json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from llm.randomness import SEED_BITS, derive, digest, stream
+from llm.randomness import SEED_BITS, beneath, derive, digest, stream
 
 from .conftest import any_text
 
@@ -31,6 +31,15 @@ def test_digest_tells_where_a_part_ends(said: list[str], data: st.DataObject) ->
     again = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
     assume(again != said)
     assert digest(*again) != digest(*said)
+
+
+@given(
+    st.integers(), st.lists(any_text, max_size=2), st.lists(st.one_of(any_text, st.integers()), min_size=1, max_size=3)
+)
+def test_streams_beneath_a_name_are_those_of_the_whole_name(seed: int, name: list[str], rest: list[int | str]) -> None:
+    """The short way gives the same seeds, again and again, or records would not be what they were."""
+    derived = beneath(seed, *name)
+    assert [derived(*rest), derived(*rest)] == [derive(seed, *name, *rest)] * 2
 
 
 def test_digest_tells_type_and_depth() -> None:
