@@ -158,6 +158,17 @@ def test_a_stopped_run_goes_on_and_replays_to_the_same_record(tmp_path: Path) ->
     assert landed == whole
 
 
+def test_a_run_is_replayed_from_its_journal(tmp_path: Path) -> None:
+    """`--llm recorded:RUN` with the same surrogate: nobody is asked, and all that anybody said, heard and rated is the same."""
+    scenario = mixed(written(tmp_path / "s.json"), "republican")
+    sit(Ask(scenario, tmp_path / "a"), backend=Fake(opinionated))
+    again = sit(Ask(scenario.with_settings({"llm": f"recorded:{tmp_path / 'a'}"}), tmp_path / "b"))
+    assert again.stopped is None
+    first, second = (list(read(tmp_path / folder / RECORD)) for folder in "ab")
+    for kind in (Utterance, Rated, Heard):
+        assert of(kind, first) == of(kind, second) != []
+
+
 def test_the_record_says_how_good_it_is(tmp_path: Path) -> None:
     """Share of seats and fidelity stand in the header, and in what every report says of its models."""
     scenario = mixed(written(tmp_path / "s.json"), "republican")
