@@ -37,7 +37,8 @@ class Manner(NamedTuple):
     `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what becomes of
     a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
     `think`: what is done before speaking (agents/abilities/). `importance`, `reflect`: see `agents.memory.Retrieval`. `listing`:
-    the order in which the answers to a survey are named (agents.topic.listing).
+    the order in which the answers to a survey are named (agents.topic.listing). `reminder`: whether it is told who it is before
+    every utterance and survey.
     """
 
     frame: str
@@ -52,6 +53,7 @@ class Manner(NamedTuple):
     importance: str = "novelty"
     reflect: int = 0
     listing: str = "given"
+    reminder: bool = False
 
 
 class Speech(NamedTuple):
@@ -167,7 +169,7 @@ class Member(mesa.Agent, Privately, ABC):
         if again:
             question = prompt(PROMPTS, "reask").fill(survey=question)
         sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)
-        messages = (self._system, *self.memory.messages(question))
+        messages = (self._system, *self.memory.messages(self._reminded(question)))
         kind = "" if again else self.kind(probe)
         answers, speaks = probe.scale.answers, (self.adapter, self.voice)
         return Request(messages, sampling, seed, answers, "survey", probe.prefix, *speaks, archetype=kind)

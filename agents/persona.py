@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agents.datafiles import HERE, build, read_toml
 from llm.errors import UserError, unknown
+from llm.template import prompt
 
 PERSONAS = HERE / "personas"
 VOTERS = PERSONAS / "voters"
@@ -118,6 +119,11 @@ def namesake(person: Persona, number: int) -> Persona:
 @cache
 def _first_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in read_toml(HERE / "names.toml").values() for name in names))
+
+
+def reminder(backstory: str) -> str:
+    """Who somebody is, told once more before it is asked something."""
+    return prompt(HERE / "prompts", "reminder").fill(persona=backstory)
 
 
 def genders(people: Sequence[Persona]) -> str:

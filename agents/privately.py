@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agents.abilities.base import Ability, Note, insights
 from agents.attitude import NUMERIC, Reading, Scale, read_rating
 from agents.memory import Memory, Retrieval
+from agents.persona import reminder
 from agents.retrieval import LEAST, MOST, Trace
 from agents.topic import PROMPTS
 from llm.request import Message, Reply, Request, Sampling
@@ -47,9 +48,12 @@ class Privately:
 
     def _noted(self, instruction: str) -> str:
         """What it is asked, after what it noted for itself."""
-        if self.note.text is None:
-            return instruction
-        return f"{prompt(PROMPTS, 'note').fill(note=self.note.text)}\n\n{instruction}"
+        note = "" if self.note.text is None else f"{prompt(PROMPTS, 'note').fill(note=self.note.text)}\n\n"
+        return self._reminded(f"{note}{instruction}")
+
+    def _reminded(self, instruction: str) -> str:
+        """What it is asked, after who it is, where that is told every time; never remembered."""
+        return f"{reminder(self._system.content)}\n\n{instruction}" if self.manner.reminder else instruction
 
     @property
     def reflects(self) -> bool:
