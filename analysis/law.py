@@ -17,6 +17,7 @@ direction): the estimate is then NaN and the interval unbounded.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,12 +56,15 @@ class Rooms:
 
 
 class Fit(NamedTuple):
-    """theta (p,): kappa, mu, and the pull of each subject; their covariance; clusters; ratings fitted."""
+    """theta (p,): kappa, mu, and the pull of each subject; their covariance; clusters; ratings fitted; by cluster the jackknife's
+    pseudo-value (p,), of which theta is the mean.
+    """
 
     theta: Floats
     covariance: Floats
     clusters: int
     ratings: int
+    pseudo: Mapping[int, Floats]
 
 
 class Estimate(NamedTuple):
@@ -103,16 +107,19 @@ def fit(rooms: Rooms, influence: bool = True) -> Fit:
     part = _jackknifed(found.x, found.jac, found.fun, where)
     covariance = np.zeros((len(start), len(start)))
     covariance[np.ix_(free, free)] = part.covariance
-    return part._replace(theta=whole(part.theta), covariance=covariance)
+    pseudo = {one: whole(value) for one, value in part.pseudo.items()}
+    return part._replace(theta=whole(part.theta), covariance=covariance, pseudo=pseudo)
 
 
 def _jackknifed(theta: Floats, jacobian: Floats, residuals: Floats, where: NDArray[np.int64]) -> Fit:
     whole = jacobian.T @ jacobian
-    steps = np.array([_step(whole, jacobian[where == one], residuals[where == one]) for one in np.unique(where)])
+    names = np.unique(where)
+    steps = np.array([_step(whole, jacobian[where == one], residuals[where == one]) for one in names])
     mean, clusters = steps.mean(axis=0), len(steps)
     spread = steps - mean
     covariance = (clusters - 1) / clusters * spread.T @ spread
-    return Fit(theta - (clusters - 1) * mean, covariance, clusters, len(residuals))
+    pseudo = {int(one): np.asarray(theta - (clusters - 1) * step) for one, step in zip(names, steps, strict=True)}
+    return Fit(theta - (clusters - 1) * mean, covariance, clusters, len(residuals), pseudo)
 
 
 def _step(whole: Floats, jacobian: Floats, residuals: Floats) -> Floats:

@@ -23,7 +23,7 @@ from llm.errors import UserError
 from model.events import Header
 from model.scenario import Scenario
 
-SCHEMA = "parley-card-1"
+SCHEMA = "parley-card-2"
 FIRST = (
     "Agents that speak through this model debate with each other, each as a voter of some party. This page says how much of "
     "what they come to think is the model's own opinion, and not what the others said. An agent's attitude is its answer on a "

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from agents.topic import load_topic, slugs
 from analysis.card.card import SCHEMA
-from analysis.card.claims import ALL, Claim, find
+from analysis.card.claims import ALL, Claim, find, paired
 from analysis.plots import save, style
 from analysis.web.document import Chapter, document
 from analysis.wording import DASH, estimate, harmless, markdown_table
@@ -25,14 +25,16 @@ MARKERS, COLOURS = "osd^vP*X", ("#1b1b1f", "#c77b00", "#1f5fa8", "#00785a", "#a8
 SHOWN = ("lost", "kappa", "three_alone", "three_empty", "asymmetry")
 """Quantities of the figure, over all topics."""
 APART = (
-    "Differences are each card's less the first one's. Their intervals take the cards for independent: where two models were "
-    "asked with the same people and seeds they are rather too wide."
+    "Differences are each card's less the first one's. Cards of one battery hold the same seats, topics and seeds block by block "
+    "(and the same people, unless these were set): where both tell a number a block, the difference is within blocks, with "
+    "Student's interval over these (`blocks` in compare.csv). Of other quantities the intervals take the cards for independent, "
+    "and are rather too wide."
 )
 
 
 COLUMNS = (
     *("quantity", "topic", "card", "model", "estimate", "low", "high"),
-    *("difference", "difference_low", "difference_high", "reason"),
+    *("difference", "difference_low", "difference_high", "blocks", "reason"),
 )
 
 
@@ -64,7 +66,7 @@ def read(path: Path) -> Kept:
 
 
 def _claim(told: dict[str, Any]) -> Claim:
-    return Claim(**{field.name: _number(told[field.name], field.name) for field in fields(Claim)})
+    return Claim(**{one.name: _number(told[one.name], one.name) for one in fields(Claim)})
 
 
 def _number(value: Any, name: str) -> Any:
@@ -74,7 +76,7 @@ def _number(value: Any, name: str) -> Any:
 
 def compared(cards: Sequence[Kept]) -> pd.DataFrame:
     """A row a card, quantity and topic that any card has: its estimate, low, high, and the difference to the first card with its
-    ends (NaN where the batteries differ, and why).
+    ends and the blocks that it is within (NaN where the batteries differ, and why).
     """
     keys = dict.fromkeys((claim.quantity, claim.topic) for card in cards for claim in card.claims)
     return pd.DataFrame(
@@ -109,14 +111,14 @@ def _shown(value: Any) -> str:
 
 
 def _difference(first: Claim | None, other: Claim | None, differs: str) -> dict[str, Any]:
+    """`blocks`: within how many the difference is; 0: the cards are taken for independent."""
     if differs:
         return {"reason": f"other batteries: {differs}"}
     if first is None or other is None:
         return {"reason": "one of them has no estimate"}
-    value, reach = other.estimate - first.estimate, math.hypot(first.width, other.width)
-    if not math.isfinite(reach):
-        return {"difference": value, "reason": "one of them has no interval"}
-    return {"difference": value, "difference_low": value - reach, "difference_high": value + reach}
+    found = paired(first, other)
+    ends = {"difference": found.estimate, "difference_low": found.low, "difference_high": found.high}
+    return {**ends, "blocks": found.n, "reason": found.reason or None}
 
 
 def write(cards: Sequence[Kept], folder: Path) -> Path:

@@ -319,7 +319,7 @@ def test_the_files_of_a_card(written: Path) -> None:
     told = json.loads(
         (written / "card.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} in card.json")
     )
-    assert told["schema"] == "parley-card-1"
+    assert told["schema"] == "parley-card-2"
     assert told["battery"]["rounds"] == 2
     assert len(told["claims"]) == len(pd.read_csv(written / "card.csv"))
     assert all(one["estimate"] is not None or one["reason"] for one in told["claims"])
@@ -378,7 +378,7 @@ def test_what_is_mistyped_is_told_in_one_line(
 
 
 def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A difference has an interval wider than either; cards of different batteries have none, and say so."""
+    """A difference is within blocks of the same people; cards of different batteries have none, and say so."""
     other = tmp_path / "still"
     spec = ["audit", "--llm", "oracle,mu=0,kappa=0", "--sections", "pull", *ARGUMENTS[3:]]
     assert run.main([*spec, "--out", str(other)]) == 0
@@ -387,7 +387,10 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
     found = compared([first, second])
     row = found.query("quantity == 'mu' and topic == 'all' and card == 'still'").iloc[0]
     assert row["difference_high"] < 0
-    assert row["difference_high"] - row["difference_low"] > row["high"] - row["low"]
+    assert row["blocks"] == 5
+    assert row["difference_low"] < -0.06 < row["difference_high"], "what was planted"
+    again = compared([first, first])
+    assert (again["difference"].dropna() == 0).all()
     assert run.main(["compare", str(written), str(other), "--out", str(tmp_path / "both")]) == 0
     assert "still less oracle" in (tmp_path / "both" / "compare.html").read_text()
     changed = json.loads((other / "card.json").read_text())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from analysis.card.claims import ALL, Claim, averaged, find
+from analysis.card.claims import ALL, Claim, averaged, find, jackknifed
 from analysis.card.conditions import DEFAULT, PARTIES, alone, copy, empty, same, shuffled, three, two
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
@@ -125,7 +125,7 @@ def _asymmetry(held: Held, sides: pd.Series) -> Claim:
         red, blue = (whole[party, "moved"] / whole[party, "gap"] for party in PARTIES)
         return float(red - blue)
 
-    return _jackknife(claim, sums, of)
+    return jackknifed(claim, sums, of)
 
 
 def _first_round(held: Held, sides: pd.Series) -> Claim:
@@ -134,7 +134,7 @@ def _first_round(held: Held, sides: pd.Series) -> Claim:
     both = pd.concat({"first": first["moved"], "whole": whole["moved"]}, axis=1)
     if averaged(claim, both["whole"]).low <= 0:
         return replace(claim, n=len(both), reason="no movement of which there could be a share")
-    return _jackknife(claim, both, lambda kept: float(kept["first"].sum() / kept["whole"].sum()))
+    return jackknifed(claim, both, lambda kept: float(kept["first"].sum() / kept["whole"].sum()))
 
 
 def _sums(held: Held, sides: pd.Series, name: str) -> pd.DataFrame:
@@ -150,15 +150,6 @@ def _sums(held: Held, sides: pd.Series, name: str) -> pd.DataFrame:
         }
     )
     return told.groupby(["block", "party"], sort=False)[["moved", "gap"]].sum().unstack().swaplevel(axis=1).dropna()
-
-
-def _jackknife(begun: Claim, rows: pd.DataFrame, statistic: Callable[[pd.DataFrame], float]) -> Claim:
-    """A ratio of sums by leaving out one block: mean and Student's interval of the pseudo-values (Tukey 1958)."""
-    size = len(rows)
-    if size < 2:
-        return replace(begun, n=size, reason="one unit only: no interval")
-    whole = statistic(rows)
-    return averaged(begun, [size * whole - (size - 1) * statistic(rows.drop(index=one)) for one in rows.index])
 
 
 def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:

@@ -11,7 +11,7 @@ from analysis.card.conditions import DEFAULT, empty, same, three, two
 from analysis.card.held import Held
 from analysis.card.rooms import Passage, packed, passages
 from analysis.card.sections import Quantity
-from analysis.law import KAPPA, MU, Estimate, Unidentified, bias, fit, plain
+from analysis.law import KAPPA, MU, Estimate, Fit, Unidentified, bias, fit, plain
 from analysis.recovery import LEAST
 from model.scenario import Scenario
 
@@ -64,13 +64,21 @@ def _fitted(found: Sequence[Passage], topics: Sequence[str], named: str) -> Iter
     except Unidentified:
         yield from [replace(one, n=blocks, reason=NO_FIT) for one in (*begun, *levels)]
         return
-    pull = plain(law, MU)
-    yield estimated(begun[0], plain(law, KAPPA), blocks)
-    yield estimated(begun[1], pull, blocks)
-    yield estimated(begun[2], _each(pull, lost), blocks)
+    pull, mu = plain(law, MU), _by_block(law, found, MU)
+    slope = HEARD * (1 - pull.value) ** (HEARD - 1)
+    away = {block: lost(pull.value) + slope * (value - pull.value) for block, value in mu.items()}
+    yield estimated(begun[0], plain(law, KAPPA), blocks, _by_block(law, found, KAPPA))
+    yield estimated(begun[1], pull, blocks, mu)
+    yield estimated(begun[2], _each(pull, lost), blocks, away)
     yield _half_life(begun[3], pull, blocks)
     for claim in levels:
         yield estimated(claim, bias(law), blocks)
+
+
+def _by_block(law: Fit, found: Sequence[Passage], place: int) -> dict[str, float]:
+    """The pseudo-values of a parameter; clusters are numbered as blocks first appear."""
+    names = list(dict.fromkeys(one.block for one in found))
+    return {names[number]: float(value[place]) for number, value in law.pseudo.items()}
 
 
 def lost(mu: float) -> float:
