@@ -5,22 +5,26 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm.errors import UserError
-from model.commandline import Parser, Progress, amount, natural, price, told
+from model.commandline import Parser, amount, bar, natural, price
 from model.options import addressed, prices
 
 if TYPE_CHECKING:
-    from analysis.card.battery import Sections, Step
+    from analysis.card.battery import Sections
     from analysis.card.conditions import Batch
+    from analysis.card.held import Held
+    from analysis.card.outside import Bench
+    from analysis.card.remedies import Remedy
     from llm.limits import Ledger, Price
-    from llm.request import Backend
     from model.scenario import Scenario
 
 PROBE, BLOCKS, MOST = "attitude_labelled", 10, 8
+OWN = ("oracle", "pocket")
+"""Speakers whose sentences the known-truth speaker grades."""
 
 
 def audit(arguments: Sequence[str]) -> int:
@@ -32,29 +36,52 @@ def audit(arguments: Sequence[str]) -> int:
     _add(parser)
     options = parser.parse_args(arguments)
     from analysis.card.conditions import Batch
+    from analysis.card.holding import hold
     from analysis.card.sections import sections
 
     chosen = sections([name.strip() for name in options.sections.split(",") if name.strip()])
     base = _base(options)
     folder = options.out or Path("runs") / f"audit-{time.strftime('%Y%m%d-%H%M%S')}"
-    first, paid = Batch(base, folder), prices(base, options).get("")
+    first, paid = Batch(base, folder, judge=_judge(options, base)), prices(base, options).get("")
     batches = options.batches or (MOST if options.tight is not None else 1)
+    remedies = _remedies(options, first)
     if options.dry_run:
         from analysis.card.plan import lines
 
         print("\n".join(lines(first, chosen, batches, options.spread, paid)))
+        if remedies:
+            from analysis.card.remedies import plan
+
+            print("\n".join(plan(first, remedies, batches)))
         return 0
     print(f"folder   {folder}", flush=True)
-    return _held(first, chosen, batches, options.tight, _ledger(options.budget, paid, folder), paid)
+    bench = _bench(first, options, _ledger(options.budget, paid, folder), paid)
+    held, stopped = hold(first, chosen, batches, options.tight, bench)
+    _written(first, chosen, held, stopped)
+    if remedies and not stopped:
+        stopped = _with_remedies(first, held, remedies, bench)
+    if stopped:
+        raise UserError(stopped)
+    return 0
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--llm", metavar="SPEC", required=True, help="the model whose card it is")
     parser.add_argument("--base-url", metavar="URL[+URL]", help="where the model of --llm openai:MODEL is served")
     parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (the four of the three-way debate)")
+    parser.add_argument("--sections", metavar="NAME[,NAME]", default="", help="names of analysis/card/sections (all)")
     parser.add_argument(
-        "--sections", metavar="NAME[,NAME]", default="", help="bias, pull, nulls, instrument, foresight (all)"
+        "--judge", metavar="SPEC", help="who judges answers and lines (oracle of our own speakers, else nobody)"
     )
+    parser.add_argument(
+        "--remedies",
+        metavar="NAME[,NAME]",
+        nargs="?",
+        const="all",
+        default="",
+        help="then the core again with each remedy, or those of a FILE.toml (analysis/card/remedies.toml; all)",
+    )
+    parser.add_argument("--tuned", metavar="DIR", help="a remedy more: adapters per seat, of a folder of run.py train")
     parser.add_argument(
         "--blocks",
         metavar="N",
@@ -118,7 +145,6 @@ def _ledger(budget: str | None, paid: Price | None, folder: Path) -> Ledger | No
     from analysis.card.plan import read_budget
     from llm.journal import spent_in
     from llm.limits import Budget, Ledger
-    from model.session import JOURNAL
 
     if not budget:
         return None
@@ -129,33 +155,48 @@ def _ledger(budget: str | None, paid: Price | None, folder: Path) -> Ledger | No
         )
     limits = {"calls": Budget(calls=int(most)), "tokens": Budget(tokens=int(most)), "money": Budget(cost=most)}
     ledger = Ledger(limits[unit])
-    for journal in sorted(folder.glob(f"batch-*/*/{JOURNAL}")):
+    for journal in sorted(folder.rglob("*.sqlite")):
         calls, used = spent_in(journal)
         ledger.spend(calls, sum(map(sum, used.values())), Budget(prices={"": paid} if paid else {}).money(used))
     return ledger
 
 
-def _held(
-    first: Batch, chosen: Sections, batches: int, tight: float | None, ledger: Ledger | None, paid: Price | None
-) -> int:
-    """Hold what the battery wants, as far as the budget goes, then write the card."""
-    from analysis.card import battery, card
-    from analysis.card.held import Held
-    from analysis.load import load
+def _judge(options: argparse.Namespace, base: Scenario) -> str:
+    """The spec of the judge: the known-truth speaker reads what our own speakers say; of others nobody does, unless told."""
+    from llm.backends import check_spec, split_spec
 
-    study, held, stopped = battery.audit(first, chosen, batches, tight), Held(), ""
-    try:
-        step = next(study)
-        while True:
-            if stopped := _sit(step, ledger, paid):
-                break
-            tables = load(step.folder)
-            held.add(step.condition, tables)
-            step = study.send(tables)
-    except StopIteration:
-        pass
-    if not held.records:
-        raise UserError(stopped)
+    if options.judge:
+        check_spec(options.judge)
+        return str(options.judge)
+    return "oracle" if split_spec(base.llm)[0] in OWN else ""
+
+
+def _remedies(options: argparse.Namespace, first: Batch) -> list[Remedy]:
+    from analysis.card.remedies import chosen
+
+    found = chosen(options.remedies, options.tuned, first.base.llm) if options.remedies or options.tuned else []
+    for one in found:
+        one.batch(first)  # before anything is asked: a field may not go with the card's
+    return found
+
+
+def _bench(first: Batch, options: argparse.Namespace, ledger: Ledger | None, paid: Price | None) -> Bench:
+    """What asks. Errors: UserError for a limit on money where the judge's price is not known."""
+    from analysis.card.holding import opened
+    from analysis.card.outside import Bench
+    from llm.limits import Budget
+    from llm.prices import tariff
+
+    judged = tariff(first.judge, {}, options.prices)[""] if first.judge else None
+    if ledger and ledger.budget.cost is not None and first.judge and judged is None:
+        raise UserError(f"--budget in money needs the price of the judge {first.judge} in a table: --prices FILE")
+    model, judge = (Budget(prices={"": one} if one else {}) for one in (paid, judged))
+    return Bench(opened, bar, partial(print, flush=True), ledger, (model, judge))
+
+
+def _written(first: Batch, chosen: Sections, held: Held, stopped: str) -> None:
+    from analysis.card import battery, card
+
     header = next(iter(held.records.values()))[0].header
     made = card.Card(
         first,
@@ -169,40 +210,28 @@ def _held(
     )
     print(f"card     {card.write(made)}\nfigure   {first.folder / 'card.png'}")
     print("\n".join(sentence.replace("**", "") for sentence in made.sentences))
-    if stopped:
-        raise UserError(stopped)
-    return 0
 
 
-def _sit(step: Step, ledger: Ledger | None, paid: Price | None) -> str:
-    """Hold one condition; why it was stopped, if it was."""
-    from llm.limits import Budget
-    from model.session import RECORD, Ask, sit, whole
+def _with_remedies(first: Batch, plain: Held, remedies: Sequence[Remedy], bench: Bench) -> str:
+    """The core with each remedy beside that without; why it was stopped, if it was."""
+    from analysis.card.holding import hold
+    from analysis.card.remedies import core, differences, holds, measured
+    from analysis.card.remedies_report import write
 
-    task = Ask(step.scenario, step.folder, budget=Budget(prices={"": paid} if paid else {}), ledger=ledger)
-    backend = None if whole(step.folder / RECORD) else _model(step.scenario)
-    with Progress(step.scenario) as bar:
-        outcome = sit(task, bar.calls, bar.step, backend)
-    print(f"{step.condition}: {told(step.scenario, step.folder, outcome)}", flush=True)
-    return outcome.stopped or ""
-
-
-def _model(scenario: Scenario) -> Backend:
-    """The scenario's models, of which each is opened once for all conditions."""
-    from llm.backends import split_spec
-    from llm.several import Several
-
-    first = _opened(scenario.llm)
-    if not scenario.llms or split_spec(scenario.llm)[0] == "recorded":
-        return first
-    return Several(first, {voice: _opened(spec) for voice, spec in scenario.own_llms().items()})
-
-
-@cache
-def _opened(spec: str) -> Backend:
-    from llm.backends import open_spec
-
-    return open_spec(spec)
+    batches, found, stopped = max(len(plain.tables.get("three", ())), 1), [], ""
+    if not holds(plain, first):
+        plain, stopped = hold(first, core(), batches, None, bench)
+    for one in remedies if not stopped else ():
+        print(f"remedy   {one.title}", flush=True)
+        held, stopped = hold(one.batch(first), core(), batches, None, bench)
+        if stopped:
+            break
+        found.append((one, measured(held, one.batch(first))))
+    if found:
+        header, table = plain.records["three"][0].header, differences(measured(plain, first), found)
+        path = write(table, [one for one, _ in found], first, header, stopped)
+        print(f"remedies {path}\nfigure   {first.folder / 'remedies.png'}")
+    return stopped
 
 
 def compare(arguments: Sequence[str]) -> int:

@@ -35,15 +35,16 @@ def kept(backend: Backend, path: Path, budget: Budget = NO_LIMIT, ledger: Ledger
 
 def driven(
     conversations: list[Conversation[Result]],
-    spec: str,
+    model: str | Backend,
     folder: Path,
     bar: Bar,
     title: str,
     budget: Budget = NO_LIMIT,
     ledger: Ledger | None = None,
 ) -> list[Result]:
-    """All of them before a model, at once. Every reply is kept in `journal.sqlite` of the folder."""
-    journaled = kept(open_spec(spec), folder / "journal.sqlite", budget, ledger)
+    """All of them before a model (its spec, or open already), at once. Every reply is kept in `journal.sqlite` of the folder."""
+    backend = open_spec(model) if isinstance(model, str) else model
+    journaled = kept(backend, folder / "journal.sqlite", budget, ledger)
     with bar(title, len(conversations)) as progress, journaled as journal:
         return drive(conversations, journal, progress)
 

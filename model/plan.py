@@ -17,6 +17,7 @@ from agents.questionnaire import questionnaire
 from agents.topic import TURNS
 from environments._society import Society
 from environments.base import Group, Room, waves
+from llm.backends import split_spec
 from llm.backends.fake import Fake
 from llm.prices import Prices, bill
 from llm.randomness import stream
@@ -31,6 +32,19 @@ TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English; the estimate is called one."""
 FEW = 5
 """Repetitions that an estimate of how many speak is made of."""
+
+
+SCRIPTED = ("fake", "lines")
+"""Backends that are no model: partners who say what is written for them cost nothing."""
+
+
+def scripted(spec: str) -> bool:
+    """Whether a spec names no model.
+
+    >>> scripted("lines:runs/a/lines.json"), scripted("oracle")
+    (True, False)
+    """
+    return split_spec(spec)[0] in SCRIPTED
 
 
 class Plan(NamedTuple):
@@ -53,6 +67,11 @@ class Plan(NamedTuple):
     @property
     def usage(self) -> Usage:
         return total(self.tokens.values())
+
+    def unpaid(self, scenario: Scenario) -> int:
+        """The calls among them that go to scripted partners, who are no model."""
+        own = {"": scenario.llm, **scenario.own_llms()}
+        return sum(number for voice, number in self.asked.items() if scripted(own[voice]))
 
     @property
     def calls(self) -> int:
@@ -171,6 +190,8 @@ def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"  {about}{made.calls:,} calls to {scenario.llm}: {about}{made.replies:,} replies and {made.ratings:,} ratings{more} "
         f"(more if a rating has to be asked again{_fewer(scenario)})"
     )
+    if unpaid := made.unpaid(scenario):
+        yield f"  {unpaid:,} of these calls go to scripted partners, which are no model and cost nothing"
     usage = made.usage
     tokens = f"about {_rounded(usage.prompt_tokens)} tokens in and up to about {_rounded(usage.completion_tokens)} out"
     yield f"  {tokens} (estimated from words)"

@@ -27,7 +27,7 @@ STAND_IN = {
     r"--data FOLDER": "--data data",
     r"\bFILE\b": "scores.csv",
     r"--topic T --probe P": "--topic racism --probe attitude",
-    r"compare runs/(a runs/b|plain runs/strong)": "compare runs/x runs/y",
+    r"compare runs/a runs/b": "compare runs/x runs/y",
 }
 """What stands for something of the reader's own, and what the test puts there."""
 
@@ -101,6 +101,7 @@ RULES = (
         why="needs a file of the page; tests/docs/test_extending.py runs it",
         how="foreign",
     ),
+    Rule(r"^run\.py audit .*(--tuned|mine\.toml)", why=HERE, how="parse"),
     Rule(r"--dry-run|^run\.py --list"),
     Rule(
         r"--scenario .*llm.*surrogate:",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -25,13 +25,13 @@ from analysis.alignment.interview import (
 from analysis.alignment.review import marked
 from analysis.kept import claim, driven
 from analysis.wording import cell
-from llm.backends import check_spec, essence
+from llm.backends import check_spec, essence, open_spec
 from llm.driver import Bar
 from llm.errors import UserError
 from llm.journal import shared
-from llm.limits import FREE, NO_LIMIT, Budget
+from llm.limits import FREE, NO_LIMIT, Budget, Ledger
 from llm.randomness import derive
-from llm.request import Reply
+from llm.request import Backend, Reply
 from model.session import JOURNAL, locked
 
 NONE = "none"
@@ -65,24 +65,33 @@ def items(validation: Validation) -> list[Item]:
     return found
 
 
-def validated(validation: Validation, folder: Path, bar: Bar, budgets: Sequence[Budget] = ()) -> pd.DataFrame:
+def validated(
+    validation: Validation,
+    folder: Path,
+    bar: Bar,
+    budgets: Sequence[Budget] = (),
+    asked: Sequence[Item] = (),
+    ledger: Ledger | None = None,
+    opened: Callable[[str], Backend] = open_spec,
+) -> pd.DataFrame:
     """A row an answer: item (its number), personas, model, party, variant, name, about, question, answer, verdict (Aligned, Not
     aligned, or empty), reason (why there is none), review (random, not aligned: see review.py). Written to answers.csv too.
 
     budgets: one limit for all of it, with the prices of each model and then of the judge. What earlier sittings spent is counted
-    at the highest of these prices, as one journal does not say whose the tokens were.
+    at the highest of these prices, as one journal does not say whose the tokens were. asked: these in place of every persona of
+    the sets. ledger: what others share, whose owner has counted earlier sittings. opened: what opens a model.
     Errors: UserError on a folder of another validation; BudgetSpent, what was answered being kept.
     """
-    asked = items(validation)
+    asked = asked or items(validation)
     with locked(folder):
         _claim(folder, validation, asked)
         each = list(budgets) or [NO_LIMIT] * (len(validation.models) + 1)
         dearest = max(each, key=lambda one: sum(one.prices.get("", FREE)))
-        ledger = shared(each[0], [(folder / JOURNAL, dearest)])
+        ledger = ledger or shared(each[0], [(folder / JOURNAL, dearest)])
         answers = {
             spec: driven(
                 [interview(item, validation.seed) for item in asked],
-                spec,
+                opened(spec),
                 folder,
                 bar,
                 f"interviews {spec}",
@@ -93,7 +102,7 @@ def validated(validation: Validation, folder: Path, bar: Bar, budgets: Sequence[
         }
         pairs = [(item, reply) for replies in answers.values() for item, reply in zip(asked, replies, strict=True)]
         judging = [judge(item, reply, validation.seed) for item, reply in pairs]
-        verdicts = driven(judging, validation.judge, folder, bar, "verdicts", each[-1], ledger)
+        verdicts = driven(judging, opened(validation.judge), folder, bar, "verdicts", each[-1], ledger)
         found = marked(_rows(validation, pairs, verdicts), random.Random(derive(validation.seed, "review")))
         harmless = {name: found[name].map(cell) for name in ("personas", "party", "name", "answer")}
         found.assign(**harmless).to_csv(folder / "answers.csv", index=False)

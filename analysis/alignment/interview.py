@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from agents.attitude import LABELLED, Scale, read_rating
 from agents.datafiles import read_toml
-from agents.persona import Persona
+from agents.persona import Persona, reminder
 from llm.driver import Conversation, ask
 from llm.errors import UserError
 from llm.randomness import derive
@@ -35,11 +35,17 @@ class Question(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A persona of a set, and what it is asked."""
+    """A persona of a set, and what it is asked; how warm, whether it is told once more who it is, and through which adapter and
+    voice it speaks.
+    """
 
     personas: str
     persona: Persona
     question: Question
+    warmth: float = WARM
+    reminded: bool = False
+    adapter: str = ""
+    voice: str = ""
 
 
 class Verdict(NamedTuple):
@@ -67,8 +73,10 @@ def interview(item: Item, seed: int) -> Conversation[Reply]:
     """The persona's answer."""
     one, text = item.persona, prompt(PROMPTS, "question").fill(question=item.question.text, words=WORDS)
     own = derive(seed, "interview", item.personas, one.party, one.variant, one.name, item.question.text)
-    messages = (Message("system", one.backstory), Message("user", text))
-    return (yield from ask(Request(messages, Sampling(WARM, ANSWER_TOKENS), own, (), "interview")))
+    told = f"{reminder(one.backstory)}\n\n{text}" if item.reminded else text
+    messages = (Message("system", one.backstory), Message("user", told))
+    sampling, speaks = Sampling(item.warmth, ANSWER_TOKENS), (item.adapter, item.voice)
+    return (yield from ask(Request(messages, sampling, own, (), "interview", "", *speaks)))
 
 
 def judge(item: Item, answer: Reply, seed: int) -> Conversation[Verdict]:

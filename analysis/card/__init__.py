@@ -1,9 +1,11 @@
 """The bias card: what a model does to a society made of it, measured by a fixed battery (docs/card.md): `run.py audit`.
 
-claims.py      one row a quantity: estimate, interval, null, unit, or why there is none
+claims.py      one row a quantity: estimate, interval, null, unit, or why there is none; differences within blocks
 conditions.py  the rooms of the battery, one scenario a condition       donors.py   lines that partners borrow from other rooms
-held.py        the records of all batches together                      rooms.py    what the law is fitted to
-sections/      a file a section: which conditions it wants, and its claims      battery.py  what is held in which order, until
-when plan.py        the plan before anything is asked                        card.py     the files of a card; figure.py its
-figure
+outside.py     interviews and verdicts, asked beside the debates        held.py     the records of all batches together
+rooms.py       what the law is fitted to                                sections/   a file a section: its conditions and claims
+battery.py     what is held in which order, until when                  holding.py  holds it, as far as the budget goes
+plan.py        the plan before anything is asked                        card.py     the files of a card; figure.py its figure
+remedies.py    the core once more with something else set (remedies.toml), and what that moves; remedies_report.py its files
+compare.py     cards side by side
 """

@@ -6,14 +6,14 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from analysis.card import donors
 from analysis.card.claims import Claim
 from analysis.card.conditions import LINES, Batch
 from analysis.card.held import Held
+from analysis.card.outside import Outside
 from analysis.card.sections import SPAN
-from analysis.load import Tables
 from model.scenario import Scenario
 
 Sections = Mapping[str, ModuleType]
@@ -29,8 +29,10 @@ class Step(NamedTuple):
 
 def audit(
     first: Batch, sections: Sections, batches: int = 1, tight: float | None = None
-) -> Generator[Step, Tables, Held]:
+) -> Generator[Step | Outside, Any, Held]:
     """Yields condition after condition of batch after batch, is sent their tables, returns what was held.
+
+    Where there is a judge, what is asked outside of debates comes last in a batch, and its answers are sent (a data frame).
 
     After each batch a section whose watched intervals are tight is done (see `tight_enough`); the others are held again, with
     other people, `batches` times at most. Stopping goes by width alone, never by what an estimate is or whether it differs from
@@ -38,11 +40,14 @@ def audit(
     """
     held, going = Held(), dict(sections)
     for number in range(1, batches + 1):
-        for step in steps(replace(first, number=number), going):
+        batch = replace(first, number=number)
+        for step in steps(batch, going):
             tables = yield step
             held.add(step.condition, tables)
             if step.condition == "three":
                 donors.write(tables, step.folder / LINES)
+        for kind in outside(batch, going):
+            held.hear(kind, (yield Outside(kind, batch, held.records["three"][-1])))
         going = {
             name: section
             for name, section in going.items()
@@ -64,8 +69,18 @@ def steps(batch: Batch, sections: Sections) -> list[Step]:
     return [Step(name, scenario, batch.place / name.replace(" ", "-")) for name, scenario in wanted.items()]
 
 
+def outside(batch: Batch, sections: Sections) -> list[str]:
+    """The kinds of question that the sections want put outside of debates, each once; none without a judge."""
+    wanted = [kind for section in sections.values() for kind in getattr(section, "OUTSIDE", ())]
+    return list(dict.fromkeys(wanted)) if batch.judge else []
+
+
 def tight_enough(section: ModuleType, held: Held, first: Batch, tight: float) -> bool:
-    """Whether half of every watched interval is at most `tight` of the range of its measure (10 points, a whole share)."""
+    """Whether half of every watched interval is at most `tight` of the range of its measure (10 points, a whole share); a section
+    that watches none is done after a batch.
+    """
+    if not section.WATCH:
+        return True
     watched = [claim for claim in section.claims(held, first.base) if claim.quantity in section.WATCH]
     spans = [SPAN[section.QUANTITIES[claim.quantity].measure] for claim in watched]
     return bool(watched) and all(claim.width <= tight * span for claim, span in zip(watched, spans, strict=True))

@@ -18,7 +18,7 @@ from analysis.card.figure import forest
 from analysis.card.held import Held
 from analysis.plots import save
 from analysis.web.document import Chapter, document
-from analysis.wording import DASH, estimate, listed, markdown_table, number
+from analysis.wording import DASH, estimate, harmless, listed, markdown_table, number
 from llm.errors import UserError
 from model.events import Header
 from model.scenario import Scenario
@@ -67,7 +67,7 @@ class Card:
             "schema": SCHEMA,
             "model": honesty.model(self.header),
             "battery": battery(base),
-            "manner": manner(base),
+            "manner": manner(base) | {"judge": self.first.judge or "none"},
             "blocks": dict(self.blocks),
             "calls": self.calls,
             "stopped": self.stopped,
@@ -214,8 +214,9 @@ def _title(claim: Claim, section: ModuleType) -> str:
 def _held(card: Card) -> Iterator[str]:
     base = card.first.base
     yield (
-        f"{card.calls:,} calls; topics {listed([load_topic(topic).title for topic in base.topics])}; {base.rounds} rounds; "
-        f"seed {base.seed}; the question after each round is {base.probe}. A block is the same people under every condition."
+        f"{card.calls:,} calls in debates and surveys; topics {listed([load_topic(topic).title for topic in base.topics])}; "
+        f"{base.rounds} rounds; seed {base.seed}; the question after each round is {base.probe}; judge: "
+        f"{harmless(card.first.judge) or 'none'}. A block is the same people under every condition."
     )
     yield markdown_table(["condition", "blocks"], [[name, str(number_)] for name, number_ in card.blocks.items()])
     yield f"Revision {card.header.revision}. `card.json` and `card.csv` beside this file hold every number (docs/card.md)."

@@ -31,11 +31,13 @@ class Batch:
     """Blocks that are held together. `base`: whom is asked, on what, with which seed; its repetitions are the blocks of a batch.
 
     `folder` is that of the card, `number` counts from 1. Every batch has a seed of its own, the same for all its conditions.
+    `judge`: the spec of who judges answers and lines (outside.py); empty: nobody does.
     """
 
     base: Scenario
     folder: Path
     number: int = 1
+    judge: str = ""
 
     @property
     def place(self) -> Path:

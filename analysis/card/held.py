@@ -14,13 +14,21 @@ KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "round"]
 
 @dataclass
 class Held:
-    """`tables` by condition, a record a batch."""
+    """`tables` by condition, a record a batch; `answers` by kind, what was asked outside of debates (outside.py)."""
 
     tables: dict[str, list[Tables]] = field(default_factory=dict)
+    answers: dict[str, list[pd.DataFrame]] = field(default_factory=dict)
     _ratings: dict[tuple[str, bool, int], pd.DataFrame] = field(default_factory=dict)
 
     def add(self, condition: str, tables: Tables) -> None:
         self.tables.setdefault(condition, []).append(tables)
+
+    def hear(self, kind: str, answers: pd.DataFrame) -> None:
+        self.answers.setdefault(kind, []).append(answers)
+
+    def heard(self, kind: str) -> pd.DataFrame | None:
+        """What was asked outside of debates, over all batches; None where nothing was."""
+        return pd.concat(self.answers[kind], ignore_index=True) if kind in self.answers else None
 
     def __contains__(self, condition: str) -> bool:
         return bool(self.tables.get(condition))

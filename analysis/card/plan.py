@@ -6,19 +6,18 @@ import re
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
-from analysis.card.battery import steps
+from analysis.card.battery import outside, steps
 from analysis.card.conditions import Batch
+from analysis.card.outside import calls as of
 from analysis.statistics.power import detectable
 from llm.errors import UserError
 from llm.limits import Price
 from llm.prices import bill
 from llm.request import Usage, total
-from model.plan import plan
+from model.plan import plan, scripted
 
 _BUDGET = re.compile(r"(\d+(?:\.\d+)?)([kM]?) ?(calls|tokens|money)")
 _TIMES = {"": 1.0, "k": 1e3, "M": 1e6}
-FREE = ("fake", "lines")
-"""Backends of partners who are no model: they cost nothing."""
 
 
 def read_budget(text: str) -> tuple[str, float]:
@@ -39,17 +38,23 @@ def lines(
     first: Batch, sections: Mapping[str, ModuleType], batches: int, spread: float, price: Price | None
 ) -> Iterator[str]:
     """The plan for a person: conditions with rooms and calls, what it costs, what it can find."""
-    calls, used = 0, Usage()
+    calls, free, used = 0, 0, Usage()
     yield f"the bias card of {first.base.llm}: {', '.join(sections)}"
     yield f"  {len(first.base.topics)} topics, {first.base.repetitions} blocks a batch, {first.base.rounds} rounds; a batch:"
     for step in steps(first, sections):
         made = plan(step.scenario)
-        paid = {
-            voice: number for voice, number in made.asked.items() if not _free(step.scenario.own_llms().get(voice, ""))
-        }
-        tokens = total([made.tokens[voice] for voice in paid])
-        calls, used = calls + sum(paid.values()), total([used, tokens])
-        yield f"    {step.condition:<20} {made.rooms:>5,} rooms {sum(paid.values()):>7,} calls"
+        unpaid, own = made.unpaid(step.scenario), step.scenario.own_llms()
+        tokens = total([made.tokens[voice] for voice in made.asked if not scripted(own.get(voice, ""))])
+        asked = sum(made.asked.values()) - unpaid
+        calls, free, used = calls + asked, free + unpaid, total([used, tokens])
+        beside = f", {unpaid:,} lines of scripted partners" if unpaid else ""
+        yield f"    {step.condition:<20} {made.rooms:>5,} rooms {asked:>7,} calls{beside}"
+    for kind in outside(first, sections):
+        asked, judged = of(first, kind)
+        calls += asked
+        yield f"    {kind:<20} {'':>11} {asked:>7,} calls, {judged:,} at most of the judge {first.judge}"
+    if free:
+        yield f"  lines of scripted partners ({free:,}) are no model's and cost nothing; --budget counts them as calls"
     most = f", {batches} batches at most: up to {batches * calls:,} calls" if batches > 1 else ""
     yield f"  {calls:,} calls a batch, about {used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out (from words){most}"
     if price and (cost := bill({"": used}, {"": price}, 2)):
@@ -66,7 +71,3 @@ def _power(blocks: int, batches: int, spread: float) -> str:
         f"  where blocks differ by {spread:g} points (SD, --spread), a difference between two conditions is found in 80% of "
         f"audits from {', '.join(found)}"
     )
-
-
-def _free(spec: str) -> bool:
-    return spec.partition(":")[0] in FREE

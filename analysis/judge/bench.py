@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -30,12 +31,13 @@ def judged(
     bar: Bar,
     budget: Budget = NO_LIMIT,
     ledger: Ledger | None = None,
+    opened: Callable[[str], Backend] = open_spec,
 ) -> pd.DataFrame:
     """A row a turn: WHO, statement (the agent's first, second, ...), text, score (1-7 on the topic's claim, NaN: none),
     readings (how many), reasons (why replies were not read, or why nothing was said). A turn without words keeps its place.
     Errors: UserError on a folder of another judging; BudgetSpent, what was answered being kept.
     """
-    backend = open_spec(spec)
+    backend = opened(spec)
     with locked(folder):
         _claim(folder, spec, judging)
         with kept(backend, folder / VERDICTS, budget, ledger) as journal:

@@ -66,6 +66,13 @@ def _on_scale(attitudes: Floats, sides: Floats) -> Floats:
     return np.asarray(scale.low + up / 10 * (scale.high - scale.low))
 
 
+def on_axis(scores: pd.Series, topics_: pd.Series) -> pd.Series:
+    """Scores of 1-7 on the claim as 0-10 on the axis of their topics."""
+    scale, sides = scales()[SCALE], topics_.map(lambda slug: load_topic(str(slug)).probe("agreement").polarity)
+    up = (scores.astype(float) - scale.low) / (scale.high - scale.low) * 10
+    return up.where(sides > 0, 10 - up)
+
+
 def _by_topic(known: pd.DataFrame, other: str) -> pd.DataFrame:
     rows = [_row(str(topic), part, other) for topic, part in known.groupby("topic", sort=False)]
     columns = ["topic", "statements", "rooms", *_spanned("r"), *_spanned("bias"), "error"]

@@ -2,7 +2,8 @@
 
 ORDER, TITLE, NOTE; NEEDS, the conditions that it is made of (functions of analysis/card/conditions.py); QUANTITIES, what each
 claim is called for a reader and what it is measured in; WATCH, the quantities whose intervals decide whether it has been held
-often enough; `claims(held, base)`, a pure function; and, if it likes, `sentences(claims, base)` for the first screen of the
+often enough (none: one batch is enough); OUTSIDE, if it likes, the kinds of question that are put outside of debates
+(outside.py); `claims(held, base)`, a pure function; and, if it likes, `sentences(claims, base)` for the first screen of the
 card. A module whose name starts with an underscore is a shared helper.
 """
 
@@ -18,7 +19,7 @@ from llm.errors import unknown
 
 
 class Quantity(NamedTuple):
-    """Its words for a reader, and the measure: points (of 0-10), share, rounds, rate (share a line)."""
+    """Its words for a reader, and the measure: points (of 0-10), share, rounds, rate (share a line), ratio, correlation."""
 
     title: str
     measure: str

@@ -1,0 +1,166 @@
+"""Remedies: the card's core once more with something else set, on the same people and seeds, and what that moves in a block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from agents.datafiles import read_toml
+from analysis.card.battery import Sections, claims, outside, steps
+from analysis.card.claims import ALL, Claim, paired
+from analysis.card.conditions import PARTIES, Batch, alone, same, three
+from analysis.card.held import Held
+from analysis.card.outside import calls as of
+from analysis.card.sections import sections
+from llm.errors import UserError, unknown
+from model.plan import plan as model_plan
+from model.scenario import Scenario
+
+HERE = Path(__file__).with_name("remedies.toml")
+FOLDER, TUNED = "remedies", "tuned"
+CORE = (three, same, alone)
+"""What is held again; the law is fitted to the debates of three and of two of a party, with and without the remedy."""
+SHOWN = {"lost": -1, "mu": -1, "three_alone": -1, "aligned": 1, "spread": 1, "distinct": 1}
+"""Quantities by name, and which way is better: less pull, less movement, more fidelity, more variety."""
+COLUMNS = (
+    *("remedy", "title", "quantity", "better", "plain", "plain_low", "plain_high", "with", "with_low", "with_high"),
+    *("difference", "low", "high", "blocks", "reason"),
+)
+
+
+class Remedy(NamedTuple):
+    """What is set for it, over the scenario of the card."""
+
+    name: str
+    title: str
+    settings: Mapping[str, Any]
+
+    def batch(self, plain: Batch) -> Batch:
+        """The same blocks with it. Errors: UserError where a field does not go with the card's."""
+        base = plain.base.with_settings(self.settings)
+        if base == plain.base:
+            raise UserError(f"remedy {self.name}: the card has this set already; leave it out of --remedies")
+        return replace(plain, base=base, folder=plain.folder / FOLDER / self.name)
+
+
+def chosen(text: str, tuned: str | None, spec: str) -> list[Remedy]:
+    """The remedies of `all`, of NAME[,NAME], or of a file; and with adapters. Errors: UserError."""
+    named = [part.strip() for part in text.split(",") if part.strip()]
+    found: dict[str, Remedy] = {}
+    for name in named:
+        known = read(Path(name) if name.endswith(".toml") else HERE)
+        whole = name == ALL or name.endswith(".toml")
+        if not whole and name not in known:
+            raise unknown("remedy", name, [ALL, *known])
+        found |= known if whole else {name: known[name]}
+    return [*found.values(), *([adapted(tuned, spec)] if tuned else [])]
+
+
+def read(path: Path) -> dict[str, Remedy]:
+    """Remedies by name. Errors: UserError on a table that lacks its title or its settings, or has anything else."""
+    found = {}
+    for name, entry in read_toml(path).items():
+        if not isinstance(entry, dict) or set(entry) != {"title", "settings"} or not name.isidentifier():
+            raise UserError(f"{path.name}: remedy {name} needs a title and settings, and a name of letters")
+        found[name] = Remedy(name, str(entry["title"]), entry["settings"])
+    return found
+
+
+def adapted(tuned: str, spec: str) -> Remedy:
+    """An adapter for each party's seats: of a folder of `run.py train`, or PATH+PATH. Errors: UserError where one is missing."""
+    paths = [Path(part) for part in tuned.split("+")]
+    if len(paths) == 1:
+        paths = [path.parent for path in sorted((paths[0] / "adapters").glob("*/adapter_config.json"))]
+    own = {party: [path for path in paths if path.name.partition("-")[0] == party] for party in PARTIES}
+    if wrong := [party for party, each in own.items() if len(each) != 1]:
+        raise UserError(
+            f"--tuned {tuned} has {len(own[wrong[0]])} adapters of {wrong[0]}: name one of each party, PATH+PATH"
+        )
+    each = {party: path for party, (path,) in own.items()}
+    settings = {
+        "llm": f"{spec},adapters={'+'.join(map(str, each.values()))}",
+        "adapters": tuple(f"{party}:{path.name}" for party, path in each.items()),
+    }
+    return Remedy(TUNED, "adapters for each party's seats", settings)
+
+
+def core() -> Sections:
+    """The sections that are compared, each without the conditions that are not held again."""
+    return {name: _only(section) for name, section in sections(("pull", "nulls", "fidelity", "variety")).items()}
+
+
+def _only(section: ModuleType) -> ModuleType:
+    named = ModuleType(section.__name__)
+    named.__dict__.update(vars(section), NEEDS=tuple(need for need in section.NEEDS if need in CORE))
+    return named
+
+
+def holds(held: Held, batch: Batch) -> bool:
+    """Whether the core was held, in every batch alike."""
+    wanted = [step.condition for step in steps(batch, core())]
+    sizes = [len(held.tables.get(name, ())) for name in wanted]
+    sizes += [len(held.answers.get(kind, ())) for kind in outside(batch, core())]
+    return min(sizes) == max(sizes) > 0
+
+
+def measured(held: Held, batch: Batch) -> dict[str, Claim]:
+    """The quantities that are compared, over all topics; from the core's conditions alone, whatever else was held."""
+    kept = {name for need in CORE for name in need(batch)}
+    part = Held({name: found for name, found in held.tables.items() if name in kept}, held.answers)
+    found = claims(part, batch, core())
+    return {name: next(one for one in found if (one.quantity, one.topic) == (name, ALL)) for name in SHOWN}
+
+
+def differences(plain: Mapping[str, Claim], held: Sequence[tuple[Remedy, Mapping[str, Claim]]]) -> pd.DataFrame:
+    """A row a remedy and quantity: COLUMNS; `better` 1 or -1, `blocks` within how many the difference is (0: none to pair)."""
+    rows = [_row(one, name, plain[name], found[name]) for one, found in held for name in SHOWN]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(remedy: Remedy, name: str, plain: Claim, other: Claim) -> dict[str, Any]:
+    less = paired(plain, other)
+    told = {"remedy": remedy.name, "title": remedy.title, "quantity": name, "better": SHOWN[name]}
+    before = {"plain": plain.estimate, "plain_low": plain.low, "plain_high": plain.high}
+    after = {"with": other.estimate, "with_low": other.low, "with_high": other.high}
+    ends = {"difference": less.estimate, "low": less.low, "high": less.high, "blocks": less.n}
+    return {**told, **before, **after, **ends, "reason": other.reason or plain.reason or less.reason}
+
+
+def verdict(row: Mapping[str, Any]) -> str:
+    """`better`, `worse`, or `not told from none` by the interval of a difference; empty where there is none."""
+    if not math.isfinite(row["difference"]):
+        return ""
+    ends = sorted(row["better"] * row[name] for name in ("low", "high"))
+    return "better" if ends[0] > 0 else "worse" if ends[1] < 0 else "not told from none"
+
+
+def plan(first: Batch, held: Sequence[Remedy], batches: int) -> Iterator[str]:
+    """What the remedies cost, for a person: calls of the core with each, beside those of the card."""
+    for one in held:
+        batch = one.batch(first)
+        asked = sum(sum(model_plan(step.scenario).asked.values()) for step in steps(batch, core()))
+        outside_ = [of(batch, kind) for kind in outside(batch, core())]
+        told = f", {batches * sum(judged for _, judged in outside_):,} at most of the judge" if outside_ else ""
+        yield f"  remedy {one.name:<21} {batches * (asked + sum(own for own, _ in outside_)):>14,} calls{told}"
+
+
+def sentences(found: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
+    """A sentence a remedy: what it moves, and what it costs."""
+    for title, part in found.groupby("title", sort=False):
+        rows = part.to_dict("records")
+        parts = []
+        for word in ("better", "worse"):
+            named = [f"{titles[row['quantity']]} {row['difference']:+.3g}" for row in rows if verdict(row) == word]
+            parts += [f"{word}: {'; '.join(named)}"] if named else []
+        yield f"**{title}**: {'. '.join(parts) or 'nothing that can be told from none'}."
+
+
+def people(plain: Scenario, other: Scenario) -> str:
+    """Whether the blocks hold the same people with a remedy."""
+    return "the same people" if plain.personas == other.personas else f"other people (set {other.personas})"

@@ -1,0 +1,125 @@
+"""What remedies move: remedies.html, remedies.csv, remedies.png and .svg in the folder of the card."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from analysis import honesty
+from analysis.card.compare import COLOURS, MARKERS
+from analysis.card.conditions import Batch
+from analysis.card.remedies import SHOWN, Remedy, people, sentences, verdict
+from analysis.card.sections import quantities
+from analysis.plots import save, style
+from analysis.web.document import Chapter, document
+from analysis.wording import estimate, harmless, markdown_table
+from llm.errors import UserError
+from model.events import Header
+
+HOW = (
+    "Debates of three and of two of a party, the rooms of three with nobody speaking, and the interviews are held once more with "
+    "something else set, block by block in the same seats, on the same topics, with the same seeds. Each difference is with the "
+    "remedy less without it, within blocks; brackets hold 95% intervals (Student's, over blocks). Pull is fitted to these "
+    "debates, with and without, and is therefore a little less sure than on the card. With {count} differences about "
+    "{chance:.1f} are outside of their intervals by chance where nothing is moved."
+)
+LABELS = {
+    "lost": "pull: lost\na round", "mu": "pull: mu\na line", "three_alone": "moved toward\nthe Default",
+    "aligned": "fidelity:\nanswers that fit", "spread": "variety: spread\nof people", "distinct": "variety:\ndistinct words",
+}  # fmt: skip
+
+
+def write(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Header, stopped: str = "") -> Path:
+    """Write all of it; the path of remedies.html. Errors: UserError."""
+    folder = first.folder
+    try:
+        found.to_csv(folder / "remedies.csv", index=False)
+        save(figure(found, honesty.model(header)), folder / "remedies")
+        path = folder / "remedies.html"
+        text = "\n\n".join(_parts(found, held, first, header, stopped))
+        chapter = Chapter("remedies", "What remedies move, and at what cost", text, folder)
+        path.write_text(document(f"Remedies: {honesty.model(header)}", [chapter]), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write the remedies into {folder}: {error.strerror}") from error
+    return path
+
+
+def _parts(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Header, stopped: str) -> Iterator[str]:
+    titles = {name: told.title for name, told in quantities().items()}
+    yield HOW.format(count=len(found), chance=0.05 * len(found))
+    yield "\n".join(f"- {one}" for one in sentences(found, titles)) or "No remedy was held to its end."
+    if stopped:
+        yield f"> Not all remedies were held: {stopped}"
+    if note := honesty.note(header):
+        yield f"> {note}"
+    yield "![Differences by remedy and quantity](remedies.png)"
+    for name, part in found.groupby("quantity", sort=False):
+        yield f"## {titles[str(name)]}\n\n{_table(part.to_dict('records'))}"
+    yield "## What was set"
+    yield "\n".join(
+        f"- {harmless(one.title)}: {harmless(_set(one.settings))}; {people(first.base, one.batch(first).base)}"
+        for one in held
+    )
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    heads = ["remedy", "without", "with", "difference", "which is", "blocks"]
+    cells = [
+        [row["title"], estimate(row["plain"], row["plain_low"], row["plain_high"], 3),
+         estimate(row["with"], row["with_low"], row["with_high"], 3), estimate(row["difference"], row["low"], row["high"], 3),
+         verdict(row) or row["reason"], str(row["blocks"])]
+        for row in rows
+    ]  # fmt: skip
+    return markdown_table(heads, cells)
+
+
+def _set(settings: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name}={','.join(value) if isinstance(value, list | tuple) else str(value).lower()}"
+        for name, value in settings.items()
+    )
+
+
+def figure(found: pd.DataFrame, caption: str) -> Figure:
+    """A panel a quantity, a row a remedy with its colour and marker; filled where the interval leaves out 0."""
+    titles = list(dict.fromkeys(found["title"]))
+    with style():
+        drawn = Figure(figsize=(8.4, 0.3 * len(titles) + 1.4), layout="constrained")
+        FigureCanvasAgg(drawn)
+        axes = drawn.subplots(1, len(SHOWN), sharey=True)
+        for axis, name in zip(axes, SHOWN, strict=True):
+            for row in found[found["quantity"] == name].to_dict("records"):
+                _point(axis, row, titles.index(row["title"]))
+            axis.axvline(0, color="#999999", linewidth=0.6)
+            axis.set_title(LABELS[name], fontsize=7)
+            axis.set_xlabel("better →" if SHOWN[name] > 0 else "← better", fontsize=6)
+        axes[0].set_yticks(range(len(titles)), titles, fontsize=7)
+        axes[0].set_ylim(max(len(titles), 1) - 0.5, -0.5)
+        drawn.supxlabel(
+            f"{caption}. With less without, within blocks; bars: 95% intervals; filled: 0 is outside.", fontsize=6
+        )
+    return drawn
+
+
+def _point(axis: Axes, row: Mapping[str, Any], place: int) -> None:
+    if not math.isfinite(row["difference"]):
+        return
+    known = math.isfinite(row["high"] - row["low"])
+    reach = [[max(row["difference"] - row["low"], 0.0)], [max(row["high"] - row["difference"], 0.0)]]
+    colour = COLOURS[place % len(COLOURS)]
+    axis.errorbar(
+        [row["difference"]],
+        [place],
+        xerr=reach if known else None,
+        color=colour,
+        marker=MARKERS[place % len(MARKERS)],
+        markerfacecolor=colour if verdict(row) in ("better", "worse") else "white",
+        markersize=4,
+    )

@@ -1,0 +1,128 @@
+"""Do agents stay who they are told to be? Interviews of the blocks' people, refusals, and answers that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from agents.refusal import refuses
+from analysis.alignment.interview import ALIGNED
+from analysis.alignment.shares import shares
+from analysis.card.claims import ALL, RATING, Claim, averaged, find, shared
+from analysis.card.conditions import DEFAULT, PARTIES, three
+from analysis.card.held import Held
+from analysis.card.outside import INTERVIEWS, UNJUDGED
+from analysis.card.sections import Quantity
+from analysis.load import Tables
+from analysis.wording import tally
+from model.plan import scripted
+from model.scenario import Scenario
+
+SECTION = "fidelity"
+ORDER = 5
+TITLE = "Do agents stay who they are told to be?"
+NOTE = (
+    "Everybody of the blocks is asked 21 questions of politics by itself, as the person that it debates as, and a judge says of "
+    "each answer whether it fits somebody of that leaning (`run.py validate` does the same for whole sets of personas). Shares "
+    "are over blocks, of the answers with a verdict; of the Default, whose persona says nothing, over answers. Refusals are "
+    "turns of a debate in which the model steps out of its role, unread are ratings that say no number, both of all that were "
+    "asked for, with Wilson intervals, which take them as independent."
+)
+NEEDS = (three,)
+OUTSIDE = (INTERVIEWS,)
+TOLD = {
+    "asked": "outside of debates", "three": "debates of three", "two": "debates of two", "same": "two of a party",
+    "alone": "where nobody speaks", "copy": "the own copy", "empty": "partners without content",
+    "shuffled": "partners with lines of other rooms", "other": "all other conditions",
+}  # fmt: skip
+SILENT = ("asked", "alone")
+"""Conditions in which nobody is asked to speak."""
+SPOKEN = {name: told for name, told in TOLD.items() if name not in SILENT}
+QUANTITIES = {
+    "aligned": Quantity("answers that fit the persona's leaning", "share"),
+    **{f"{party}_aligned": Quantity(f"the same, {party.title()}s", "share") for party in (*PARTIES, DEFAULT)},
+    "women_men": Quantity("the same people as a woman less as a man: answers that fit", "share"),
+    "stepped_out": Quantity("answers that step out of the role", "share"),
+    "without_verdict": Quantity("answers without a verdict", "share"),
+    **{f"refused_{name}": Quantity(f"refused to speak: {told}", "share") for name, told in SPOKEN.items()},
+    **{f"unsaid_{name}": Quantity(f"no line for another reason: {told}", "share") for name, told in SPOKEN.items()},
+    **{f"unread_{name}": Quantity(f"ratings that could not be read: {told}", "share") for name, told in TOLD.items()},
+}
+WATCH = ()
+
+
+def claims(held: Held, base: Scenario) -> list[Claim]:
+    answers = held.heard(INTERVIEWS)
+    if answers is None:
+        names = [name for name in QUANTITIES if not name.startswith(("refused", "unsaid", "unread"))]
+        interviewed = [Claim(SECTION, name, ALL, reason=UNJUDGED) for name in names]
+    else:
+        interviewed = list(_interviewed(answers))
+    return [*interviewed, *_rates(held)]
+
+
+def _interviewed(answers: pd.DataFrame) -> Iterator[Claim]:
+    own = answers[answers["own"]]
+    people, none = own[own["party"] != DEFAULT], f"no answer has a verdict: {tally(own['reason'])}"
+    yield averaged(Claim(SECTION, "aligned", ALL, reason=none), fitting(people))
+    for party in PARTIES:
+        yield averaged(Claim(SECTION, f"{party}_aligned", ALL, reason=none), fitting(people[people["party"] == party]))
+    once = own.drop_duplicates(["persona", "question"])
+    for row in shares(once[once["party"] == DEFAULT], ["party"]).to_dict("records"):
+        yield shared(Claim(SECTION, f"{DEFAULT}_aligned", ALL, unit="answer"), row["aligned"], row["judged"])
+    yield _by_gender(answers)
+    stepped, without = int(once["answer"].map(refuses).sum()), int((once["verdict"] == "").sum())
+    yield shared(Claim(SECTION, "stepped_out", ALL, unit="answer"), stepped, len(once))
+    yield shared(Claim(SECTION, "without_verdict", ALL, unit="answer"), without, len(once))
+
+
+def fitting(answers: pd.DataFrame) -> pd.Series:
+    """By block: the share of the answers with a verdict that fit."""
+    judged = answers[answers["verdict"] != ""]
+    return (judged["verdict"] == ALIGNED).groupby(judged["block"], sort=False).mean().rename_axis("block")
+
+
+def _by_gender(answers: pd.DataFrame) -> Claim:
+    begun = Claim(SECTION, "women_men", ALL, reason="this set of personas has not the same people as women and as men")
+    women, men = (fitting(answers[answers["variant"] == one]) for one in ("female", "male"))
+    return averaged(begun, women - men)
+
+
+def _rates(held: Held) -> Iterator[Claim]:
+    """Of every condition that was held, the model's own turns and ratings alone."""
+    kinds: dict[str, list[Tables]] = {}
+    for name, found in held.records.items():
+        kind = name.partition(" ")[0]
+        kinds.setdefault(kind if kind in TOLD else "other", []).extend(found)
+    for kind, found in kinds.items():
+        rated = pd.concat([_own(one, frame) for one in found for frame in (one.attitudes, one.probes) if len(frame)])
+        yield shared(Claim(SECTION, f"unread_{kind}", ALL, unit=RATING), int(rated["rating"].isna().sum()), len(rated))
+        turns = pd.concat([_own(one, one.utterances) for one in found])
+        reasons = turns.loc[~turns["reason"].isin(["muted", "absent"]), "reason"]
+        if kind in SPOKEN:
+            refused, silent = int((reasons == "refusal").sum()), int(reasons.notna().sum())
+            yield shared(Claim(SECTION, f"refused_{kind}", ALL, unit="turn"), refused, len(reasons))
+            yield shared(Claim(SECTION, f"unsaid_{kind}", ALL, unit="turn"), silent - refused, len(reasons))
+
+
+def _own(tables: Tables, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of those who speak through a model, and not of scripted partners."""
+    entries = dict(entry.split("=", 1) for entry in tables.header.scenario["llms"])
+    partners = [who for who, spec in entries.items() if scripted(spec)]
+    return rows[~(rows["party"].isin(partners) | rows["seat"].isin(partners))]
+
+
+def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
+    """For the first screen."""
+    fits, left, unread = (find(found, name) for name in ("aligned", "refused_three", "unread_three"))
+    if fits:
+        yield (
+            f"**Who they are.** Asked by themselves, agents answer as somebody of their leaning would in {fits.estimate:.0%} of "
+            f"what they are asked ({fits.low:.0%} to {fits.high:.0%}, by a judge)."
+        )
+    if left and unread and (left.estimate or unread.estimate):
+        yield (
+            f"In debates of three {left.estimate:.1%} of the turns were refusals, and {unread.estimate:.1%} of the ratings could "
+            "not be read."
+        )

@@ -1,0 +1,322 @@
+"""Fidelity, texts and variety on the bias card, differences within blocks, and remedies beside what is planted."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import run
+from analysis.alignment.interview import interview
+from analysis.card.battery import audit, claims, steps
+from analysis.card.claims import ALL, Claim, averaged, find, jackknifed, paired
+from analysis.card.conditions import Batch, alone, same, three
+from analysis.card.held import Held
+from analysis.card.outside import INTERVIEWS, calls, interviewed
+from analysis.card.plan import lines as planned
+from analysis.card.remedies import Remedy, adapted, chosen, core, differences, holds, measured, sentences, verdict
+from analysis.card.sections import sections
+from analysis.card.sections.fidelity import fitting
+from analysis.card.sections.pull import lost
+from analysis.card.sections.texts import contradicting, lines
+from analysis.card.sections.variety import positive, ratio, spread
+from analysis.load import Tables
+from benchmarks.audit_coverage import held as in_memory
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.request import Request
+from model.debate import DebateModel
+from model.plan import plan
+from model.scenario import Scenario, load_preset
+from model.seating import tables
+
+SMALL = {"topics": "racism", "repetitions": 5, "rounds": 2, "probe": "attitude_labelled", "llm": "oracle", "seed": 8}
+ARGUMENTS = ["audit", "--llm", "oracle", "--topic", "racism", "--blocks", "3", "--set", "rounds=1"]
+JUDGED = ["--sections", "fidelity,texts,variety"]
+
+
+def base(**settings: object) -> Scenario:
+    return load_preset("three_way").with_settings(SMALL | settings)
+
+
+def core_of(first: Batch) -> dict[str, Claim]:
+    """The quantities of the core, held in memory without a judge."""
+    study = audit(first, core())
+    step = next(study)
+    try:
+        while True:
+            step.folder.mkdir(parents=True, exist_ok=True)
+            step = study.send(in_memory(step.scenario))
+    except StopIteration as done:
+        return measured(done.value, first)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A card with remedies made by the command."""
+    folder = tmp_path_factory.mktemp("remedies") / "card"
+    assert run.main([*ARGUMENTS, *JUDGED, "--remedies", "bias,cooler", "--out", str(folder)]) == 0
+    return folder
+
+
+def test_differences_are_within_blocks_by_hand() -> None:
+    """Blocks 1 and 2 differ by 1 and 2: mean 1.5, t(1) = 12.706 times the standard error .5; block 3 has nobody to pair with."""
+    first = averaged(Claim("x", "y", ALL), pd.Series({"1": 1.0, "2": 3.0}).rename_axis("block"))
+    other = averaged(Claim("x", "y", ALL), pd.Series({"1": 2.0, "2": 5.0, "3": 90.0}).rename_axis("block"))
+    found = paired(first, other)
+    assert (found.estimate, found.n) == (1.5, 2)
+    assert found.high - found.estimate == pytest.approx(12.706 * 0.5, abs=1e-3)
+
+
+def test_without_a_number_a_block_cards_are_independent() -> None:
+    """3 and 4 points of reach make 5; a claim that is not there has no difference, and says so."""
+    first, other = Claim("x", "y", ALL, 1.0, -2.0, 4.0, n=9), Claim("x", "y", ALL, 2.0, -2.0, 6.0, n=9)
+    found = paired(first, other)
+    assert (found.low, found.estimate, found.high, found.n) == (-4.0, 1.0, 6.0, 0)
+    assert paired(first, Claim("x", "y", ALL)).reason == "one of them has no estimate"
+
+
+def test_a_jackknifed_mean_is_the_mean() -> None:
+    """Of a mean the pseudo-values are the values themselves, so that the interval is Student's."""
+    rows = pd.DataFrame({"value": [1.0, 2.0, 6.0]}, index=["a", "b", "c"])
+    found = jackknifed(Claim("x", "y", ALL), rows, lambda part: float(part["value"].mean()))
+    assert found.values == pytest.approx({"a": 1.0, "b": 2.0, "c": 6.0})
+
+
+def test_pull_is_the_mean_of_its_blocks(tmp_path: Path) -> None:
+    """What is paired is what the card says: pseudo-values by block have the estimate as their mean, and its interval."""
+    found = core_of(Batch(base(), tmp_path))
+    for name in ("mu", "lost", "three_alone", "spread", "distinct"):
+        one = found[name]
+        assert len(one.values) == 5
+        assert sum(one.values.values()) / 5 == pytest.approx(one.estimate), name
+    again = averaged(Claim("x", "y", ALL), pd.Series(found["mu"].values).rename_axis("block"))
+    assert (again.low, again.high) == pytest.approx((found["mu"].low, found["mu"].high))
+
+
+def test_a_remedy_that_halves_the_pull_is_found_to(tmp_path: Path) -> None:
+    """Planted: mu .06 a line becomes .03. The difference within blocks holds that, and no other quantity is said to be told."""
+    first = Batch(base(repetitions=8, rounds=4, topics="climate_change"), tmp_path)
+    half = Remedy("half", "half of the pull", {"llm": "oracle,mu=0.03"})
+    found = differences(core_of(first), [(half, core_of(half.batch(first)))]).set_index("quantity")
+    row = found.loc["mu"]
+    assert row["low"] < -0.03 < row["high"] < 0
+    assert found.loc["lost", "low"] < lost(0.03) - lost(0.06) < found.loc["lost", "high"]
+    assert verdict(found.loc["three_alone"]) == "better"
+    assert found.loc["aligned", "reason"] == "no judge was named (--judge SPEC)"
+    assert "better: " in next(sentences(found.reset_index(), {name: name for name in found.index}))
+
+
+def test_a_remedy_keeps_people_and_seeds(tmp_path: Path) -> None:
+    """Blocks are paired: the same agents in the same seats, the same turns; what was set alone differs."""
+    first = Batch(base(repetitions=2, rounds=1), tmp_path)
+    for remedy in chosen("bias,reminder,cooler", None, "oracle"):
+        batch = remedy.batch(first)
+        plain, other = (in_memory(three(one)["three"]) for one in (first, batch))
+        assert other.agents.equals(plain.agents)
+        assert other.header.scenario["seed"] == plain.header.scenario["seed"]
+        assert batch.folder == tmp_path / "remedies" / remedy.name
+
+
+def test_every_remedy_can_be_seated(tmp_path: Path) -> None:
+    """With as many blocks as a card has by itself: a small set of personas must not run out of people in the middle of a run."""
+    first = Batch(base(repetitions=10), tmp_path)
+    for remedy in chosen("all", None, "oracle"):
+        for step in steps(remedy.batch(first), core()):
+            assert all(len({one.name for one in table.present}) > 1 for table in tables(step.scenario))
+
+
+def test_shares_that_fit_by_hand() -> None:
+    """Block 1: two of three with a verdict fit; an answer without one counts for neither; block 2 has none at all."""
+    told = [("1", "Aligned"), ("1", "Not aligned"), ("1", "Aligned"), ("1", ""), ("2", "")]
+    assert fitting(pd.DataFrame(told, columns=["block", "verdict"])).to_dict() == {"1": pytest.approx(2 / 3)}
+
+
+def test_lines_stand_beside_the_survey_before_by_hand() -> None:
+    """A score of 1 on racism's claim is 0 or 10 of the axis; the rating is that of the survey before the round."""
+    verdicts = pd.DataFrame(
+        {"block": "1/0", "topic": "racism", "party": "democrat", "room": "1/r", "agent": 1, "round": [1, 2], "score": [7.0, 1.0],
+         "text": ["a", "b"]}
+    )  # fmt: skip
+    ratings = pd.DataFrame({"room": "1/r", "agent": 1, "round": [0, 1, 2], "level": [8.0, 6.0, 2.0]})
+    found = lines(verdicts, ratings)
+    assert found["rating"].tolist() == [8.0, 6.0]
+    assert sorted(found["text"]) == [0.0, 10.0]
+
+
+def test_lines_that_contradict_by_hand() -> None:
+    """3 beside 7 are two sides, 6 beside 9 one; whoever is exactly in the middle is on none and left out."""
+    found = contradicting(pd.DataFrame({"text": [3.0, 6.0, 5.0, 2.0], "rating": [7.0, 9.0, 8.0, 5.0]}))
+    assert found["value"].tolist() == [1.0, 0.0]
+
+
+def test_spread_by_hand() -> None:
+    """Ratings 2, 4, 6 (SD 2) become 3, 4, 5 (SD 1): half. Where all are alike there is none, and a reason."""
+    keys = pd.MultiIndex.from_tuples([("before", "t", "democrat"), ("after", "t", "democrat")])
+    rows = pd.DataFrame([[2.0, 3.0], [4.0, 4.0], [6.0, 5.0]], columns=keys)
+    assert [spread(rows, when).mean() for when in ("before", "after")] == pytest.approx([2.0, 1.0])
+    assert spread(rows, "before").tolist() == pytest.approx([2.5, 1.0, 2.5])  # 2 (1 + (6, 0, 6) / 4 - 1) / 2 each
+    found = positive(Claim("x", "y", ALL), ratio(rows))
+    assert found.estimate == pytest.approx(0.5)
+    assert len(found.values) == 3
+    assert positive(Claim("x", "y", ALL), spread(rows, "before")).low > 0
+    alike = positive(Claim("x", "y", ALL), ratio(rows * 0))
+    assert math.isnan(alike.estimate)
+    assert alike.reason
+
+
+def test_rates_are_of_the_model_alone(tmp_path: Path) -> None:
+    """A model that refuses is counted, never dropped; scripted partners, who cannot be asked for a rating, are not counted."""
+    first = Batch(base(repetitions=2, rounds=1), tmp_path)
+    refusing = in_memory_of(three(first)["three"], lambda _: "As an AI language model, I cannot take a side.")
+    held = Held()
+    held.add("three", refusing)
+    held.add("new kind", in_memory(alone(first)["alone"]))
+    found = claims(held, first, sections(("fidelity",)))
+    assert find(found, "refused_three").estimate == 1.0  # type: ignore[union-attr]
+    assert find(found, "unread_three").estimate == 1.0  # type: ignore[union-attr]
+    assert find(found, "unread_other").estimate == 0.0  # type: ignore[union-attr]
+    assert next(one for one in found if one.quantity == "aligned").reason == "no judge was named (--judge SPEC)"
+
+
+def in_memory_of(scenario: Scenario, said: Callable[[Request], str]) -> Tables:
+    """A scenario held in memory by a stand-in."""
+    from analysis.load import tables as tabled
+    from model.experiment import header
+    from model.recorder import InMemory
+
+    recorder, backend = InMemory(), Fake(said)
+    recorder.write([header(scenario, (), backend)])
+    DebateModel(scenario, backend=backend, recorder=recorder).run()
+    return tabled(recorder.events)
+
+
+def test_people_are_interviewed_as_they_debate(tmp_path: Path) -> None:
+    """With their confirmation bias, adapter and warmth, told who they are where they are told in debates."""
+    set_ = {"confirmation_bias": "republican:strong", "adapters": "democrat:blue", "temperature": 0.5, "reminder": True}
+    found = interviewed(Batch(base(repetitions=3, **set_), tmp_path, judge="oracle"))
+    assert len(found) == 3 + 3 + 3
+    items = {each[0].persona.party: each[0] for each in found.values()}
+    assert items["republican"].persona.backstory.endswith("you wave aside.")
+    assert (items["democrat"].adapter, items["democrat"].warmth) == ("blue", 0.5)
+    request = next(interview(items["republican"], 1))[0]
+    assert request.messages[1].content.count(request.messages[0].content) == 1
+
+
+def test_the_same_people_with_a_gender_stated(tmp_path: Path) -> None:
+    """Where a set of personas has them, the blocks' people are asked as women and as men too, and the plan counts that."""
+    batch = Batch(base(repetitions=3, personas="enhanced"), tmp_path, judge="oracle")
+    found = interviewed(batch)
+    assert {each[0].persona.gender for each in found.values()} == {"", "female", "male"}
+    assert calls(batch, INTERVIEWS) == (sum(map(len, found.values())),) * 2
+    assert len({each[0].persona.name for each in found.values()}) * 3 == len(found)
+
+
+def test_a_reminder_is_told_every_time_and_never_remembered() -> None:
+    """Before each line and each rating stands who it is, once; what others and later prompts hold is not told again."""
+    prompts: list[Request] = []
+    scenario = base(repetitions=1, rounds=2, reminder=True)
+    DebateModel(scenario, backend=Fake(lambda request: prompts.append(request) or "5")).run()
+    for request in prompts:
+        who = request.messages[0].content
+        assert request.messages[-1].content.count(who) == 1
+        assert not any(who in message.content for message in request.messages[1:-1])
+    plain: list[Request] = []
+    DebateModel(base(repetitions=1, rounds=2), backend=Fake(lambda request: plain.append(request) or "5")).run()
+    assert [one.seed for one in plain] == [one.seed for one in prompts]
+
+
+def test_the_files_of_remedies(written: Path) -> None:
+    """A table with every remedy and quantity, a figure, a page that says what was set; on the oracle personas hold all along."""
+    found = pd.read_csv(written / "remedies.csv")
+    assert found.groupby("remedy").size().to_dict() == {"bias": 6, "cooler": 6}
+    assert (found.query("quantity == 'aligned'")["difference"] == 0).all()
+    assert all(found["difference"].notna() | found["reason"].notna())
+    page = (written / "remedies.html").read_text()
+    assert "confirmation_bias=republican:strong,democrat:strong" in page
+    assert "known-truth speaker" in page
+    assert {"remedies.png", "remedies.svg"} <= {path.name for path in written.iterdir()}
+    told = {one["quantity"]: one for one in json.loads((written / "card.json").read_text())["claims"]}
+    assert told["aligned"]["estimate"] == 1
+    assert len(told["contradicts"]["values"]) == 3
+    assert told["women_men"]["reason"]
+
+
+def test_again_asks_nothing_of_remedies(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (written / "remedies.csv").read_bytes()
+    command = [*ARGUMENTS, *JUDGED, "--remedies", "bias,cooler", "--out", str(written), "--budget", "1calls"]
+    assert run.main(command) == 0
+    assert "calls asked" not in capsys.readouterr().out
+    assert (written / "remedies.csv").read_bytes() == before
+
+
+def test_a_budget_stops_among_remedies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The card is whole, the remedy that was held is told, and the rest says that it was not."""
+    spec = [*ARGUMENTS, "--sections", "variety", "--remedies", "cooler,bias", "--out", str(tmp_path), "--budget"]
+    assert run.main([*spec, "620calls"]) == 2
+    assert "is spent" in capsys.readouterr().err
+    assert json.loads((tmp_path / "card.json").read_text())["stopped"] == ""
+
+
+def test_the_plan_names_remedies_and_scripted_partners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main([*ARGUMENTS, "--remedies", "all", "--dry-run", "--out", str(tmp_path / "none")]) == 0
+    told = capsys.readouterr().out
+    assert "remedy personas" in told
+    assert "remedy reminder" in told
+    assert "lines of scripted partners" in told
+    assert "at most of the judge oracle" in told
+    partners = base(llms="democrat=fake,default=fake")
+    assert plan(partners).unpaid(partners) == 5 * 2 * (2 + 3)  # two of three seats: a line a round, a rating a survey
+    assert "scripted" not in "\n".join(planned(Batch(base(), tmp_path), sections(("variety",)), 1, 0.5, None))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--remedies", "reminders"], "unknown remedy 'reminders': did you mean reminder?"),
+        (["--remedies", "cooler", "--set", "temperature=0.5"], "has this set already"),
+        (["--tuned", "nowhere"], "0 adapters of republican"),
+        (["--judge", "orakel"], "orakel"),
+    ],
+)
+def test_what_is_mistyped_is_told_in_one_line(
+    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run.main([*ARGUMENTS, "--out", str(tmp_path / "none"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "none").exists()
+
+
+def test_remedies_of_ones_own(tmp_path: Path) -> None:
+    """A file of one's own, and adapters of a training folder: each party's seats speak through their own."""
+    file = tmp_path / "mine.toml"
+    file.write_text('[calm]\ntitle = "calm"\nsettings = { temperature = 0.1 }\n')
+    assert [one.name for one in chosen(f"bias,{file}", None, "oracle")] == ["bias", "calm"]
+    for party in ("republican", "democrat"):
+        folder = tmp_path / "tuned" / "adapters" / f"{party}-sft-r16"
+        folder.mkdir(parents=True)
+        (folder / "adapter_config.json").write_text("{}")
+    (found,) = chosen("", str(tmp_path / "tuned"), "pocket")
+    assert found.settings["adapters"] == ("republican:republican-sft-r16", "democrat:democrat-sft-r16")
+    assert found.settings["llm"].startswith("pocket,adapters=")
+    with pytest.raises(UserError, match="0 adapters of republican"):
+        adapted(str(tmp_path / "tuned" / "adapters" / "republican-sft-r16"), "pocket")
+    file.write_text("[calm]\nsettings = {}\n")
+    with pytest.raises(UserError, match="needs a title and settings"):
+        chosen(str(file), None, "oracle")
+
+
+def test_what_is_missing_of_the_core_is_seen(tmp_path: Path) -> None:
+    """A card without the core's conditions is no ground for a comparison: they are held first."""
+    held, first = Held(), Batch(base(repetitions=2, rounds=1), tmp_path)
+    held.add("three", in_memory(three(first)["three"]))
+    held.add("same", in_memory(same(first)["same"]))
+    assert not holds(held, first)
+    held.add("alone", in_memory(alone(first)["alone"]))
+    assert holds(held, first)
