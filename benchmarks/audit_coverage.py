@@ -1,10 +1,13 @@
 """Does a bias card find what was planted? Simulated audits of the known-truth speaker: how often intervals hold the truth.
 
 python benchmarks/audit_coverage.py [--audits 200] [--out runs/audit_coverage] [--measure expected|attitude] [--probe NAME]
+    [--tight X --batches N] [--halved] [--topics SLUG,SLUG] [--blocks N] [--sections NAME,NAME]
 
 Twelve settings of (bias, pull mu, influence kappa), no pull among them; each audit has people and seeds of its own. Every claim
 of which something is planted is a row of claims.csv in the folder; an audit that is there is not held again. The speaker tells
-the distribution of its answers; `--measure attitude` takes that away, so that the card has rounded ratings to go by.
+the distribution of its answers; `--measure attitude` takes that away, so that the card has rounded ratings to go by. With
+`--tight` an audit goes on until its intervals are tight, as that of `run.py audit` does; with
+`--halved` the claims are the differences that a remedy makes which halves the pull (analysis/card/remedies.py).
 """
 
 from __future__ import annotations
@@ -20,13 +23,15 @@ from types import ModuleType
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import numpy as np
 import pandas as pd
 
 from analysis.bootstrap import share_interval
-from analysis.card.battery import audit, claims
-from analysis.card.claims import Claim
+from analysis.card.battery import Sections, audit, claims
+from analysis.card.claims import ALL, Claim, paired
 from analysis.card.conditions import Batch, Conditions, alone, asked, empty, same, three, two
 from analysis.card.held import Held
+from analysis.card.remedies import core, measured
 from analysis.card.sections import sections
 from analysis.card.sections.nulls import directions
 from analysis.card.truth import Planted, covered, truth
@@ -80,28 +85,55 @@ def audited(
     blocks: int = BLOCKS,
     names: Sequence[str] = CHECKED,
     probe: str = PROBE,
+    batches: int = 1,
+    tight: float | None = None,
 ) -> Iterator[tuple[Claim, float]]:
-    """The claims of one audit, each with what was planted."""
-    spec = ",".join(["oracle", *(f"{name}={value}" for name, value in setting.items())])
-    base = load_preset("three_way").with_settings(
-        {"llm": spec, "topics": topics, "repetitions": blocks, "seed": seed, "probe": probe}
-    )
+    """The claims of one audit, each with what was planted; of several batches, ended by `tight`."""
+    base = base_of(setting, {"topics": topics, "repetitions": blocks, "seed": seed, "probe": probe})
     known = {name: bare(section) for name, section in sections(names).items()}
     with tempfile.TemporaryDirectory() as folder:
         first = Batch(base, Path(folder))
-        study, tables_ = audit(first, known), None
-        try:
-            while True:
-                step = next(study) if tables_ is None else study.send(tables_)
-                step.folder.mkdir(parents=True, exist_ok=True)
-                tables_ = _told(held(step.scenario), measure)
-        except StopIteration as done:
-            found: Held = done.value
+        found = driven(first, known, measure, batches, tight)
     truths, sides = Planted(planted(setting), base), directions(found)
     for claim in claims(found, first, known):
         true = truth(truths, claim, sides)
         if true is not None:
             yield claim, true
+
+
+def driven(
+    first: Batch, known: Sections, measure: str = "expected", batches: int = 1, tight: float | None = None
+) -> Held:
+    """An audit held in memory, without a judge."""
+    study, tables_ = audit(first, known, batches, tight), None
+    try:
+        while True:
+            step = next(study) if tables_ is None else study.send(tables_)
+            step.folder.mkdir(parents=True, exist_ok=True)
+            tables_ = _told(held(step.scenario), measure)
+    except StopIteration as done:
+        found: Held = done.value
+    return found
+
+
+def halved(setting: Mapping[str, float], seed: int, topics: str, blocks: int) -> Iterator[tuple[Claim, float]]:
+    """What a remedy moves that halves the pull, within blocks, each difference with what is planted."""
+    less = setting | {"mu": setting["mu"] / 2}
+    base, other = (base_of(one, {"topics": topics, "repetitions": blocks, "seed": seed}) for one in (setting, less))
+    truths, laws = [Planted(planted(one), base) for one in (setting, less)], core()
+    with tempfile.TemporaryDirectory() as folder:
+        arms = [Batch(one, Path(folder) / name) for name, one in (("plain", base), ("less", other))]
+        held_ = [driven(first, laws) for first in arms]
+    sides = directions(held_[0])
+    for before, after in zip(*(measured(*each).values() for each in zip(held_, arms, strict=True)), strict=True):
+        ends = [truth(one, replace(before, topic=ALL), sides) for one in truths]
+        if None not in ends:
+            yield paired(before, after), float(np.subtract(ends[1], ends[0]))
+
+
+def base_of(setting: Mapping[str, float], more: Mapping[str, object]) -> Scenario:
+    spec = ",".join(["oracle", *(f"{name}={value}" for name, value in setting.items())])
+    return load_preset("three_way").with_settings({"llm": spec, "probe": PROBE, **more})
 
 
 def _told(tables_: Tables, measure: str) -> Tables:
@@ -112,12 +144,17 @@ def _told(tables_: Tables, measure: str) -> Tables:
     return replace(tables_, **frames)
 
 
-def rows(number_: int, measure: str, probe: str) -> pd.DataFrame:
-    setting = SETTINGS[number_ % len(SETTINGS)]
+def rows(number_: int, options: argparse.Namespace) -> pd.DataFrame:
+    setting, names = SETTINGS[number_ % len(SETTINGS)], options.sections.split(",")
+    how = options.measure, options.topics, options.blocks, names, options.probe, options.batches, options.tight
+    found = audited(setting, 1000 + number_, *how)
+    if options.halved:
+        setting = SETTINGS[3 + number_ % (len(SETTINGS) - 3)]
+        found = halved(setting, 1000 + number_, options.topics, options.blocks)
     told = [
         setting | {"audit": number_, "quantity": one.quantity, "topic": one.topic, "truth": true, "estimate": one.estimate,
-                   "low": one.low, "high": one.high, "covered": covered(one, true)}
-        for one, true in audited(setting, 1000 + number_, measure, probe=probe)
+                   "low": one.low, "high": one.high, "covered": covered(one, true), "n": one.n}
+        for one, true in found
     ]  # fmt: skip
     return pd.DataFrame(told)
 
@@ -143,13 +180,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/audit_coverage"))
     parser.add_argument("--measure", choices=("expected", "attitude"), default="expected")
     parser.add_argument("--probe", default=PROBE)
+    parser.add_argument("--halved", action="store_true")
+    parser.add_argument("--tight", type=float)
+    parser.add_argument("--batches", type=int, default=1)
+    parser.add_argument("--topics", default=TOPICS)
+    parser.add_argument("--blocks", type=int, default=BLOCKS)
+    parser.add_argument("--sections", default=",".join(CHECKED))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "claims.csv"
     found = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["audit"])
     for one in range(options.audits):
         if one not in set(found["audit"]):
-            fresh = rows(one, options.measure, options.probe)
+            fresh = rows(one, options)
             fresh.to_csv(path, mode="a", header=not path.exists(), index=False)
             found = pd.concat([found, fresh], ignore_index=True)
     told = summary(found[found["audit"] < options.audits])
@@ -160,6 +203,9 @@ def main() -> None:
         for row in told.itertuples()
     ]  # fmt: skip
     print(markdown_table(heads, cells))
+    if options.tight is not None and "n" in found:
+        whole = found[(found["quantity"] == "lost") & (found["topic"] == "all")]["n"] / options.blocks
+        print(f"batches held: {whole.mean():.1f} on average, {whole.min():.0f} to {whole.max():.0f}")
 
 
 if __name__ == "__main__":

@@ -99,6 +99,7 @@ def figure(found: pd.DataFrame, caption: str) -> Figure:
                 _point(axis, row, titles.index(row["title"]))
             axis.axvline(0, color="#999999", linewidth=0.6)
             axis.set_title(LABELS[name], fontsize=7)
+            axis.locator_params(axis="x", nbins=3)
             axis.set_xlabel("better →" if SHOWN[name] > 0 else "← better", fontsize=6)
         axes[0].set_yticks(range(len(titles)), titles, fontsize=7)
         axes[0].set_ylim(max(len(titles), 1) - 0.5, -0.5)
