@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Protocol, get_args
 
 from environments._society import Feed, Pairs, Society
 
-Order = Literal["random_first", "random", "reshuffled", "fixed"]
+Order = Literal["random_first", "random_second", "random", "reshuffled", "fixed"]
 
 
 MEDIATOR = 0
@@ -131,10 +131,11 @@ def speaking_order(room: Room, order: Order) -> Sequence[int]:
     """The ids in the order of speaking.
 
     random_first: seat order, starting from a seat drawn once per room (001, 4.3: round robin, initial speaker random).
+    random_second: likewise from the seat after that one: the same room with another first speaker.
     random: an order drawn once per room. reshuffled: drawn anew each round. fixed: seat order from the first seat.
     """
-    if order == "random_first":
-        start = room.seated.index(room.shuffled[0])
+    if order in ("random_first", "random_second"):
+        start = (room.seated.index(room.shuffled[0]) + (order == "random_second")) % len(room.seated)
         return room.seated[start:] + room.seated[:start]
     if order == "random":
         return room.shuffled

@@ -2,7 +2,7 @@
 
 Options
     seats   the parties seated, in seat order (republican, democrat, default)
-    order   random_first (default), random, reshuffled, fixed
+    order   random_first (default), random_second, random, reshuffled, fixed
 """
 
 from __future__ import annotations

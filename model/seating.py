@@ -59,8 +59,9 @@ def tables(scenario: Scenario) -> Iterator[Table]:
     Persona choice depends on the seed, the party, the repetition and the seat alone: the same people meet on every topic,
     and in a group with and without a Default. Members of one party are taken around a random circle of its personas, so that
     over as many repetitions as there are personas each has every seat of its party once and nobody meets itself (D5 row 2: a
-    seeded derangement). With more repetitions the circle goes round again in other company. With a fixed cast the first, second,
-    ... persona of a party has its first, second, ... seat in every repetition (the UCL study's Sam, Alex and Taylor).
+    seeded derangement). The variants of a party go round one circle: the same people as men and as women. With more repetitions
+    the circle goes round again in other company. With a fixed cast the first, second, ... persona of a party has its first,
+    second, ... seat in every repetition (the UCL study's Sam, Alex and Taylor).
 
     A drawn cast may hold a persona more than once: the seats of a party are dealt all of its personas in a random order, then
     all of them in another, and so on; whoever bears a name that somebody has already gets a second one (agents.persona.namesake).
@@ -148,21 +149,21 @@ def _circles(scenario: Scenario) -> dict[str, list[Persona]]:
     circles = {seat: list(load_personas(seat, folder)) for seat in scenario.seats()}
     if scenario.cast in ("circle", "copies"):
         for seat, circle in circles.items():
-            stream(scenario.seed, "personas", seat).shuffle(circle)
+            stream(scenario.seed, "personas", party_of(seat)).shuffle(circle)
     return circles
 
 
 def _places(seats: tuple[str, ...], repetition: int, circles: dict[str, list[Persona]]) -> tuple[Place, ...]:
     """Who sits there: every further seat of a party one further on its circle; each lap, parties and seats are shifted more."""
-    sizes, taken, places = Counter(seats), Counter[str](), []
-    for party, label in zip(seats, Group("", seats).labels, strict=True):
-        circle = circles[party]
-        lap = repetition // min(len(circles[seat]) for seat in seats if seat != DEFAULT or set(seats) == {DEFAULT})
+    sizes, taken, places = Counter(map(party_of, seats)), Counter[str](), []
+    for seat, label in zip(seats, Group("", seats).labels, strict=True):
+        circle, party = circles[seat], party_of(seat)
+        lap = repetition // min(len(circles[one]) for one in seats if one != DEFAULT or set(seats) == {DEFAULT})
         shift = lap * list(sizes).index(party) + taken[party] * (1 + lap)
         taken[party] += 1
         places.append(Place(label, circle[(repetition + shift) % len(circle)]))
     if len({place.persona.name for place in places}) < len(places):
-        known = ", ".join(f"{len(circles[party])} {party}" for party in sizes)
+        known = ", ".join(f"{len(circles[seat])} {seat}" for seat in dict.fromkeys(seats))
         raise UserError(
             f"too few personas ({known}) for {len(seats)} different people in repetition {repetition + 1}; "
             "cast=drawn seats a persona more than once"

@@ -26,6 +26,7 @@ def room(shuffled: tuple[int, ...] = (3, 9, 8, 5), *redrawn: tuple[int, ...]) ->
         ("fixed", (5, 8, 3, 9)),
         ("random", (3, 9, 8, 5)),
         ("random_first", (3, 9, 5, 8)),
+        ("random_second", (9, 5, 8, 3)),
         ("reshuffled", (9, 5, 3, 8)),
     ],
 )
@@ -34,7 +35,7 @@ def test_each_order(order: Order, spoken: tuple[int, ...]) -> None:
     assert tuple(speaking_order(room((3, 9, 8, 5), (9, 5, 3, 8)), order)) == spoken
 
 
-@pytest.mark.parametrize("order", ["fixed", "random", "random_first"])
+@pytest.mark.parametrize("order", ["fixed", "random", "random_first", "random_second"])
 def test_only_reshuffled_draws_again(order: Order) -> None:
     """Round after round the same order, and the room's stream is left alone (`room()` allows no draw)."""
     table, place = RoundTable(order=order), room()
@@ -66,7 +67,9 @@ def test_random_first_lets_everybody_start() -> None:
 
 def test_an_unknown_order_is_no_silent_default() -> None:
     """A misspelt order must not pass for the fixed one; the message lists those there are."""
-    with pytest.raises(ValueError, match="order 'randm' is none of random_first, random, reshuffled, fixed"):
+    with pytest.raises(
+        ValueError, match="order 'randm' is none of random_first, random_second, random, reshuffled, fixed"
+    ):
         speaking_order(room(), "randm")  # type: ignore[arg-type]
 
 

@@ -71,6 +71,24 @@ def test_beyond_the_personas_the_same_people_meet_in_other_company() -> None:
         assert all(len(set(pair)) == 2 for pair in pairs)
 
 
+def test_as_men_and_as_women_the_same_people_meet() -> None:
+    """A difference between the two is one of gender, not of casting; nobody meets itself as the other gender."""
+    scenario = load_preset("two_way").with_settings(
+        {"topics": "racism", "repetitions": 6, "personas": "simple", "reference": ""}
+    )
+
+    def met(seats: str) -> list[tuple[str, ...]]:
+        return [
+            tuple(place.persona.name for place in table.places)
+            for table in tables(scenario.with_settings({"seats": seats}))
+        ]
+
+    men = met("republican:male,democrat:male")
+    assert men == met("republican:female,democrat:female")
+    assert len(set(men)) == 6
+    assert all(one != other for one, other in met("republican:male,republican:female"))
+
+
 def test_more_seats_than_personas_is_told() -> None:
     scenario = load_preset("echo_chamber").with_settings({"size": 41})
     with pytest.raises(UserError, match="too few personas"):
