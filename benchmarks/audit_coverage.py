@@ -29,7 +29,7 @@ import pandas as pd
 from analysis.bootstrap import share_interval
 from analysis.card.battery import Sections, audit, claims
 from analysis.card.claims import ALL, Claim, paired
-from analysis.card.conditions import Batch, Conditions, alone, asked, empty, same, three, two
+from analysis.card.conditions import Batch, Conditions, alone, asked, closing, empty, same, three, turned, two
 from analysis.card.held import Held
 from analysis.card.remedies import core, measured
 from analysis.card.sections import sections
@@ -50,7 +50,11 @@ SETTINGS = [
 ]
 TOPICS, BLOCKS = "climate_change,illegal_immigration", 8
 PROBE = "attitude_labelled"
-CHECKED = ("bias", "pull", "nulls")
+CHECKED = ("bias", "pull", "nulls", "echo", "order", "closing")
+
+
+NOWHERE = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["topic", "party"]))
+"""The directions of sections that need none."""
 
 
 def plainly(batch: Batch) -> Conditions:
@@ -58,7 +62,7 @@ def plainly(batch: Batch) -> Conditions:
     return {"asked": asked(batch)["asked"]}
 
 
-PLANTED = {asked: plainly} | {need: need for need in (three, two, same, empty, alone)}
+PLANTED = {asked: plainly} | {need: need for need in (three, two, same, empty, alone, turned, closing)}
 """The conditions of whose claims something is planted."""
 
 
@@ -94,7 +98,7 @@ def audited(
     with tempfile.TemporaryDirectory() as folder:
         first = Batch(base, Path(folder))
         found = driven(first, known, measure, batches, tight)
-    truths, sides = Planted(planted(setting), base), directions(found)
+    truths, sides = Planted(planted(setting), base), directions(found) if "three" in found else NOWHERE
     for claim in claims(found, first, known):
         true = truth(truths, claim, sides)
         if true is not None:

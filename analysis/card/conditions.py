@@ -5,6 +5,9 @@ alone              the rooms of `three` in which nobody says anything: asked aga
 copy               two of a party who are one person under two names
 shuffled PARTY     the rooms of `three`, where the partners of PARTY say lines from other rooms (donors.py)
 empty PARTY        likewise, where they say a phrase without content
+turned             the rooms of `two`, where the other one begins
+closing, no closing   a structured debate of two, which ends with an announced closing statement, or with a reply like any other
+men, women         a Republican and a Democrat of either gender, the same people
 asked ...          each by itself before any debate, at temperature 1, by every wording that there is
 """
 
@@ -15,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from agents.persona import everybody, persona_set
 from agents.topic import load_topic
 from llm.randomness import derive
 from model.scenario import Scenario
@@ -23,6 +27,8 @@ PARTIES = ("republican", "democrat")
 DEFAULT = "default"
 THREE = (*PARTIES, DEFAULT)
 LINES = "lines.json"
+GENDERS = {"men": "male", "women": "female"}
+"""A condition a variant of personas."""
 Conditions = Mapping[str, Scenario]
 
 
@@ -79,6 +85,30 @@ def empty(batch: Batch) -> Conditions:
 def shuffled(batch: Batch) -> Conditions:
     spec = f"lines:{batch.place / 'three' / LINES}"
     return {f"shuffled {party}": _with_partners(batch, party, spec) for party in PARTIES}
+
+
+def turned(batch: Batch) -> Conditions:
+    return {"turned": _round_table(batch, PARTIES).with_settings({"order": "random_second"})}
+
+
+def closing(batch: Batch) -> Conditions:
+    announced = _round_table(batch, PARTIES).with_settings({"format": "structured"})
+    return {"closing": announced, "no closing": replace(announced, closing=False)}
+
+
+def gender(batch: Batch) -> Conditions:
+    told = {"environment": "round_table", "personas": with_genders(batch.base)}
+    return {
+        name: batch.set(seats=tuple(f"{party}:{variant}" for party in PARTIES), **told)
+        for name, variant in GENDERS.items()
+    }
+
+
+def with_genders(base: Scenario) -> str:
+    """The set of personas in which there are men and women: the scenario's own, else `simple`."""
+    own = [everybody(party, persona_set(base.personas)) for party in PARTIES]
+    both = all({one.variant for one in people} >= set(GENDERS.values()) for people in own)
+    return base.personas if both else "simple"
 
 
 def asked(batch: Batch) -> Conditions:

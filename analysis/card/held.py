@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.load import Tables
 
-KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "round"]
+KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "name", "round"]
 
 
 @dataclass

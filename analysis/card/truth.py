@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import fmean
 
 import pandas as pd
@@ -17,6 +17,8 @@ import pandas as pd
 from agents.persona import load_personas, persona_set
 from analysis.card.claims import ALL, Claim
 from analysis.card.conditions import DEFAULT, PARTIES, THREE
+from analysis.card.sections._movement import SMALLEST
+from analysis.card.sections.echo import OUTWARD
 from analysis.card.sections.nulls import EFFECTS
 from analysis.card.sections.pull import lost
 from llm.backends.oracle.mind import Parameters, move, start
@@ -45,18 +47,28 @@ class Planted:
             for topic in self.base.topics
         }
 
-    def moved(self, condition: str, topic: str, party: str, rounds: int | None = None) -> float:
-        """How far a party is expected to move, up the axis, over every seat that may begin."""
+    def moved(
+        self, condition: str, topic: str, party: str, rounds: int | None = None, opens: bool | None = None
+    ) -> float:
+        """How far a party is expected to move, up the axis, over every seat that may begin; `opens`: over those in which it
+        begins itself, or does not.
+        """
         if condition == "alone":
             return 0.0
         seats = (party, party) if condition == "same" else ROOMS[condition]
         begun, planted, known = self.starts[topic], self.parameters[topic], condition != "empty"
         ends = [
             _held([begun[seat] for seat in seats], first, rounds or self.base.rounds, planted, known)
-            for first in range(len(seats))
+            for first, opener in enumerate(seats)
+            if opens is None or opens == (opener == party)
         ]
         places = [place for place, seat in enumerate(seats) if seat == party]
         return fmean(end[place] for end in ends for place in places) - begun[party]
+
+    def outward(self, topic: str, party: str) -> float:
+        """The direction away from the other party, up the axis."""
+        other = PARTIES[party == PARTIES[0]]
+        return math.copysign(1.0, self.starts[topic][party] - self.starts[topic][other])
 
 
 def _held(values: list[float], first: int, rounds: int, planted: Parameters, known: bool) -> list[float]:
@@ -79,6 +91,8 @@ def truth(planted: Planted, claim: Claim, sides: pd.Series) -> float | None:
     laws = [planted.parameters[topic] for topic in topics]
     if claim.quantity in _PLAIN:
         return _PLAIN[claim.quantity](laws[0])
+    if claim.quantity in _IN_ROOMS:
+        return _IN_ROOMS[claim.quantity](planted, [(topic, party) for topic in topics for party in PARTIES])
     cells = [(topic, party) for topic, party in sides.index if topic in topics]
     if claim.quantity in EFFECTS and all(name in ROOMS for name in EFFECTS[claim.quantity]) and cells:
         of, null = EFFECTS[claim.quantity]
@@ -104,6 +118,40 @@ _PLAIN: dict[str, Callable[[Parameters], float | None]] = {
     "level_default": lambda law: 0.0 if law.mu else None,
     "default": lambda law: law.bias,
 }
+
+
+def _outward(planted: Planted, cells: Cells, of: str, null: str) -> float:
+    return fmean(planted.outward(*cell) * (planted.moved(of, *cell) - planted.moved(null, *cell)) for cell in cells)
+
+
+def _opener(planted: Planted, cells: Cells, rounds: int | None) -> float:
+    """Toward the other party, of who begins less the same when it answers."""
+    gaps = [
+        planted.moved("two", *cell, rounds, opens=True) - planted.moved("two", *cell, rounds, opens=False)
+        for cell in cells
+    ]
+    return fmean(-planted.outward(*cell) * gap for cell, gap in zip(cells, gaps, strict=True))
+
+
+def _reversion(planted: Planted, cells: Cells) -> float | None:
+    """Of a debate that goes on as it began, over those who move far enough."""
+    rounds = range(1, planted.base.rounds + 1)
+    paths = [[planted.moved("two", *cell, round_) for round_ in rounds] for cell in cells]
+    ways = [(fmean(path[:-1]), path[-1]) for path in paths if len(path) > 1]
+    ways = [(gone, end) for gone, end in ways if abs(gone) >= SMALLEST]
+    return 1 - sum(abs(end) for _, end in ways) / sum(abs(gone) for gone, _ in ways) if ways else None
+
+
+Cells = Sequence[tuple[str, str]]
+_IN_ROOMS: dict[str, Callable[[Planted, Cells], float | None]] = {
+    **{name: partial(_outward, of=of, null=null) for name, (of, null) in OUTWARD.items()},
+    "opener_once": partial(_opener, rounds=1),
+    "opener": partial(_opener, rounds=None),
+    "reversion": _reversion,
+    "reversion_unannounced": _reversion,
+    "closing": lambda planted, cells: 0.0,
+}
+"""Of topics and parties: what the law does in rooms of two. An announced closing is nothing to it."""
 
 
 def _closed(planted: Planted, cells: Sequence[tuple[str, str]], sides: pd.Series) -> float:

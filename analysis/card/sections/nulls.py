@@ -12,6 +12,7 @@ from analysis.card.claims import ALL, Claim, averaged, find, jackknifed
 from analysis.card.conditions import DEFAULT, PARTIES, alone, copy, empty, same, shuffled, three, two
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
+from analysis.card.sections._movement import SMALLEST, changes, effect, moved
 from model.scenario import Scenario
 
 SECTION = "nulls"
@@ -46,14 +47,15 @@ QUANTITIES = {
     "first_round": Quantity("of that movement in the first round", "share"),
 }
 WATCH = ("three_alone",)
-SMALLEST = 0.5
-"""Below this distance from the Default (points) a party's direction is not told from noise."""
+NOWHERE = "no party begins away from the Default"
 
 
 def claims(held: Held, base: Scenario) -> list[Claim]:
     sides = directions(held)
-    moved = {name: _moved(held, name, sides) for name in TOLD}
-    effects = [one for name, (of, null) in EFFECTS.items() for one in _effect(name, moved[of], moved[null])]
+    came = {name: moved(held, name, sides) for name in TOLD}
+    effects = [
+        one for name, (of, null) in EFFECTS.items() for one in effect(SECTION, name, came[of], came[null], NOWHERE)
+    ]
     return [*effects, _asymmetry(held, sides), _first_round(held, sides)]
 
 
@@ -62,55 +64,6 @@ def directions(held: Held) -> pd.Series:
     before = held.ratings("three").query("round == 0").groupby(["topic", "party"], sort=False)["level"].mean().unstack()
     gaps = before[list(PARTIES)].rsub(before[DEFAULT], axis=0).stack()
     return gaps[gaps.abs() >= SMALLEST]
-
-
-def _moved(held: Held, condition: str, sides: pd.Series) -> pd.Series | None:
-    """By block, topic and party: the mean movement toward the Default; None where the condition was not held."""
-    frames = [_changes(held, name) for name in held.records if name.partition(" ")[0] == condition and name in held]
-    if not frames:
-        return None
-    changes = pd.concat(frames)
-    toward = np.sign(sides).rename("side")
-    joined = changes.join(toward, on=["topic", "party"], how="inner")
-    return (
-        (joined["change"] * joined["side"])
-        .groupby([joined["block"], joined["topic"], joined["party"]], sort=False)
-        .mean()
-    )
-
-
-def _changes(held: Held, condition: str) -> pd.DataFrame:
-    """A row an agent that was rated first and last: block, topic, party, change, first (in the first round)."""
-    wide = held.ratings(condition).pivot(
-        index=["block", "topic", "party", "room", "agent"], columns="round", values="level"
-    )
-    told = pd.DataFrame(
-        {
-            "change": wide.iloc[:, -1] - wide.iloc[:, 0],
-            "first": wide.iloc[:, 1] - wide.iloc[:, 0],
-            "start": wide.iloc[:, 0],
-        }
-    )
-    return told.dropna(subset="change").reset_index()
-
-
-def _effect(name: str, of: pd.Series | None, null: pd.Series | None) -> Iterator[Claim]:
-    """Over both parties and all topics, then a topic each."""
-    if of is None or null is None:
-        yield Claim(SECTION, name, ALL, reason="not held")
-        return
-    pairs = pd.concat({"of": of, "null": null}, axis=1).dropna()
-    if pairs.empty:
-        yield Claim(SECTION, name, ALL, reason="no party begins away from the Default")
-        return
-    yield _paired(Claim(SECTION, name, ALL), pairs)
-    for topic, part in pairs.groupby(level="topic", sort=False):
-        yield _paired(Claim(SECTION, name, str(topic)), part)
-
-
-def _paired(begun: Claim, pairs: pd.DataFrame) -> Claim:
-    by_block = pairs.groupby(level="block", sort=False).mean()
-    return replace(averaged(begun, by_block["of"] - by_block["null"]), null=float(by_block["null"].mean()))
 
 
 def _asymmetry(held: Held, sides: pd.Series) -> Claim:
@@ -139,14 +92,14 @@ def _first_round(held: Held, sides: pd.Series) -> Claim:
 
 def _sums(held: Held, sides: pd.Series, name: str) -> pd.DataFrame:
     """A row a block; columns party x (moved, gap): sums over agents and topics, positive toward the Default."""
-    changes = _changes(held, "three").join(sides.rename("gap"), on=["topic", "party"], how="inner")
-    side = np.sign(changes["gap"])
+    rows = changes(held, "three").join(sides.rename("gap"), on=["topic", "party"], how="inner")
+    side = np.sign(rows["gap"])
     told = pd.DataFrame(
         {
-            "block": changes["block"],
-            "party": changes["party"],
-            "moved": side * changes[name],
-            "gap": changes["gap"].abs(),
+            "block": rows["block"],
+            "party": rows["party"],
+            "moved": side * rows[name],
+            "gap": rows["gap"].abs(),
         }
     )
     return told.groupby(["block", "party"], sort=False)[["moved", "gap"]].sum().unstack().swaplevel(axis=1).dropna()
@@ -154,13 +107,13 @@ def _sums(held: Held, sides: pd.Series, name: str) -> pd.DataFrame:
 
 def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
     """For the first screen."""
-    moved, bare = (find(found, name) for name in ("three_alone", "three_empty"))
-    if moved is None:
+    came, bare = (find(found, name) for name in ("three_alone", "three_empty"))
+    if came is None:
         return
     told = (
-        f"**Together.** In debates of {base.rounds} rounds agents came {moved.estimate + moved.null:.1f} points nearer to the "
-        f"model's own opinion. In the same rooms with nobody speaking they came {moved.null:.1f} points nearer, so that the "
-        f"debate did {moved.estimate:.1f} ({moved.low:.1f} to {moved.high:.1f})"
+        f"**Together.** In debates of {base.rounds} rounds agents came {came.estimate + came.null:.1f} points nearer to the "
+        f"model's own opinion. In the same rooms with nobody speaking they came {came.null:.1f} points nearer, so that the "
+        f"debate did {came.estimate:.1f} ({came.low:.1f} to {came.high:.1f})"
     )
     if bare:
         told += f"; where the others said nothing of substance, still {bare.null:.1f}: so much is not persuasion"

@@ -1,0 +1,77 @@
+"""Reversion: when a closing statement is announced, do agents go back to where they began?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.card.claims import ALL, Claim, averaged, jackknifed
+from analysis.card.conditions import closing
+from analysis.card.held import Held
+from analysis.card.sections import Quantity
+from analysis.card.sections._movement import SMALLEST, effect, levels
+from analysis.scores.reversion import parts
+from model.scenario import Scenario
+
+SECTION = "closing"
+ORDER = 12
+TITLE = "Reversion, and the closing statement"
+NOTE = (
+    "Structured debates of a Republican and a Democrat, which end with an announced closing statement, or with one more reply: "
+    "alike up to the last round. Reversion is the share of the way from before the debate to its middle (the mean of the "
+    "surveys between) that is undone at the end: 1 back where it began, 0 at the middle, below 0 further on (UCL study 2025, "
+    "Eq 2, by what agents answer in private, pooled over topics). A party that moved less than half a point on a topic has no "
+    "way back and is left out. The closing's own part is what goes back in the last round, less an ordinary last round."
+)
+NEEDS = (closing,)
+QUANTITIES = {
+    "reversion": Quantity("reversion after an announced closing", "share"),
+    "reversion_unannounced": Quantity("reversion without a closing", "share"),
+    "closing": Quantity("moved back in the last round: an announced closing less a reply", "points"),
+}
+WATCH = ("closing",)
+NAMES = {"reversion": "closing", "reversion_unannounced": "no closing"}
+STILL = "nobody moved far enough that there is a way back"
+
+
+def claims(held: Held, base: Scenario) -> list[Claim]:
+    if base.rounds < 2:
+        return [Claim(SECTION, name, ALL, reason="a debate of one round has no middle") for name in QUANTITIES]
+    found = returns(held)
+    last = {name: part.set_index(["block", "topic", "party"])["last"] for name, part in found.groupby("condition")}
+    return [
+        *[_reversion(Claim(SECTION, name, ALL), found[found["condition"] == of]) for name, of in NAMES.items()],
+        *effect(SECTION, "closing", last.get("closing", _none()), last.get("no closing", _none()), STILL),
+    ]
+
+
+def returns(held: Held) -> pd.DataFrame:
+    """A row a condition, block, topic and party that moved: gone (from before to the middle), back (from the middle to the end)
+    and last (in the last round), points, positive along the way that the party went, and back along it.
+    """
+    told = pd.concat([_ways(held, name) for name in NAMES.values()], ignore_index=True)
+    mean = told.groupby(["topic", "party"], sort=False)["gone"].mean()
+    way = np.sign(mean[mean.abs() >= SMALLEST]).rename("way")
+    kept = told.join(way, on=["topic", "party"], how="inner")
+    return kept.assign(**{name: kept[name] * kept["way"] for name in ("gone", "back", "last")})
+
+
+def _ways(held: Held, condition: str) -> pd.DataFrame:
+    wide = levels(held, condition)
+    values = wide.to_numpy(dtype=float)
+    gone, back = parts(values, "mean")
+    told = pd.DataFrame({"gone": gone, "back": back, "last": values[:, -2] - values[:, -1]}, index=wide.index)
+    return told.dropna().reset_index().assign(condition=condition)
+
+
+def _reversion(begun: Claim, rows: pd.DataFrame) -> Claim:
+    """The ratio of sums; where it is not sure that anybody moved, nothing bounds it."""
+    sums = rows.groupby("block", sort=False)[["gone", "back"]].sum()
+    if sums.empty or not averaged(begun, sums["gone"]).low > 0:
+        return Claim(SECTION, begun.quantity, ALL, n=len(sums), reason=STILL)
+    return jackknifed(begun, sums, lambda kept: float(kept["back"].sum() / kept["gone"].sum()))
+
+
+def _none() -> pd.Series:
+    index = pd.MultiIndex.from_arrays([[], [], []], names=["block", "topic", "party"])
+    return pd.Series(dtype=float, index=index)

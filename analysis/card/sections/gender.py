@@ -1,0 +1,68 @@
+"""Gender: the same people as women and as men."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from agents.topic import load_topic
+from analysis.card.claims import ALL, Claim, averaged
+from analysis.card.conditions import gender
+from analysis.card.held import Held
+from analysis.card.sections import Quantity
+from analysis.card.sections._movement import away
+from model.scenario import Scenario
+
+SECTION = "gender"
+ORDER = 13
+TITLE = "The same people as women and as men"
+NOTE = (
+    "A Republican and a Democrat debate, both as women and both as men: the personas of the card where they have men and women, "
+    "else those of the set `simple`, whose two texts differ in that word alone. Points of 0-10, women less men, the same person. "
+    "The unit is the person, of whom a shipped set has three a party: more blocks hold more debates of the same people, and the "
+    "interval is about other people. The UCL study (2025, section 5.2) found women and men to differ in what they said."
+)
+NEEDS = (gender,)
+QUANTITIES = {
+    "gender_before": Quantity("before a debate, toward the Democrats' end: women less men", "points"),
+    "gender_moved": Quantity("moved toward the other party: women less men", "points"),
+}
+WATCH = ()
+UP = {"democrat": 1.0, "republican": -1.0}
+"""By the party that rates a topic higher: which way the Democrats' end is."""
+
+
+def claims(held: Held, base: Scenario) -> list[Claim]:
+    women, men = (people(held, name) for name in ("women", "men"))
+    columns = {"gender_before": "before", "gender_moved": "moved"}
+    return [one for name, column in columns.items() for one in _difference(name, women[column], men[column])]
+
+
+def people(held: Held, condition: str) -> pd.DataFrame:
+    """A row a person (party, name) and topic: where it stands before, up being the Democrats' end, and how far it moved toward
+    the other party (NaN where the parties begin alike), means over its debates.
+    """
+    keys = ["block", "topic", "party", "name"]
+    wide = held.ratings(condition).pivot(index=keys, columns="round", values="level")
+    told = pd.DataFrame({"before": wide.iloc[:, 0], "moved": wide.iloc[:, -1] - wide.iloc[:, 0]}).reset_index()
+    toward = -np.sign(away(held, "men")).rename("toward")
+    told = told.join(toward, on=["topic", "party"])
+    told["before"] *= told["topic"].map(lambda topic: UP.get(load_topic(topic).high_party, np.nan))
+    return told.assign(moved=told["moved"] * told["toward"]).groupby(keys[1:], sort=False)[["before", "moved"]].mean()
+
+
+def _difference(name: str, women: pd.Series, men: pd.Series) -> Iterator[Claim]:
+    """Over all topics, then a topic each."""
+    pairs = pd.concat({"women": women, "men": men}, axis=1).dropna()
+    yield _paired(Claim(SECTION, name, ALL, unit="person"), pairs)
+    for topic, part in pairs.groupby(level="topic", sort=False):
+        yield _paired(Claim(SECTION, name, str(topic), unit="person"), part)
+
+
+def _paired(begun: Claim, pairs: pd.DataFrame) -> Claim:
+    by_person = pairs.groupby(level=["party", "name"], sort=False).mean()
+    found = averaged(begun, by_person["women"] - by_person["men"])
+    return replace(found, null=float(by_person["men"].mean())) if found.known else found

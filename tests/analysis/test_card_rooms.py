@@ -1,0 +1,209 @@
+"""The card's questions about rooms: echo chambers, who speaks first, reversion, gender. By hand, and against planted truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from agents.datafiles import HERE, read_toml
+from analysis.card.battery import tight_enough
+from analysis.card.claims import ALL, Claim, find
+from analysis.card.conditions import Batch, closing, gender, turned, two, with_genders
+from analysis.card.held import Held
+from analysis.card.sections import closing as closing_section
+from analysis.card.sections import echo, order, sections
+from analysis.card.sections import gender as gender_section
+from analysis.card.truth import Planted, covered, truth
+from analysis.load import Tables
+from benchmarks.audit_coverage import SETTINGS, audited
+from benchmarks.audit_coverage import held as in_memory
+from llm.backends.oracle.mind import planted
+from llm.randomness import stream
+from model.events import Event, Utterance
+from model.scenario import Scenario, load_preset
+
+SMALL = {
+    "topics": "racism",
+    "repetitions": 3,
+    "rounds": 2,
+    "probe": "attitude_labelled",
+    "llm": "oracle",
+    "seed": 8,
+}
+Make = Callable[..., Tables]
+
+
+def base(**settings: object) -> Scenario:
+    return load_preset("three_way").with_settings(SMALL | settings)
+
+
+def together(**conditions: Tables) -> Held:
+    found = Held()
+    for name, tables in conditions.items():
+        found.add(name.replace("_", " "), tables)
+    return found
+
+
+def claim(found: list[Claim], quantity: str, topic: str = ALL) -> Claim:
+    one = find(found, quantity, topic)
+    assert one, f"{quantity} of {topic} has no estimate"
+    return one
+
+
+def test_echo_chambers_by_hand(held: Make) -> None:
+    """Republicans begin at 3, Democrats at 8: outward is down for the one, up for the other, whatever the middle of the scale."""
+    same = held(
+        {"republican 1": [3.0, 2.0], "republican 2": [3.0, 1.0]}, {"democrat 1": [8.0, 9.0], "democrat 2": [8.0, 8.0]}
+    )
+    one_of_each = {"republican": [3.0, 5.0], "democrat": [8.0, 6.0]}
+    alone = held(*[{"republican": [3.0, 3.0], "democrat": [8.0, 8.0], "default": [7.0, 7.0]}] * 2)
+    found = echo.claims(together(same=same, alone=alone, two=held(one_of_each, one_of_each), three=alone), base())
+    assert claim(found, "echo_alone").estimate == pytest.approx((1.5 + 0.5) / 2)
+    assert claim(found, "echo_alone").null == 0
+    mixed = claim(found, "echo_mixed")
+    assert (mixed.estimate, mixed.null, mixed.n) == (pytest.approx((3.5 + 2.5) / 2), pytest.approx(-2), 2)
+    toward = claim(found, "echo_default")  # up for Republicans, down for Democrats: -1.5 - 2 and -0.5 - 2
+    assert toward.estimate == pytest.approx((-3.5 - 2.5) / 2)
+    assert claim(found, "echo_mixed", "racism").estimate == mixed.estimate
+
+
+def test_an_echo_chamber_without_its_nulls_says_so(held: Make) -> None:
+    """A budget may end before the null conditions: no number stands in their place. Parties that begin alike have no outward."""
+    same = held({"republican 1": [3.0, 2.0], "republican 2": [3.0, 1.0]}, {"democrat 1": [8.0, 9.0]})
+    assert {one.reason for one in echo.claims(together(same=same), base())} == {"not held"}
+    alike = held({"republican": [6.0, 2.0]}, {"democrat": [6.2, 9.0]})
+    found = echo.claims(together(same=alike, alone=alike, two=alike), base())
+    assert {one.reason for one in found} == {"not held", "the parties begin alike"}
+
+
+def spoken(tables: Tables, first: str) -> Iterator[Event]:
+    """A turn of everybody in every room, who is of the party `first` before the other."""
+    for room, seats in tables.agents.groupby("room", sort=False):
+        ordered = sorted(seats["agent"], key=lambda agent: seats.set_index("agent").loc[agent, "party"] != first)
+        for number, agent in enumerate(ordered, 1):
+            yield Utterance(str(room), 1, number, agent, "said", None)
+
+
+def test_who_speaks_first_by_hand(held: Make) -> None:
+    """The Republican comes 1 nearer when it begins and 2 when it answers, the Democrat 0.5 and 1.5: who begins moves 1 less."""
+    begins = {"republican": [3.0, 3.5, 4.0], "democrat": [8.0, 7.5, 6.5]}
+    answers = {"republican": [3.0, 4.5, 5.0], "democrat": [8.0, 7.5, 7.5]}
+    first = held(begins, more=spoken(held(begins), "republican"))
+    other = held(answers, more=spoken(held(answers), "democrat"))
+    found = order.claims(together(two=first, turned=other), base())
+    assert claim(found, "opener").estimate == pytest.approx(-1)
+    assert claim(found, "opener").null == pytest.approx((2 + 1.5) / 2)
+    assert claim(found, "opener_once").estimate == pytest.approx((0.5 - 1.5 + 0.5 - 0.5) / 2)
+
+
+def test_turned_rooms_differ_in_who_begins_alone(tmp_path: Path) -> None:
+    """The same people, seats and first answers; in every room the other one begins."""
+    batch = Batch(base(), tmp_path)
+    plain, other = in_memory(two(batch)["two"]), in_memory(turned(batch)["turned"])
+    assert plain.agents.equals(other.agents)
+    before = ["room", "agent", "rating", "expected"]
+    assert plain.attitudes.query("round == 0")[before].equals(other.attitudes.query("round == 0")[before])
+    rows = order.turns(together(two=plain, turned=other))
+    assert (rows.groupby(["room", "agent"])["opens"].sum() == 1).all()
+    assert (rows.groupby(["room", "agent"]).size() == 2).all()
+
+
+def test_reversion_by_hand(held: Make) -> None:
+    """2, then 4 and 4, then 3: half of the way is undone. Without a closing it went on to 5. Who did not move has no way back."""
+    stays = {"democrat": [8.0, 8.0, 8.2, 8.0]}
+    back = [{"republican": [2.0, 4.0, 4.0, 3.0], **stays}, {"republican": [2.0, 4.0, 4.0, 3.0], **stays}]
+    on = [{"republican": [2.0, 4.0, 4.0, 5.0], **stays}, {"republican": [2.0, 4.0, 4.0, 5.0], **stays}]
+    found = closing_section.claims(together(closing=held(*back), no_closing=held(*on)), base(rounds=3))
+    assert claim(found, "reversion").estimate == pytest.approx(0.5)
+    assert claim(found, "reversion_unannounced").estimate == pytest.approx(-0.5)
+    assert claim(found, "closing").estimate == pytest.approx(2)
+    assert claim(found, "closing").null == pytest.approx(-1)
+
+
+def test_without_movement_there_is_no_way_back(held: Make) -> None:
+    still = held(*[{"republican": [2.0, 2.0, 2.0], "democrat": [8.0, 8.1, 8.0]}] * 3)
+    found = closing_section.claims(together(closing=still, no_closing=still), base())
+    assert {one.reason for one in found} == {closing_section.STILL}
+    assert {one.reason for one in closing_section.claims(Held(), base(rounds=1))} == {
+        "a debate of one round has no middle"
+    }
+
+
+def test_an_announced_closing_is_in_the_last_round_alone(tmp_path: Path) -> None:
+    """Up to it both debates are one; then one is asked for a closing statement, the other for a reply like any other."""
+    announced, plain = (in_memory(one).utterances for one in closing(Batch(base(), tmp_path)).values())
+    early = announced["round"] < 2
+    assert announced.loc[early, "text"].equals(plain.loc[early, "text"])
+    assert announced.loc[~early, "form"].unique().tolist() == ["closing"]
+    assert plain.loc[~early, "form"].unique().tolist() == ["reply"]
+
+
+def test_gender_is_asked_of_people_who_have_one(tmp_path: Path) -> None:
+    """Of voters nobody says whether they are men: the plain set then; a set of one's own where it has both."""
+    assert with_genders(base()) == "simple"
+    assert with_genders(base(personas="enhanced")) == "enhanced"
+    men, women = (in_memory(one).agents for one in gender(Batch(base(), tmp_path)).values())
+    assert men["name"].equals(women["name"])
+    assert set(men["seat"]) == {"republican male", "democrat male"}
+    assert set(women["seat"]) == {"republican female", "democrat female"}
+
+
+def personas(folder: Path) -> str:
+    """A set of three people a party, drawn by the folder's name, each as a man and as a woman; its path."""
+    folder.mkdir()
+    known = dict.fromkeys(name for group in read_toml(HERE / "names.toml").values() for name in group)
+    names = iter(stream(0, folder.name).sample(list(known), 6))
+    for party, believes in (("republican", "the Republican Party"), ("democrat", "the Democratic Party")):
+        told = []
+        for name in islice(names, 3):
+            told.append(f'[[persona]]\nname = "{name}"\nbackstory = "You are {name} and support {believes}."\n')
+            for variant, word in (("male", "man"), ("female", "woman")):
+                text = f"You are {name}, an American {word}, and support {believes}."
+                told.append(f'[[persona]]\nname = "{name}"\ngender = "{variant}"\nbackstory = "{text}"\n')
+        (folder / f"{party}.toml").write_text("\n".join(told), encoding="utf-8")
+    (folder / "default.toml").write_text('[[persona]]\nname = "Ava"\nbackstory = "You are an American."\n')
+    return str(folder)
+
+
+def test_gender_is_nothing_to_the_known_truth_speaker(tmp_path: Path) -> None:
+    """It takes people of either gender for two people of a party, who differ by chance: over sets of other people the 95%
+    interval of women less men holds 0 about as often as it says (of 12 sets fewer than 9 have a chance of 0.2%).
+    """
+    inside = 0
+    for number in range(12):
+        scenario = base(personas=personas(tmp_path / str(number)), repetitions=3, rounds=1, seed=number)
+        conditions = gender(Batch(scenario, tmp_path))
+        found = gender_section.claims(together(**{name: in_memory(one) for name, one in conditions.items()}), scenario)
+        before = claim(found, "gender_before")
+        assert (before.n, before.unit) == (6, "person")
+        inside += covered(before, 0)
+    assert inside >= 9
+
+
+@pytest.mark.parametrize("setting", SETTINGS[1::5], ids=str)
+def test_what_rooms_do_by_the_law_is_found(setting: dict[str, float]) -> None:
+    """Echo chambers, the first word and reversion as the planted law has them, an announced closing as nothing: of all claims
+    no more than a chance few are missed (coverage over many audits: docs/card.md).
+    """
+    found = list(audited(setting, 5, "expected", "climate_change", 5, ("order", "closing", "echo")))
+    assert {one.quantity for one, _ in found} >= {"echo_alone", "echo_mixed", "opener", "opener_once", "closing"}
+    missed = {one.quantity for one, true in found if not covered(one, true)}
+    assert len(missed) <= 1, missed
+
+
+def test_the_first_word_by_hand() -> None:
+    """Influence 0.1, no pull, one round, parties at 2 and 8. Who begins hears the other at 7.4 and moves .54, not .6."""
+    law = planted({"mu": 0.0, "kappa": 0.1})["racism"]
+    truths = Planted({"racism": law}, base(rounds=1))
+    truths.__dict__["starts"] = {"racism": {"republican": 2.0, "democrat": 8.0, "default": 8.0}}
+    expected = truth(truths, Claim("order", "opener", "racism"), None)  # type: ignore[arg-type]
+    assert expected == pytest.approx(0.54 - 0.6)
+
+
+def test_a_section_that_watches_nothing_is_held_once(tmp_path: Path) -> None:
+    """More blocks bring no more people to the question of gender; --tight does not go on for it."""
+    chosen = sections(("gender",))["gender"]
+    assert tight_enough(chosen, Held(), Batch(base(), tmp_path), 0.001)
