@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from analysis.card.held import Held
     from analysis.card.outside import Bench
     from analysis.card.remedies import Remedy
+    from analysis.human.table import Source
     from llm.limits import Ledger, Price
     from model.scenario import Scenario
 
@@ -40,7 +41,7 @@ def audit(arguments: Sequence[str]) -> int:
     from analysis.card.sections import sections
 
     chosen = sections([name.strip() for name in options.sections.split(",") if name.strip()])
-    base = _base(options)
+    base, people = _base(options), _people(options.data)
     folder = options.out or Path("runs") / f"audit-{time.strftime('%Y%m%d-%H%M%S')}"
     first, paid = Batch(base, folder, judge=_judge(options, base)), prices(base, options).get("")
     batches = options.batches or (MOST if options.tight is not None else 1)
@@ -57,6 +58,7 @@ def audit(arguments: Sequence[str]) -> int:
     print(f"folder   {folder}", flush=True)
     bench = _bench(first, options, _ledger(options.budget, paid, folder), paid)
     held, stopped = hold(first, chosen, batches, options.tight, bench)
+    held.people = people
     _written(first, chosen, held, stopped)
     if remedies and not stopped:
         stopped = _with_remedies(first, held, remedies, bench)
@@ -107,6 +109,7 @@ def _add(parser: argparse.ArgumentParser) -> None:
         default=0.5,
         help="how much blocks are thought to differ, in points, for the plan (0.5)",
     )
+    parser.add_argument("--data", metavar="FOLDER", type=Path, help="human data to measure beside it (docs/human.md)")
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="set any field of the scenario (repeatable)"
     )
@@ -138,6 +141,13 @@ def _base(options: argparse.Namespace) -> Scenario:
     if base.survey != "rounds" or base.interventions or base.rounds < 1:
         raise UserError("a card needs survey=rounds, at least one round and no interventions of its own")
     return base
+
+
+def _people(data: Path | None) -> Sequence[Source] | None:
+    """The human data in the folder; None: none were given. Errors: UserError."""
+    from analysis.human.report import read
+
+    return read(data)[0] if data else None
 
 
 def _ledger(budget: str | None, paid: Price | None, folder: Path) -> Ledger | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from analysis.human.table import Source
 from analysis.load import Tables
 
 KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "name", "round"]
@@ -14,10 +15,14 @@ KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "name", "ro
 
 @dataclass
 class Held:
-    """`tables` by condition, a record a batch; `answers` by kind, what was asked outside of debates (outside.py)."""
+    """`tables` by condition, a record a batch; `answers` by kind, what was asked outside of debates (outside.py).
+
+    `people`: sources of human opinions to set beside them (None: none given).
+    """
 
     tables: dict[str, list[Tables]] = field(default_factory=dict)
     answers: dict[str, list[pd.DataFrame]] = field(default_factory=dict)
+    people: Sequence[Source] | None = None
     _ratings: dict[tuple[str, bool, int], pd.DataFrame] = field(default_factory=dict)
 
     def add(self, condition: str, tables: Tables) -> None:

@@ -154,11 +154,11 @@ def average(blank: Result, values: pd.Series, groups: pd.Series, absent: str = F
 
 
 def spreads(blank: Result, people: pd.DataFrame) -> dict[str, Result]:
-    """SD (n - 1) of opinions within a group, the mean over groups: before, after, and the change by a paired t-test.
+    """SD of opinions `within` a group, the mean over groups: before, after, and the change by a paired t-test.
 
-    Groups of fewer than two people, rated before and after, have none. The standardised size is the mean change over its SD.
+    The standardised size is the mean change over its SD.
     """
-    groups = people.groupby("group")[["before", "after"]].std(ddof=1).dropna()
+    groups = within(people)
     before, after = (groups[name].to_numpy(dtype=float) for name in ("before", "after"))
     blank = replace(blank, n=len(groups))
     names = ("sd_before", "sd_after", "spread")
@@ -166,6 +166,11 @@ def spreads(blank: Result, people: pd.DataFrame) -> dict[str, Result]:
         return dict.fromkeys(names, replace(blank, reason=NO_SPREAD))
     found = [_mean(blank, name, values) for name, values in zip(names, (before, after, after - before), strict=True)]
     return dict(zip(names, [*found[:2], _paired(found[2], before, after)], strict=True))
+
+
+def within(people: pd.DataFrame) -> pd.DataFrame:
+    """A row a group of two and more rated before and after: the SD (n - 1) of its opinions, before and after."""
+    return people.groupby("group")[["before", "after"]].std(ddof=1).dropna()
 
 
 def traces(people: pd.DataFrame) -> pd.DataFrame:

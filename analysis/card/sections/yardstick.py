@@ -1,0 +1,154 @@
+"""The model's debates beside people's, by the measures of `run.py human`: both values and their distance, never one score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import pandas as pd
+
+from analysis.card.claims import ALL, Claim, find
+from analysis.card.conditions import three, two
+from analysis.card.held import Held
+from analysis.card.sections import Quantity
+from analysis.human.measures import against, average, measured, strangers, unmoved, within
+from analysis.human.rooms import of_run
+from analysis.human.table import Source, complete
+from analysis.statistics.results import Result
+from model.scenario import Scenario
+
+SECTION = "yardstick"
+ORDER = 14
+TITLE = "Beside people"
+NOTE = (
+    "What the rooms of two (for the majority, of three) do, and what people did, by the same code (`run.py human`, "
+    "docs/human.md). What people did is their value and not the model's; it is no goal: they debated other topics on scales "
+    "with fewer points, on which more of them stay where they are. Salvi et al. 2025: two people in each debate, who argued for "
+    "sides given to them, agreement 1-5. Habermas Machine (Tessler, Bakker et al. 2024): groups of about five with a mediator. "
+    "Shuffled partners show how much of the correlation there is without hearing anybody; it is taken off, as a known number. "
+    "Intervals are bootstrapped over blocks, over debates and over groups; those of a distance take model and people for "
+    "independent samples (Zou and Donner 2008). An agent or person without an answer before and after is left out."
+)
+NEEDS = (two, three)
+
+
+class Measure(NamedTuple):
+    """`condition` holds the rooms, `source` the people; `keys` are those of analysis.human.measures (a null is taken off)."""
+
+    title: str
+    measure: str
+    condition: str
+    source: str
+    keys: tuple[str, ...]
+
+
+PAIRS, GROUPS = "Salvi et al.", "Habermas Machine"
+MEASURES = {
+    "spread": Measure("change of the SD within a room, of the whole scale", "share", "two", PAIRS, ("spread",)),
+    "still": Measure("share that does not move", "share", "two", PAIRS, ("still",)),
+    "distance": Measure(
+        "r of change and distance to the partner, less shuffled partners", "r", "two", PAIRS, ("distance", "shuffled")
+    ),
+    "majority": Measure(
+        "share that moves toward the majority less away from it", "share", "three", GROUPS, ("majority",)
+    ),
+}
+QUANTITIES = {
+    f"{name}{end}": Quantity(f"{told.title}{whose.format(told.source)}", told.measure)
+    for name, told in MEASURES.items()
+    for end, whose in (("", ""), ("_people", ": people ({})"), ("_apart", ": model less people"))
+}
+WATCH = ()
+NO_DATA = "no human data given (--data FOLDER)"
+ALIKE = "all units are alike: no interval"
+
+
+def claims(held: Held, base: Scenario) -> list[Claim]:
+    return [one for name in MEASURES for one in _beside(name, held)]
+
+
+def _beside(name: str, held: Held) -> Iterator[Claim]:
+    ours, theirs = _model(name, held), _people(name, held.people)
+    yield from (ours, theirs, apart(Claim(SECTION, f"{name}_apart", ALL, n=ours.n), ours, theirs))
+
+
+def _model(name: str, held: Held) -> Claim:
+    told, begun = MEASURES[name], Claim(SECTION, name, ALL)
+    if told.condition not in held:
+        return replace(begun, reason="not held")
+    return _claim(begun, over_blocks(held, told.condition), told.keys)
+
+
+def over_blocks(held: Held, condition: str) -> dict[str, Result]:
+    """The measures of the rooms of a condition, by key; units are blocks, whose rooms share people."""
+    sources = [of_run(tables) for tables in held.records[condition]]
+    people, moves = (_apart_by_batch([getattr(one, name) for one in sources]) for name in ("people", "moves"))
+    blocks = held.ratings(condition).drop_duplicates("room").set_index("room")["block"]
+    known, blank = complete(people), Result(condition, "block", 0, "", "")
+    change, block = known["after"] - known["before"], known["group"].map(blocks)
+    spread = within(known).eval("after - before")
+    return {
+        "still": average(blank, unmoved(change, 0), block),
+        "distance": against(blank, change, known["partner"] - known["before"], block),
+        "shuffled": strangers(blank, known),
+        "spread": average(blank, spread, spread.index.to_series().map(blocks)),
+        "majority": average(blank, moves["moved"], moves["group"].map(blocks)),
+    }
+
+
+def _apart_by_batch(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Groups named as `Held` names rooms."""
+    named = [frame.assign(group=f"{batch}/" + frame["group"].astype(str)) for batch, frame in enumerate(frames, 1)]
+    return pd.concat(named, ignore_index=True)
+
+
+def _people(name: str, given: Sequence[Source] | None) -> Claim:
+    """As `run.py human` measures them: of people whose partner is known where there are partners."""
+    told, begun = MEASURES[name], Claim(SECTION, f"{name}_people", ALL, unit="group")
+    if given is None:
+        return replace(begun, reason=NO_DATA)
+    source = next((one for one in given if one.name == told.source), None)
+    if source is None:
+        return replace(begun, reason=f"{told.source} is not among the human data that were given")
+    if told.source == PAIRS:
+        source = replace(source, people=source.people.dropna(subset="partner"), moves=source.moves.iloc[:0])
+    found = measured(source)
+    rows = found[found["condition"] == found["condition"].iloc[-1]].set_index("key")  # all conditions, where several
+    results = {str(key): Result(**row) for key, row in rows[list(Result.__dataclass_fields__)].to_dict("index").items()}
+    return _claim(replace(begun, unit=source.unit), results, told.keys)
+
+
+def _claim(begun: Claim, results: dict[str, Result], keys: Sequence[str]) -> Claim:
+    """The first of the measures, less the second, its null, where there is one."""
+    found, null = results[keys[0]], results[keys[1]].estimate if len(keys) > 1 else math.nan
+    if reason := next((results[key].reason for key in keys if results[key].reason), ""):
+        return replace(begun, n=found.n, reason=reason)
+    off = 0.0 if math.isnan(null) else null
+    ends = {name: getattr(found, name) - off for name in ("estimate", "low", "high")}
+    return replace(begun, **ends, null=null, n=found.n, reason="" if math.isfinite(found.low) else ALIKE)
+
+
+def apart(begun: Claim, ours: Claim, theirs: Claim) -> Claim:
+    """Ours less theirs, of independent samples: each end lies off by the root of the squares of the two distances there."""
+    if not (ours.known and theirs.known):
+        return replace(begun, n=0, reason=ours.reason if not ours.known else theirs.reason)
+    value = ours.estimate - theirs.estimate
+    low = value - math.hypot(ours.estimate - ours.low, theirs.high - theirs.estimate)
+    high = value + math.hypot(ours.high - ours.estimate, theirs.estimate - theirs.low)
+    return replace(begun, estimate=value, low=low, high=high, reason="" if math.isfinite(low) else ALIKE)
+
+
+def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
+    """For the first screen."""
+    names = ("spread", "spread_people", "still", "still_people")
+    spread, spread_people, still, still_people = (find(found, name) for name in names)
+    if not (spread and spread_people and still and still_people):
+        return
+    yield (
+        f"**Beside people.** In debates of two the spread within a room changed by {spread.estimate:+.0%} of the scale "
+        f"({spread.low:+.0%} to {spread.high:+.0%}), in {spread_people.n} debates of two people ({PAIRS}) by "
+        f"{spread_people.estimate:+.0%} ({spread_people.low:+.0%} to {spread_people.high:+.0%}). {still.estimate:.0%} of "
+        f"agents named the same point again; {still_people.estimate:.0%} of people did, on a scale with fewer points."
+    )
