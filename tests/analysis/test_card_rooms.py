@@ -127,6 +127,9 @@ def test_without_movement_there_is_no_way_back(held: Make) -> None:
     still = held(*[{"republican": [2.0, 2.0, 2.0], "democrat": [8.0, 8.1, 8.0]}] * 3)
     found = closing_section.claims(together(closing=still, no_closing=still), base())
     assert {one.reason for one in found} == {closing_section.STILL}
+    unsure = held({"republican": [2.0, 4.0, 4.0]}, {"republican": [4.0, 3.5, 4.0]}, {"republican": [2.0, 2.0, 2.0]})
+    found = closing_section.claims(together(closing=unsure, no_closing=unsure), base())
+    assert {one.quantity: one.reason for one in found}["reversion"] == closing_section.UNSURE
     assert {one.reason for one in closing_section.claims(Held(), base(rounds=1))} == {
         "a debate of one round has no middle"
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -32,6 +34,7 @@ QUANTITIES = {
 WATCH = ("closing",)
 NAMES = {"reversion": "closing", "reversion_unannounced": "no closing"}
 STILL = "nobody moved far enough that there is a way back"
+UNSURE = "whether they moved at all is not sure, so that nothing bounds a share of it"
 
 
 def claims(held: Held, base: Scenario) -> list[Claim]:
@@ -68,7 +71,7 @@ def _reversion(begun: Claim, rows: pd.DataFrame) -> Claim:
     """The ratio of sums; where it is not sure that anybody moved, nothing bounds it."""
     sums = rows.groupby("block", sort=False)[["gone", "back"]].sum()
     if sums.empty or not averaged(begun, sums["gone"]).low > 0:
-        return Claim(SECTION, begun.quantity, ALL, n=len(sums), reason=STILL)
+        return replace(begun, n=len(sums), reason=STILL if sums.empty else UNSURE)
     return jackknifed(begun, sums, lambda kept: float(kept["back"].sum() / kept["gone"].sum()))
 
 
