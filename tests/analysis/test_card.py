@@ -140,6 +140,12 @@ def test_expected_movement_by_hand() -> None:
     assert truths.moved("alone", "climate_change", "republican") == 0
 
 
+def test_a_quantity_is_called_by_its_name_alone() -> None:
+    """Cards are compared and tables titled by it: no two sections have one of the same name."""
+    names = [name for section in sections().values() for name in section.QUANTITIES]
+    assert len(names) == len(set(names))
+
+
 def test_every_claim_is_a_number_or_says_why_not(card: list[Claim], still: list[Claim]) -> None:
     """Missing is never a number."""
     for one in [*card, *still]:

@@ -160,7 +160,7 @@ def test_the_public_data(rooms: Held) -> None:
     rooms.people = read(DATA)[0]
     found = by_name(claims(rooms, base()))
     rooms.people = None
-    still, spread, distance = (found[f"{name}_people"] for name in ("still", "spread", "distance"))
+    still, spread, distance = (found[f"{name}_people"] for name in ("still", "room_spread", "distance"))
     assert (still.n, still.estimate) == (150, pytest.approx(0.517, abs=1e-3))
     assert spread.low < 0 < spread.high
     assert distance.low < 0 < distance.high

@@ -46,7 +46,7 @@ class Measure(NamedTuple):
 
 PAIRS, GROUPS = "Salvi et al.", "Habermas Machine"
 MEASURES = {
-    "spread": Measure("change of the SD within a room, of the whole scale", "share", "two", PAIRS, ("spread",)),
+    "room_spread": Measure("change of the SD within a room, of the whole scale", "share", "two", PAIRS, ("spread",)),
     "still": Measure("share that does not move", "share", "two", PAIRS, ("still",)),
     "distance": Measure(
         "r of change and distance to the partner, less shuffled partners", "r", "two", PAIRS, ("distance", "shuffled")
@@ -142,7 +142,7 @@ def apart(begun: Claim, ours: Claim, theirs: Claim) -> Claim:
 
 def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
     """For the first screen."""
-    names = ("spread", "spread_people", "still", "still_people")
+    names = ("room_spread", "room_spread_people", "still", "still_people")
     spread, spread_people, still, still_people = (find(found, name) for name in names)
     if not (spread and spread_people and still and still_people):
         return
