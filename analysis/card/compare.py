@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from agents.topic import load_topic, slugs
 from analysis.card.card import SCHEMA
 from analysis.card.claims import ALL, Claim, find, paired
+from analysis.card.sections.yardstick import PUBLIC
 from analysis.plots import save, style
 from analysis.web.document import Chapter, document
 from analysis.wording import DASH, estimate, harmless, markdown_table
@@ -116,6 +117,8 @@ def _difference(first: Claim | None, other: Claim | None, differs: str) -> dict[
         return {"reason": f"other batteries: {differs}"}
     if first is None or other is None:
         return {"reason": "one of them has no estimate"}
+    if first.quantity in PUBLIC:
+        return {"reason": "people, not a model"}
     found = paired(first, other)
     ends = {"difference": found.estimate, "difference_low": found.low, "difference_high": found.high}
     return {**ends, "blocks": found.n, "reason": found.reason or None}

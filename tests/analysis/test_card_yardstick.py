@@ -11,6 +11,8 @@ import pytest
 
 import run
 from analysis.card.claims import ALL, Claim
+from analysis.card.compare import compared
+from analysis.card.compare import read as kept
 from analysis.card.conditions import Batch, three, two
 from analysis.card.held import Held
 from analysis.card.sections.yardstick import MEASURES, NO_DATA, PAIRS, QUANTITIES, apart, claims, over_blocks
@@ -147,6 +149,10 @@ def test_the_command_sets_people_beside_a_card_that_is_there(
     beside = card(tmp_path / "card")["still_people"]
     assert (beside["n"], beside["unit"]) == (8, "debate")
     assert "people (Salvi et al.)" in (tmp_path / "card" / "card.html").read_text()
+    again = (
+        compared([kept(tmp_path / "card" / "card.json")] * 2).dropna(subset=["reason"]).set_index("quantity")["reason"]
+    )
+    assert again["still_people"] == "people, not a model"
     assert run.main([*ARGUMENTS, *SECTION, *out]) == 0
     assert card(tmp_path / "card")["still_people"]["estimate"] is None
     assert run.main([*ARGUMENTS, "--out", str(tmp_path / "none"), "--data", str(tmp_path / "nowhere")]) == 2

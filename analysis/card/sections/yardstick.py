@@ -55,6 +55,8 @@ MEASURES = {
         "share that moves toward the majority less away from it", "share", "three", GROUPS, ("majority",)
     ),
 }
+PUBLIC = frozenset(f"{name}_people" for name in MEASURES)
+"""What people did: of two cards no difference."""
 QUANTITIES = {
     f"{name}{end}": Quantity(f"{told.title}{whose.format(told.source)}", told.measure)
     for name, told in MEASURES.items()
