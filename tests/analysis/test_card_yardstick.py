@@ -149,10 +149,8 @@ def test_the_command_sets_people_beside_a_card_that_is_there(
     beside = card(tmp_path / "card")["still_people"]
     assert (beside["n"], beside["unit"]) == (8, "debate")
     assert "people (Salvi et al.)" in (tmp_path / "card" / "card.html").read_text()
-    again = (
-        compared([kept(tmp_path / "card" / "card.json")] * 2).dropna(subset=["reason"]).set_index("quantity")["reason"]
-    )
-    assert again["still_people"] == "people, not a model"
+    twice = compared([kept(tmp_path / "card" / "card.json") for _ in range(2)]).set_index("quantity")["reason"].dropna()
+    assert twice["still_people"] == "people, not a model"
     assert run.main([*ARGUMENTS, *SECTION, *out]) == 0
     assert card(tmp_path / "card")["still_people"]["estimate"] is None
     assert run.main([*ARGUMENTS, "--out", str(tmp_path / "none"), "--data", str(tmp_path / "nowhere")]) == 2
