@@ -53,6 +53,17 @@ def essence(spec: str) -> str:
     return "".join([name, f":{model}" if model else "", *kept])
 
 
+def defaulted(spec: str, **options: object) -> str:
+    """The spec with these options too, where its backend has them and it does not give them.
+
+    >>> defaulted("pocket,draft=0", keep=512), defaulted("oracle", keep=512)
+    ('pocket,draft=0,keep=512', 'oracle')
+    """
+    name, _, given = check_spec(spec)
+    known = inspect.signature(importlib.import_module(f"llm.backends.{name}").open_backend).parameters
+    return ",".join([spec, *(f"{key}={value}" for key, value in options.items() if key in known and key not in given)])
+
+
 def divided(spec: str, parts: int) -> str:
     """The spec for one of `parts` who ask at once: `openai:m,rpm=60` for 4 is `openai:m,in_flight=8,rpm=15.0,tpm=0.0`."""
     limits = _shared(spec)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.persona import Persona
-from llm.backends import essence, open_spec, split_spec
+from llm.backends import defaulted, essence, open_spec, split_spec
 from llm.driver import Bar
 from llm.errors import UserError
 from llm.journal import Journal
@@ -34,12 +34,14 @@ from training.tuning.recipe import DPO, SFT, Recipe
 
 PARTIES = ("republican", "democrat")
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
+KEPT = 512
+"""MB of what was read that a local model keeps: twenty answers begin alike, and none is gone on with."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the data are made from. `writer` is the model that writes the questions; empty: the model itself (the model in the
-    box cannot write questions: for it the known-truth speaker does).
+    """What the data are made from. `writer` is the model that writes the questions; empty: the model itself (of the model in
+    the box: the known-truth speaker).
     """
 
     llm: str = "pocket"
@@ -101,7 +103,7 @@ class Pipeline:
     def _make(self, paths: dict[str, Path]) -> None:
         asked = self._questions()
         (self.folder / "data").mkdir(exist_ok=True)
-        backend = open_spec(self.plan.llm)
+        backend = open_spec(defaulted(self.plan.llm, keep=KEPT))
         with closing(Journal(self.folder / "answers.sqlite", Limits(Retry(backend)))) as journal:
             answers = {party: self._interview(party, asked, journal) for party in PARTIES}
         for party, path in paths.items():
