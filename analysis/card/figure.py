@@ -61,8 +61,8 @@ def _scale(axis: Axes, topics: Sequence[str]) -> None:
     axis.set_xlim(-0.2, 10.2)
     low, high = ends(topics)
     axis.set_xticks(range(0, 11, 2), [f"0\n{low}", *map(str, range(2, 10, 2)), f"10\n{high}"], fontsize=SIZE)
-    for label, side in ((axis.get_xticklabels()[0], "left"), (axis.get_xticklabels()[-1], "right")):
-        label.set_horizontalalignment(side)
+    axis.get_xticklabels()[0].set_horizontalalignment("left")
+    axis.get_xticklabels()[-1].set_horizontalalignment("right")
 
 
 def _effects(axis: Axes, claims: Sequence[Claim]) -> None:

@@ -101,5 +101,9 @@ def judge(first: Batch) -> str:
 def ends(topics: Sequence[str]) -> tuple[str, str]:
     """What 0 and 10 mean, low and high on the axis; that these are the ends of each topic's scale, where topics differ."""
     scales = [load_topic(topic).probe("attitude").scale for topic in topics]
-    found = {(one.labels[one.low], one.labels[one.high])[:: one.polarity] for one in scales}
+    found = {_ends(one.labels[one.low], one.labels[one.high], one.polarity) for one in scales}
     return found.pop() if len(found) == 1 else ("the low end of a topic's scale", "the high end")
+
+
+def _ends(low: str, high: str, polarity: int) -> tuple[str, str]:
+    return (low, high) if polarity == 1 else (high, low)

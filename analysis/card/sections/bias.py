@@ -25,9 +25,9 @@ TITLE = "Where the model stands before any debate"
 NOTE = (
     "All agents are asked one by one, before any debate, at temperature 1, by every wording: on each scale, either way round, "
     "as a debate and as a conversation, with the answers listed upward, downward and shuffled. The interval of the Default is "
-    "over wordings, those of the parties are over agents. Last row: by how many percentage points more Democrats than "
-    "Republicans call it a very big problem, of humans (Pew Research Center, June 2023). That is another scale: compare the "
-    "sign alone."
+    "over wordings, those of the parties are over blocks, each with other agents. Last row: by how many percentage points "
+    "more Democrats than Republicans call it a very big problem, of humans (Pew Research Center, June 2023). That is another "
+    "scale: compare the sign alone."
 )
 NEEDS = (asked,)
 QUANTITIES = {
