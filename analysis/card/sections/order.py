@@ -20,7 +20,7 @@ TITLE = "Who speaks first"
 NOTE = (
     "The debates of two once more, with the other one beginning: the same agents and seeds. Points toward the other party, of "
     "an agent that speaks first minus the same agent when it speaks second. Below 0 it moves less when it begins. Some of "
-    "that is no matter of rank: who answers has heard, and moved, already. In a study of structured debates (UCL 2025, "
+    "that is not the order itself: who answers has heard, and moved, already. In a study of structured debates (UCL 2025, "
     "section 3.5) the first speaker pulled openings and not closings."
 )
 NEEDS = (turned, two)

@@ -148,9 +148,9 @@ def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     else:
         told = (
             "**No pull to an opinion of its own can be told from none.** With each line heard an agent moves "
-            f"{_most(pull)} of {goal}; 95% interval {share(pull.low)} to {share(pull.high)}"
+            f"{_most(pull)} ({share(pull.low)} to {share(pull.high)}) of {goal}"
         )
-        rounds = f"that is {_most(away)}"
+        rounds = f"its own pull alone covers {_most(away)} of the distance to that level"
     if heard:
         told += f", and {percent(heard) if heard.low > 0 else _most(heard)} of the distance to who spoke"
     yield f"{told}. In a round of three, with two lines heard, {rounds}."
