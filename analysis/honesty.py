@@ -21,12 +21,29 @@ NOTES = {
     "fake": "These debates were held by a **stand-in** that says a fixed line. They show nothing but that the pipeline "
     "runs.",
 }
+BRIEF = {
+    "oracle": "**A rule-based test speaker, no language model.** What this page finds was planted in it (oracle, the "
+    "known-truth speaker): that shows how the measurement works, and nothing about humans or language models.",
+    "pocket": "**A model organism.** What this page finds was planted (pocket, a small language model trained on what "
+    "a rule-based speaker wrote): that shows how the measurement works, and nothing about humans or large language models.",
+    "fake": "**A stand-in that says a fixed line, no language model.** This page shows nothing but that the pipeline runs.",
+}
+"""The same before anything else on a page."""
 LABELS = {"oracle": "known-truth speaker", "pocket": "model organism, planted bias", "fake": "stand-in"}
 
 
 def note(header: Header) -> str | None:
     """What a reader has to know of the speakers that are ours; None where none is."""
-    found = dict.fromkeys(NOTES[name] for _, name in _speakers(header) if name in NOTES)
+    return _told(header, NOTES)
+
+
+def brief(header: Header) -> str | None:
+    """The same in a sentence or two each."""
+    return _told(header, BRIEF)
+
+
+def _told(header: Header, notes: Mapping[str, str]) -> str | None:
+    found = dict.fromkeys(notes[name] for _, name in _speakers(header) if name in notes)
     return "\n\n".join([*found, *map(_stood_in, header.stand_ins)]) or None
 
 

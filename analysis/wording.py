@@ -116,4 +116,4 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _numeric(cells: Iterable[str]) -> bool:
-    return all(cell == DASH or cell.lstrip("-")[:1].isdigit() for cell in cells)
+    return all(cell == DASH or cell.lstrip("+-")[:1].isdigit() for cell in cells)

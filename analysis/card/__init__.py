@@ -6,6 +6,7 @@ outside.py     interviews and verdicts, asked beside the debates        held.py 
 rooms.py       what the law is fitted to                                sections/   a file a section: its conditions and claims
 battery.py     what is held in which order, until when                  holding.py  holds it, as far as the budget goes
 plan.py        the plan before anything is asked                        card.py     the files of a card; figure.py its figure
+page.py        its page, for people                             words.py    what conditions and numbers are called there
 remedies.py    the core once more with something else set (remedies.toml), and what that moves; remedies_report.py its files
 compare.py     cards side by side
 """

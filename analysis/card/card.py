@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agents.topic import load_topic
 from analysis import honesty
-from analysis.card.claims import ALL, Claim, find, table
+from analysis.card.claims import Claim, table
 from analysis.card.conditions import Batch
 from analysis.card.figure import forest
 from analysis.card.held import Held
+from analysis.card.page import page
 from analysis.plots import save
-from analysis.web.document import Chapter, document
-from analysis.wording import DASH, estimate, harmless, listed, markdown_table, number
 from llm.errors import UserError
 from model.events import Header
 from model.scenario import Scenario
 
 SCHEMA = "parley-card-2"
-FIRST = (
-    "Agents that speak through this model debate with each other, each as a voter of some party. This page says how much of "
-    "what they come to think is the model's own opinion, and not what the others said. An agent's attitude is its answer on a "
-    "scale from 0 to 10, and so many points are meant. Brackets hold 95% intervals: of 100 such cards, about 95 hold the true "
-    "value there."
-)
-ROUNDED = (
-    "This model does not tell how likely it finds each answer, so that there are whole ratings to go by: less sure, each off by "
-    "up to half a step of the scale. `--set probe=attitude_0_100` asks on a fine one (docs/card.md)."
-)
 
 
 @dataclass(frozen=True)
@@ -53,8 +41,8 @@ class Card:
 
     @property
     def sentences(self) -> list[str]:
-        """The first screen: what a reader who knows none of this has to know."""
-        told = [section.sentences(self.claims, self.first.base) for section in self._telling()]
+        """What a reader who knows none of this has to know first: five at most."""
+        told = [section.sentences(self.claims, self.first) for section in self._telling()]
         return [sentence for each in told for sentence in each]
 
     def _telling(self) -> list[ModuleType]:
@@ -137,89 +125,12 @@ def write(card: Card) -> Path:
         (folder / "card.json").write_text(
             json.dumps(card.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8"
         )
-        save(forest(card.claims, card.first.base.topics, honesty.model(card.header)), folder / "card")
+        save(forest(card.claims, card.first.base, honesty.model(card.header)), folder / "card")
         path = folder / "card.html"
-        path.write_text(document(f"Bias card: {honesty.model(card.header)}", list(_chapters(card))), encoding="utf-8")
+        path.write_text(page(card), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the card into {folder}: {error.strerror}") from error
     return path
-
-
-def _chapters(card: Card) -> Iterator[Chapter]:
-    folder = card.first.folder
-    yield Chapter("short", "In short", "\n\n".join(_first_screen(card)), folder)
-    for name, section in card.sections.items():
-        found = [claim for claim in card.claims if claim.section == name]
-        yield Chapter(name, section.TITLE, "\n\n".join([section.NOTE, *_tables(found, section)]), folder)
-    yield Chapter("held", "What was held", "\n\n".join(_held(card)), folder)
-
-
-def _first_screen(card: Card) -> Iterator[str]:
-    note = honesty.note(card.header)
-    yield FIRST
-    yield "\n".join(f"- {sentence}" for sentence in card.sentences) or "Nothing could be measured: see below."
-    if card.stopped:
-        yield f"> This card is not whole: {card.stopped}"
-    if card.rounded:
-        yield f"> {ROUNDED}"
-    if note:
-        yield f"> {note}"
-    yield "![Where the model and its parties stand, topic by topic, and what moves beside null conditions](card.png)"
-
-
-def _tables(found: Sequence[Claim], section: ModuleType) -> Iterator[str]:
-    """One table over all topics, and one with a row a topic; and why something is missing."""
-    whole = [claim for claim in found if claim.topic == ALL]
-    topics = list(dict.fromkeys(claim.topic for claim in found if claim.topic != ALL))
-    if whole:
-        yield _over_all(whole, section)
-    if topics:
-        yield _by_topic(found, topics, section)
-    if missing := [f"- {_title(claim, section)}: {claim.reason}" for claim in found if not claim.known]:
-        yield "Not to be had:\n\n" + "\n".join(missing)
-
-
-def _over_all(claims: Sequence[Claim], section: ModuleType) -> str:
-    rows = [
-        [section.QUANTITIES[claim.quantity].title, section.QUANTITIES[claim.quantity].measure, told(claim), number(claim.null),
-         f"{claim.n} {claim.unit}{'s' * (claim.n != 1)}"]
-        for claim in claims
-    ]  # fmt: skip
-    return markdown_table(["over all topics", "in", "estimate (95% interval)", "null", "units"], rows)
-
-
-def _by_topic(found: Sequence[Claim], topics: Sequence[str], section: ModuleType) -> str:
-    names = list(dict.fromkeys(claim.quantity for claim in found if claim.topic != ALL))
-    rows = [
-        [
-            section.QUANTITIES[name].title,
-            *[told(claim) if (claim := find(found, name, topic)) else DASH for topic in topics],
-        ]
-        for name in names
-    ]
-    return markdown_table(["", *[load_topic(topic).title for topic in topics]], rows)
-
-
-def told(claim: Claim) -> str:
-    """The estimate with its interval, and by how much the instrument may be off."""
-    text = estimate(claim.estimate, claim.low, claim.high, 3 if abs(claim.estimate) < 0.2 else 2)
-    return text if math.isnan(claim.instrument) else f"{text} ± {number(claim.instrument)} by wording"
-
-
-def _title(claim: Claim, section: ModuleType) -> str:
-    where = "" if claim.topic == ALL else f", {load_topic(claim.topic).title}"
-    return f"{section.QUANTITIES[claim.quantity].title}{where}"
-
-
-def _held(card: Card) -> Iterator[str]:
-    base = card.first.base
-    yield (
-        f"{card.calls:,} calls in debates and surveys; topics {listed([load_topic(topic).title for topic in base.topics])}; "
-        f"{base.rounds} rounds; seed {base.seed}; the question after each round is {base.probe}; judge: "
-        f"{harmless(card.first.judge) or 'none'}. A block is the same people under every condition."
-    )
-    yield markdown_table(["condition", "blocks"], [[name, str(number_)] for name, number_ in card.blocks.items()])
-    yield f"Revision {card.header.revision}. `card.json` and `card.csv` beside this file hold every number (docs/card.md)."
 
 
 def _plain(value: Any) -> Any:

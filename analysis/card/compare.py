@@ -26,10 +26,10 @@ MARKERS, COLOURS = "osd^vP*X", ("#1b1b1f", "#c77b00", "#1f5fa8", "#00785a", "#a8
 SHOWN = ("lost", "kappa", "three_alone", "three_empty", "asymmetry")
 """Quantities of the figure, over all topics."""
 APART = (
-    "Differences are each card's less the first one's. Cards of one battery hold the same seats, topics and seeds block by block "
-    "(and the same people, unless these were set): where both tell a number a block, the difference is within blocks, with "
-    "Student's interval over these (`blocks` in compare.csv). Of other quantities the intervals take the cards for independent, "
-    "and are rather too wide."
+    "Differences are each card's minus the first one's. Cards of one battery hold the same seats, topics and seeds block by "
+    "block (and the same people, unless these were set): where both tell a number a block, the difference is within blocks, "
+    "with Student's interval over these (`blocks` in compare.csv). Of other quantities the intervals take the cards for "
+    "independent, and are rather too wide."
 )
 
 
@@ -153,16 +153,16 @@ def _chapters(cards: Sequence[Kept], found: pd.DataFrame, folder: Path) -> Itera
 
 def _table(cards: Sequence[Kept], found: pd.DataFrame) -> str:
     titles = {name: told["title"] for card in cards for name, told in card.quantities.items()}
-    heads = ["", "topic", *[card.name for card in cards], *[f"{card.name} less {cards[0].name}" for card in cards[1:]]]
+    heads = ["", "topic", *[card.name for card in cards], *[f"{card.name} minus {cards[0].name}" for card in cards[1:]]]
     rows = []
     for (quantity, topic), part in found.groupby(["quantity", "topic"], sort=False):
         each = part.to_dict("records")
         own = [estimate(row["estimate"], row["low"], row["high"], 3) for row in each]
-        less = [
+        apart = [
             estimate(row.get("difference"), row.get("difference_low"), row.get("difference_high"), 3)
             for row in each[1:]
         ]
-        rows.append([titles.get(str(quantity), str(quantity)), _title(str(topic)), *own, *less])
+        rows.append([titles.get(str(quantity), str(quantity)), _title(str(topic)), *own, *apart])
     return markdown_table(heads, rows)
 
 
@@ -189,7 +189,7 @@ def figure(cards: Sequence[Kept]) -> Figure:
                         **look,
                     )
             axis.axvline(0, color="#999999", linewidth=0.6)
-            axis.set_title(name.replace("_", " less "), fontsize=7)
+            axis.set_title(name.replace("_", " minus "), fontsize=7)
         axes[0].set_yticks(range(len(cards)), [card.name for card in cards], fontsize=7)
         axes[0].set_ylim(len(cards) - 0.5, -0.5)
         drawn.supxlabel("Bars: 95% intervals.", fontsize=6)

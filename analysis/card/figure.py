@@ -1,4 +1,4 @@
-"""The figure of a card: where everybody stands, what moves beside its null. Colour, marker and filling say the same."""
+"""The figure of a card: where everybody stands, each condition beside its control. Colour, marker and filling say the same."""
 
 from __future__ import annotations
 
@@ -12,34 +12,33 @@ from matplotlib.figure import Figure
 
 from agents.topic import load_topic
 from analysis.card.claims import ALL, Claim, find
+from analysis.card.sections.nulls import EFFECTS
+from analysis.card.words import NAMES, ends
 from analysis.plots import STYLES, style
+from model.scenario import Scenario
 
 KINDS: dict[str, dict[str, Any]] = {
     "Republicans": {"color": STYLES["republican"]["color"], "marker": "s"},
     "Democrats": {"color": STYLES["democrat"]["color"], "marker": "o"},
-    "the model itself": {"color": "#555555", "marker": "d"},
-    "what pulls": {"color": "#000000", "marker": "^", "markerfacecolor": "none"},
+    "Default": {"color": "#555555", "marker": "d"},
+    "the model's own level (fitted)": {"color": "#000000", "marker": "^", "markerfacecolor": "none"},
 }
-EFFECTS = {
-    "three_alone": "debate of three,\nless nobody speaks",
-    "three_shuffled": "debate of three,\nless lines from elsewhere",
-    "three_empty": "debate of three,\nless empty talk",
-    "two_alone": "debate of two,\nless nobody speaks",
-    "same_alone": "two of a party,\nless nobody speaks",
-    "same_copy": "two of a party,\nless the own copy",
-}
-WIDE, ROW, LEAST = 7.0, 0.36, 2.2
+CLAIMS = dict(zip(KINDS, ("republican_away", "democrat_away", "default", "level"), strict=True))
+CONDITION: dict[str, Any] = {"color": "#000000", "marker": "o"}
+CONTROL: dict[str, Any] = {"color": "#c77b00", "marker": "D", "markerfacecolor": "none"}
+WIDE, ROW, LEAST, SIZE = 9.4, 0.5, 2.6, 9
 
 
-def forest(claims: Sequence[Claim], topics: Sequence[str], caption: str) -> Figure:
-    """Left a row a topic, right a row an effect; bars are 95% intervals."""
+def forest(claims: Sequence[Claim], base: Scenario, caption: str) -> Figure:
+    """Left a row a topic, right a row a condition with its control."""
     with style():
-        figure = Figure(figsize=(WIDE, max(LEAST, ROW * max(len(topics), len(EFFECTS)) + 1.1)), layout="constrained")
+        rows = max(len(base.topics), len(EFFECTS))
+        figure = Figure(figsize=(WIDE, max(LEAST, ROW * rows + 1.5)), layout="constrained")
         FigureCanvasAgg(figure)
         left, right = figure.subplots(1, 2)
-        _levels(left, claims, topics)
+        _levels(left, claims, base.topics)
         _effects(right, claims)
-        figure.supxlabel(f"{caption}. Bars: 95% intervals.", fontsize=6)
+        figure.suptitle(caption, fontsize=SIZE)
     return figure
 
 
@@ -47,62 +46,67 @@ def _levels(axis: Axes, claims: Sequence[Claim], topics: Sequence[str]) -> None:
     for row, topic in enumerate(topics):
         own = find(claims, "default", topic)
         for place, (kind, look) in enumerate(KINDS.items()):
-            claim = _level(claims, kind, topic)
+            claim = find(claims, CLAIMS[kind], topic)
             if claim is not None:
                 base = own.estimate if own and kind in ("Republicans", "Democrats") else 0.0
-                _bar(axis, claim, base, row + 0.15 * (place - 1.5), look, kind if row == 0 else "")
-    _rows(axis, [load_topic(topic).heading for topic in topics], "attitude, 0-10")
-    axis.set_xlim(0, 10)
-    if axis.get_legend_handles_labels()[1]:
-        axis.legend(fontsize=6, frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+                _bar(axis, claim, base, row + 0.16 * (place - 1.5), look, kind if row == 0 else "")
+    _rows(axis, [load_topic(topic).heading for topic in topics])
+    _scale(axis, topics)
+    axis.set_xlabel("Ratings before any debate (points). Bars: 95% intervals.", fontsize=SIZE)
+    _legend(axis)
 
 
-def _level(claims: Sequence[Claim], kind: str, topic: str) -> Claim | None:
-    names = {
-        "Republicans": "republican_away",
-        "Democrats": "democrat_away",
-        "the model itself": "default",
-        "what pulls": "level",
-    }
-    return find(claims, names[kind], topic)
+def _scale(axis: Axes, topics: Sequence[str]) -> None:
+    """0 to 10, with what the ends mean."""
+    axis.set_xlim(-0.2, 10.2)
+    low, high = ends(topics)
+    axis.set_xticks(range(0, 11, 2), [f"0\n{low}", *map(str, range(2, 10, 2)), f"10\n{high}"], fontsize=SIZE)
+    axis.get_xticklabels()[0].set_horizontalalignment("left")
+    axis.get_xticklabels()[-1].set_horizontalalignment("right")
 
 
 def _effects(axis: Axes, claims: Sequence[Claim]) -> None:
+    """The condition is the control and the difference; the bar is the interval of the difference."""
     for row, name in enumerate(EFFECTS):
         claim = find(claims, name, ALL)
         if claim:
-            _bar(axis, claim, 0.0, row, {"color": "#000000", "marker": "o"}, "effect" if row == 0 else "")
-            axis.plot(
-                [claim.null],
-                [row + 0.25],
-                "x",
-                color="#777777",
-                markersize=4,
-                label="its null alone" if row == 0 else None,
-            )
+            named = ("condition", "control") if row == 0 else ("", "")
+            _bar(axis, claim, claim.null, row - 0.12, CONDITION, named[0])
+            _mark(axis, claim.null, None, row + 0.12, CONTROL, named[1])
     axis.axvline(0, color="#999999", linewidth=0.6)
-    _rows(axis, list(EFFECTS.values()), "points moved toward the Default")
-    if axis.get_legend_handles_labels()[1]:
-        axis.legend(fontsize=6, frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    _rows(axis, [f"● {NAMES[of]}\n◇ {NAMES[null]}" for of, null in EFFECTS.values()])
+    axis.tick_params(axis="x", labelsize=SIZE)
+    axis.set_xlabel("Points moved toward the Default's answer.\nBar: 95% interval of the difference.", fontsize=SIZE)
+    _legend(axis)
 
 
 def _bar(axis: Axes, claim: Claim, base: float, at: float, look: dict[str, Any], label: str) -> None:
     value = base + claim.estimate
     reach = [[max(claim.estimate - claim.low, 0.0)], [max(claim.high - claim.estimate, 0.0)]]
     known = all(math.isfinite(end[0]) for end in reach)
+    _mark(axis, value, reach if known else None, at, look, label)
+
+
+def _mark(
+    axis: Axes, value: float, reach: list[list[float]] | None, at: float, look: dict[str, Any], label: str
+) -> None:
     axis.errorbar(
         [value],
         [at],
-        xerr=reach if known else None,
+        xerr=reach,
         linestyle="none",
-        markersize=4,
-        elinewidth=1,
+        markersize=6,
+        elinewidth=1.4,
         label=label or None,
         **look,
     )
 
 
-def _rows(axis: Axes, names: Sequence[str], title: str) -> None:
-    axis.set_yticks(range(len(names)), names, fontsize=7)
+def _rows(axis: Axes, names: Sequence[str]) -> None:
+    axis.set_yticks(range(len(names)), names, fontsize=SIZE)
     axis.set_ylim(len(names) - 0.4, -0.6)
-    axis.set_xlabel(title, fontsize=7)
+
+
+def _legend(axis: Axes) -> None:
+    if axis.get_legend_handles_labels()[1]:
+        axis.legend(fontsize=SIZE, frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))

@@ -26,7 +26,7 @@ from model.events import Header
 HOW = (
     "Debates of three and of two of a party, the rooms of three with nobody speaking, and the interviews are held once more with "
     "something else set, block by block in the same seats, on the same topics, with the same seeds. Each difference is with the "
-    "remedy less without it, within blocks; brackets hold 95% intervals (Student's, over blocks). Pull is fitted to these "
+    "remedy minus without it, within blocks; brackets hold 95% intervals (Student's, over blocks). Pull is fitted to these "
     "debates, with and without, and is therefore a little less sure than on the card. With {count} differences about "
     "{chance:.1f} are outside of their intervals by chance where nothing is moved."
 )
@@ -104,7 +104,7 @@ def figure(found: pd.DataFrame, caption: str) -> Figure:
         axes[0].set_yticks(range(len(titles)), titles, fontsize=7)
         axes[0].set_ylim(max(len(titles), 1) - 0.5, -0.5)
         drawn.supxlabel(
-            f"{caption}. With less without, within blocks; bars: 95% intervals; filled: 0 is outside.", fontsize=6
+            f"{caption}. With minus without, within blocks; bars: 95% intervals; filled: 0 is outside.", fontsize=6
         )
     return drawn
 

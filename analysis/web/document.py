@@ -37,17 +37,30 @@ class Chapter(NamedTuple):
     closed: bool = False
 
 
-def document(title: str, chapters: Sequence[Chapter]) -> str:
-    """The whole document; with several chapters it begins with a list of them."""
-    listed = "".join(f'<li><a href="#{one.mark}">{escape(one.title)}</a></li>\n' for one in chapters)
-    contents = f'<nav aria-label="Contents"><ol>\n{listed}</ol></nav>\n' if len(chapters) > 1 else ""
+def document(title: str, chapters: Sequence[Chapter], lead: Chapter | None = None) -> str:
+    """The whole document; several chapters have a list of them, at the top or, folded, after the `lead`.
+
+    A lead has no heading but those of its text and stands right below the title.
+    """
     head = (
         '<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<title>{escape(title)}</title>\n<style>\n{STYLE.read_text(encoding='utf-8')}</style>\n"
     )
-    body = f"<header><h1>{escape(title)}</h1>\n{contents}</header>\n<main>\n{''.join(map(_chapter, chapters))}</main>\n"
+    top, first = f"<h1>{escape(title)}</h1>\n", _lead(lead, chapters) if lead else ""
+    top += _contents(chapters) if not lead else ""
+    body = f"<header>{top}</header>\n<main>\n{first}{''.join(map(_chapter, chapters))}</main>\n"
     return f'<!doctype html>\n<html lang="en">\n<head>\n{head}</head>\n<body>\n{body}</body>\n</html>\n'
+
+
+def _contents(chapters: Sequence[Chapter]) -> str:
+    listed = "".join(f'<li><a href="#{one.mark}">{escape(one.title)}</a></li>\n' for one in chapters)
+    return f'<nav aria-label="Contents"><ol>\n{listed}</ol></nav>\n' if len(chapters) > 1 else ""
+
+
+def _lead(one: Chapter, chapters: Sequence[Chapter]) -> str:
+    contents = f"<details>\n<summary>Contents</summary>\n{_contents(chapters)}</details>\n"
+    return f'<section id="{one.mark}" aria-label="{escape(one.title)}">\n{_html(one)}</section>\n{contents}'
 
 
 def _chapter(one: Chapter) -> str:

@@ -145,10 +145,10 @@ def test_the_command_sets_people_beside_a_card_that_is_there(
     assert run.main([*ARGUMENTS, *SECTION, *out, "--data", str(people(tmp_path / "data"))]) == 0
     told = capsys.readouterr().out
     assert "calls asked" not in told
-    assert "Beside people." in told
+    assert "Compared with humans." in told
     beside = card(tmp_path / "card")["still_people"]
     assert (beside["n"], beside["unit"]) == (8, "debate")
-    assert "people (Salvi et al.)" in (tmp_path / "card" / "card.html").read_text()
+    assert "humans (Salvi et al.)" in (tmp_path / "card" / "card.html").read_text()
     twice = compared([kept(tmp_path / "card" / "card.json") for _ in range(2)]).set_index("quantity")["reason"].dropna()
     assert twice["still_people"] == "people, not a model"
     assert run.main([*ARGUMENTS, *SECTION, *out]) == 0

@@ -128,6 +128,20 @@ def test_the_second_lock_holds_alone(tmp_path: Path) -> None:
     assert "alert(1)" in page.text
 
 
+def test_what_leads_stands_before_the_contents(tmp_path: Path) -> None:
+    """What a reader must not miss comes right below the title; the list of contents waits, folded, and leads where it says."""
+    chapters = [Chapter(name, name, f"text of {name}", tmp_path) for name in ("one", "two")]
+    html = document("T", chapters, Chapter("lead", "In short", "> warning\n\n" + "\n\n".join(PAYLOADS), tmp_path))
+    order = [html.index(part) for part in ("<h1", "warning", "<details>", "<nav", "text of one")]
+    assert order == sorted(order)
+    page = harmless(html)
+    assert [attributes["href"] for _, attributes in page.tags if attributes.get("href", "")[1:] in ("one", "two")] == [
+        "#one",
+        "#two",
+    ]
+    assert document("T", chapters).index("<nav") < html.index("<details>"), "without a lead at the top, not folded"
+
+
 def test_it_holds_figures_tables_and_the_command(held: Path) -> None:
     page = Read(write([held], held / "report.html").read_text(encoding="utf-8"))
     (figure,) = page.named("img")

@@ -3,8 +3,9 @@
 ORDER, TITLE, NOTE; NEEDS, the conditions that it is made of (functions of analysis/card/conditions.py); QUANTITIES, what each
 claim is called for a reader and what it is measured in; WATCH, the quantities whose intervals decide whether it has been held
 often enough (none: one batch is enough); OUTSIDE, if it likes, the kinds of question that are put outside of debates
-(outside.py); `claims(held, base)`, a pure function; and, if it likes, `sentences(claims, base)` for the first screen of the
-card. A module whose name starts with an underscore is a shared helper.
+(outside.py); `claims(held, base)`, a pure function; and, if it likes, `sentences(claims, first)` for the first screen of the
+card, which holds five at most, and `result(claims, first)`, the one with which the section opens (empty: there is none).
+Conditions and numbers are told by analysis/card/words.py. A module whose name starts with an underscore is a shared helper.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ from llm.errors import unknown
 
 
 class Quantity(NamedTuple):
-    """Its words for a reader, and the measure: points (of 0-10), share, rounds, rate (share a line), ratio, correlation."""
+    """Its words for a reader, and the measure: points (of 0-10), share, rounds, rate (share a line), ratio, correlation.
+
+    `unit`: how the page calls that, where not by the measure (analysis/card/words.py).
+    """
 
     title: str
     measure: str
+    unit: str = ""
 
 
 SPAN = {"points": 10.0, "share": 1.0, "rate": 1.0}

@@ -12,30 +12,31 @@ import pandas as pd
 from agents.datafiles import read_toml
 from agents.topic import load_topic
 from analysis.card.claims import ALL, RATING, WORDING, Claim, averaged, find, shared
-from analysis.card.conditions import DEFAULT, PARTIES, asked
+from analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
-from analysis.wording import listed
+from analysis.card.words import DIFFERENCE
+from analysis.wording import listed, number
 from model.scenario import Scenario
 
 SECTION = "bias"
 ORDER = 0
 TITLE = "Where the model stands before any debate"
 NOTE = (
-    "Everybody is asked by itself, before any debate, at temperature 1, by every wording that there is: on each scale, either "
-    "way round, as a debate and as a conversation, with the answers listed upward, downward and shuffled. The Default has no "
-    "party. Its interval is over the wordings (what other words might have given), those of the parties over their people. "
-    "Points of 0-10; beside them how many more Democrats than Republicans call it a very big problem (Pew Research Center, "
-    "June 2023): another scale, the same direction."
+    "All agents are asked one by one, before any debate, at temperature 1, by every wording: on each scale, either way round, "
+    "as a debate and as a conversation, with the answers listed upward, downward and shuffled. The interval of the Default is "
+    "over wordings, those of the parties are over blocks, each with other agents. Last row: by how many percentage points "
+    "more Democrats than Republicans call it a very big problem, of humans (Pew Research Center, June 2023). That is another "
+    "scale: compare the sign alone."
 )
 NEEDS = (asked,)
 QUANTITIES = {
-    "default": Quantity("the Default's own answer", "points"),
-    "republican_away": Quantity("Republicans less the Default", "points"),
-    "democrat_away": Quantity("Democrats less the Default", "points"),
-    "nearer_democrats": Quantity("how much nearer the Default is to Democrats than to Republicans", "points"),
-    "party_gap": Quantity("Democrats less Republicans, by the model", "points"),
-    "people_gap": Quantity("Democrats less Republicans, people (Pew 2023)", "share"),
+    "default": Quantity("Default's answer", "points"),
+    "republican_away": Quantity("Republicans minus Default", "points"),
+    "democrat_away": Quantity("Democrats minus Default", "points"),
+    "nearer_democrats": Quantity("how much nearer the Default is to the Democrats than to the Republicans", "points"),
+    "party_gap": Quantity("Democrats minus Republicans, agents", "points"),
+    "people_gap": Quantity("Democrats minus Republicans, humans", "share", DIFFERENCE),
     "unread": Quantity("answers that could not be read", "share"),
 }
 WATCH = ("default",)
@@ -90,14 +91,25 @@ def _people_gap(topic: str) -> Claim:
     return replace(claim, estimate=(known[root]["democrat"] - known[root]["republican"]) / 100)
 
 
-def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
+def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     """For the first screen."""
-    known = {topic: one for topic in base.topics if (one := find(found, "nearer_democrats", topic))}
+    known = {topic: one for topic in first.base.topics if (one := find(found, "nearer_democrats", topic))}
     kinds = {
-        "nearer to what it says as a Democrat on": [topic for topic, one in known.items() if one.low > 0],
-        "nearer to what it says as a Republican on": [topic for topic, one in known.items() if one.high < 0],
-        "nearer to neither for sure on": [topic for topic, one in known.items() if one.low <= 0 <= one.high],
+        "nearer to its own Democrat role than to its Republican role on": [
+            topic for topic, one in known.items() if one.low > 0
+        ],
+        "nearer to its own Republican role than to its Democrat role on": [
+            topic for topic, one in known.items() if one.high < 0
+        ],
+        "not surely nearer to either role on": [topic for topic, one in known.items() if one.low <= 0 <= one.high],
     }
     told = [f"{where} {listed([load_topic(one).title for one in topics])}" for where, topics in kinds.items() if topics]
     if told:
-        yield f"**Where it stands.** Asked as nobody in particular, the model gives answers {'; '.join(told)}."
+        yield f"**Where it leans.** Asked without a party role, the model answers {'; '.join(told)}."
+
+
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
+    known = {topic: one for topic in first.base.topics if (one := find(found, "default", topic))}
+    told = [f"{number(one.estimate)} on {load_topic(topic).title}" for topic, one in known.items()]
+    return f"Asked without a party role, the model answers {listed(told)}." if told else ""

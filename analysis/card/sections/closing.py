@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from analysis.card.claims import ALL, Claim, averaged, jackknifed
-from analysis.card.conditions import closing
+from analysis.card.claims import ALL, Claim, averaged, find, jackknifed
+from analysis.card.conditions import Batch, closing
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
 from analysis.card.sections._movement import SMALLEST, effect, levels
+from analysis.card.words import below, percent
 from analysis.scores.reversion import parts
 from model.scenario import Scenario
 
 SECTION = "closing"
 ORDER = 12
-TITLE = "Reversion, and the closing statement"
+TITLE = "Do agents go back at the end? (reversion)"
 NOTE = (
-    "Structured debates of a Republican and a Democrat, which end with an announced closing statement, or with one more reply: "
-    "alike up to the last round. Reversion is the share of the way from before the debate to its middle (the mean of the "
-    "surveys between) that is undone at the end: 1 back where it began, 0 at the middle, below 0 further on (UCL study 2025, "
-    "Eq 2, by what agents answer in private, pooled over topics). A party that moved less than half a point on a topic has no "
-    "way back and is left out. The closing's own part is what goes back in the last round, less an ordinary last round."
+    "Structured debates of a Republican and a Democrat, alike up to the last round, which is an announced closing statement "
+    "or one more reply. Way undone: of the way from before the debate to its middle (the mean of the surveys between), the "
+    "share that is gone back at the end. 100% is back where it began, 0% is still at the middle, below 0% went on (reversion "
+    "of UCL 2025, Eq 2, from private ratings, pooled over topics). A party that moved less than half a point on a topic is "
+    "left out."
 )
 NEEDS = (closing,)
 QUANTITIES = {
-    "reversion": Quantity("reversion after an announced closing", "share"),
-    "reversion_unannounced": Quantity("reversion without a closing", "share"),
-    "closing": Quantity("moved back in the last round: an announced closing less a reply", "points"),
+    "reversion": Quantity("way undone at the end: announced closing", "share"),
+    "reversion_unannounced": Quantity("way undone at the end: no closing", "share"),
+    "closing": Quantity("moved back in the last round: announced closing minus no closing", "points"),
 }
 WATCH = ("closing",)
 NAMES = {"reversion": "closing", "reversion_unannounced": "no closing"}
@@ -78,3 +80,16 @@ def _reversion(begun: Claim, rows: pd.DataFrame) -> Claim:
 def _none() -> pd.Series:
     index = pd.MultiIndex.from_arrays([[], [], []], names=["block", "topic", "party"])
     return pd.Series(dtype=float, index=index)
+
+
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
+    back = find(found, "reversion")
+    if back is None:
+        return ""
+    if back.high < 0:
+        return (
+            "Agents did not go back: from the middle of the debate to its end they went on, by another "
+            f"{percent(below(back))} of the way that they had come until then."
+        )
+    return f"After an announced closing {percent(back)} of the way was undone that agents had come by the middle of the debate."

@@ -10,10 +10,11 @@ from agents.refusal import refuses
 from analysis.alignment.interview import ALIGNED
 from analysis.alignment.shares import shares
 from analysis.card.claims import ALL, RATING, Claim, averaged, find, shared
-from analysis.card.conditions import DEFAULT, PARTIES, three
+from analysis.card.conditions import DEFAULT, PARTIES, Batch, three
 from analysis.card.held import Held
 from analysis.card.outside import INTERVIEWS, UNJUDGED
 from analysis.card.sections import Quantity
+from analysis.card.words import DIFFERENCE, NAMES, judge, percent, share
 from analysis.load import Tables
 from analysis.wording import tally
 from model.plan import scripted
@@ -21,28 +22,28 @@ from model.scenario import Scenario
 
 SECTION = "fidelity"
 ORDER = 5
-TITLE = "Do agents stay who they are told to be?"
+TITLE = "Do agents keep their role?"
 NOTE = (
-    "Everybody of the blocks is asked 21 questions of politics by itself, as the person that it debates as, and a judge says of "
-    "each answer whether it fits somebody of that leaning (`run.py validate` does the same for whole sets of personas). Shares "
-    "are over blocks, of the answers with a verdict; of the Default, whose persona says nothing, over answers. Refusals are "
-    "turns of a debate in which the model steps out of its role, unread are ratings that say no number, both of all that were "
-    "asked for, with Wilson intervals, which take them as independent."
+    "Each agent is asked 21 questions of politics by itself, in its role, and the judge says of each answer whether it fits "
+    "somebody of that party. Shares are over blocks, of the answers with a verdict; those of the Default, who has no party, over "
+    "answers. Refused: turns of a debate in which the model steps out of its role. Could not be read: ratings without a number. "
+    "Both are shares of all that was asked for, with Wilson intervals, which take turns and ratings as independent."
 )
 NEEDS = (three,)
 OUTSIDE = (INTERVIEWS,)
-TOLD = {
-    "asked": "outside of debates", "three": "debates of three", "two": "debates of two", "same": "two of a party",
-    "alone": "where nobody speaks", "copy": "the own copy", "empty": "partners without content",
-    "shuffled": "partners with lines of other rooms", "other": "all other conditions",
-}  # fmt: skip
+TOLD = {name: NAMES[name] for name in ("asked", "three", "two", "same", "alone", "copy", "empty", "shuffled")} | {
+    "other": "all other conditions"
+}
 SILENT = ("asked", "alone")
 """Conditions in which nobody is asked to speak."""
 SPOKEN = {name: told for name, told in TOLD.items() if name not in SILENT}
 QUANTITIES = {
-    "aligned": Quantity("answers that fit the persona's leaning", "share"),
-    **{f"{party}_aligned": Quantity(f"the same, {party.title()}s", "share") for party in (*PARTIES, DEFAULT)},
-    "women_men": Quantity("the same people as a woman less as a man: answers that fit", "share"),
+    "aligned": Quantity("answers that fit the role's party", "share"),
+    **{
+        f"{party}_aligned": Quantity(f"answers that fit, {party.title()}s alone", "share")
+        for party in (*PARTIES, DEFAULT)
+    },
+    "women_men": Quantity("answers that fit: the same agents as women minus as men", "share", DIFFERENCE),
     "stepped_out": Quantity("answers that step out of the role", "share"),
     "without_verdict": Quantity("answers without a verdict", "share"),
     **{f"refused_{name}": Quantity(f"refused to speak: {told}", "share") for name, told in SPOKEN.items()},
@@ -84,7 +85,9 @@ def fitting(answers: pd.DataFrame) -> pd.Series:
 
 
 def _by_gender(answers: pd.DataFrame) -> Claim:
-    begun = Claim(SECTION, "women_men", ALL, reason="this set of personas has not the same people as women and as men")
+    begun = Claim(
+        SECTION, "women_men", ALL, reason="this set of personas does not have the same personas as women and as men"
+    )
     women, men = (fitting(answers[answers["variant"] == one]) for one in ("female", "male"))
     return averaged(begun, women - men)
 
@@ -113,16 +116,25 @@ def _own(tables: Tables, rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~(rows["party"].isin(partners) | rows["seat"].isin(partners))]
 
 
-def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
-    """For the first screen."""
+def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
+    """For the first screen: what the judge says of interviews and of lines."""
+    fits, against = find(found, "aligned"), find(found, "contradicts")
+    told = [f"{percent(fits)} of the answers on politics fit the role's party"] if fits else []
+    if against:
+        told.append(
+            f"{percent(against)} of the lines are on the other side of the question than the speaker's own rating"
+        )
+    if told:
+        yield f"**Do agents keep their role?** By {judge(first)}, {'; '.join(told)}."
+
+
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
     fits, left, unread = (find(found, name) for name in ("aligned", "refused_three", "unread_three"))
-    if fits:
-        yield (
-            f"**Who they are.** Asked by themselves, agents answer as somebody of their leaning would in {fits.estimate:.0%} of "
-            f"what they are asked ({fits.low:.0%} to {fits.high:.0%}, by a judge)."
+    told = [f"{percent(fits)} of the answers fit the role's party by {judge(first)}"] if fits else []
+    if left and unread:
+        told.append(
+            f"in debates of three {share(left.estimate)} of the turns were refusals and {share(unread.estimate)} of the "
+            "ratings could not be read"
         )
-    if left and unread and (left.estimate or unread.estimate):
-        yield (
-            f"In debates of three {left.estimate:.1%} of the turns were refusals, and {unread.estimate:.1%} of the ratings could "
-            "not be read."
-        )
+    return f"{told[0][0].upper()}{'; '.join(told)[1:]}." if told else ""

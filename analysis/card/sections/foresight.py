@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from agents.topic import FORECAST
 from analysis.card.claims import ALL, Claim, averaged, find
-from analysis.card.conditions import PARTIES, three
+from analysis.card.conditions import PARTIES, Batch, three
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
 from analysis.card.sections.nulls import directions
+from analysis.card.words import below, points
+from analysis.wording import number
 from model.scenario import Scenario
 
 SECTION = "foresight"
 ORDER = 4
-TITLE = "What agents expect of themselves, and what they do"
+TITLE = "What agents expect of themselves"
 NOTE = (
-    "Before a debate of three everybody is asked what it expects to answer at the end. Points of 0-10 toward the model's own "
-    "opinion, means of a block; a party that begins there is left out. Who says that it will not move, and moves, does not know "
-    "itself."
+    "Before a debate of three each agent is asked what it expects to answer at the end. Points toward the Default's answer, "
+    "means of a block; a party that begins there is left out."
 )
 NEEDS = (three,)
 QUANTITIES = {
     "foretold": Quantity("foretold movement toward the Default", "points"),
-    "unforeseen": Quantity("movement toward the Default less what was foretold", "points"),
+    "unforeseen": Quantity("movement toward the Default minus what was foretold", "points"),
 }
 WATCH = ("unforeseen",)
 
@@ -55,11 +56,10 @@ def movements(held: Held) -> pd.DataFrame:
     return known.assign(foretold=known["foretold"] * known["side"], moved=known["moved"] * known["side"])
 
 
-def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
-    """For the first screen."""
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
     told, off = (find(found, name) for name in ("foretold", "unforeseen"))
-    if told and off and off.low > 0:
-        yield (
-            f"Agents do not see it coming: asked beforehand, they expect to come {told.estimate:.1f} points nearer, and come "
-            f"{off.estimate:.1f} points nearer than that ({off.low:.1f} to {off.high:.1f})."
-        )
+    if not (told and off):
+        return ""
+    by = f"{points(off)} nearer" if off.estimate > 0 else f"{points(below(off))} less near"
+    return f"Agents expected to come {number(told.estimate)} points nearer to the Default's answer; they came {by} than that."

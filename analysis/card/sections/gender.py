@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from agents.topic import load_topic
-from analysis.card.claims import ALL, Claim, averaged
-from analysis.card.conditions import gender
+from analysis.card.claims import ALL, Claim, averaged, find
+from analysis.card.conditions import Batch, gender
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
 from analysis.card.sections._movement import away
+from analysis.card.words import points
 from model.scenario import Scenario
 
 SECTION = "gender"
 ORDER = 13
-TITLE = "The same people as women and as men"
+TITLE = "The same agents as women and as men"
 NOTE = (
-    "A Republican and a Democrat debate, both as women and both as men: the personas of the card where they have men and women, "
-    "else those of the set `simple`, whose two texts differ in that word alone. Points of 0-10, women less men, the same person. "
-    "The unit is the person, of whom a shipped set has three a party: more blocks hold more debates of the same people, and the "
-    "interval is about other people. The UCL study (2025, section 5.2) found women and men to differ in what they said."
+    "Debates of a Republican and a Democrat, both as women and both as men: the card's personas where these have both, else two "
+    "short texts that differ in that word alone (set `simple`). Differences are within a persona, the unit, of whom a party of a "
+    "shipped set has three: more blocks hold more debates of the same personas. In a study of "
+    "structured debates (UCL 2025, section 5.2) agents as women and as men differed in what they said."
 )
 NEEDS = (gender,)
 QUANTITIES = {
-    "gender_before": Quantity("before a debate, toward the Democrats' end: women less men", "points"),
-    "gender_moved": Quantity("moved toward the other party: women less men", "points"),
+    "gender_before": Quantity("rating before a debate, toward the Democrats' end: women minus men", "points"),
+    "gender_moved": Quantity("moved toward the other party: women minus men", "points"),
 }
 WATCH = ()
 UP = {"democrat": 1.0, "republican": -1.0}
@@ -66,3 +67,11 @@ def _paired(begun: Claim, pairs: pd.DataFrame) -> Claim:
     by_person = pairs.groupby(level=["party", "name"], sort=False).mean()
     found = averaged(begun, by_person["women"] - by_person["men"])
     return replace(found, null=float(by_person["men"].mean())) if found.known else found
+
+
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
+    before, moved = (find(found, name) for name in QUANTITIES)
+    if not (before and moved):
+        return ""
+    return f"As women minus as men: {points(before)} before a debate, and {points(moved)} of movement toward the other party."

@@ -10,30 +10,30 @@ import pandas as pd
 from scipy import stats
 
 from analysis.card.claims import ALL, RATING, WORDING, Claim, averaged, find
-from analysis.card.conditions import DEFAULT, PARTIES, asked
+from analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
 from analysis.card.sections.bias import answers
+from analysis.wording import number
 from model.scenario import Scenario
 
 SECTION = "instrument"
 ORDER = 3
-TITLE = "How far off the instrument may be"
+TITLE = "Measurement error of the questions"
 NOTE = (
-    "All from the answers outside of debates, in points of 0-10. A wording is a probe on its scale. The order effects are the "
-    "difference within a person to the answers listed upward; retest is the spread of what the same Default answers to the "
-    "very same question, asked again (by the answers themselves, not their distribution). Between people: where a party is one "
-    "voice, it is near 0."
+    "All from the answers before debates. A wording is a question on its scale. Effects of the listing are differences within "
+    "an agent. Asked again: the spread of answers to the very same question. Between agents: where all agents of a party "
+    "answer with one voice it is near 0."
 )
 NEEDS = (asked,)
 QUANTITIES = {
-    "wording": Quantity("spread of the Default's answer over wordings (SD)", "points"),
-    "reversed": Quantity("answers listed downward less upward", "points"),
-    "shuffled": Quantity("answers shuffled less upward", "points"),
-    "conversation": Quantity("called a conversation less called a debate", "points"),
-    "retest": Quantity("the same question asked again (SD)", "points"),
-    "republican_people": Quantity("spread between Republicans (SD)", "points"),
-    "democrat_people": Quantity("spread between Democrats (SD)", "points"),
+    "wording": Quantity("Default's answer: spread over wordings (SD)", "points"),
+    "reversed": Quantity("answers listed downward minus upward", "points"),
+    "shuffled": Quantity("answers listed shuffled minus upward", "points"),
+    "conversation": Quantity("called a conversation minus called a debate", "points"),
+    "retest": Quantity("Default's answer: spread when the same question is asked again (SD)", "points"),
+    "republican_people": Quantity("spread between Republican agents (SD)", "points"),
+    "democrat_people": Quantity("spread between Democrat agents (SD)", "points"),
 }
 WATCH = ("reversed",)
 PLAIN = "asked"
@@ -76,11 +76,12 @@ def _orders(ratings: pd.DataFrame) -> Iterator[Claim]:
             yield averaged(claim, (wide[way] - wide[PLAIN]).groupby(level="block", sort=False).mean())
 
 
-def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
-    """For the first screen."""
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
     worded, again = (find(found, name) for name in ("wording", "retest"))
-    if worded and again:
-        yield (
-            "**How sure.** Beside the brackets, the questions are a coarse instrument: the same opinion in other words differs "
-            f"by {worded.estimate:.1f} points (SD), and the very same question asked again by {again.estimate:.1f}."
-        )
+    if not (worded and again):
+        return ""
+    return (
+        f"Between wordings of the question the Default's answer differs by {number(worded.estimate)} points (SD), between "
+        f"answers to the very same question by {number(again.estimate)}."
+    )

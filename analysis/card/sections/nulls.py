@@ -9,21 +9,23 @@ import numpy as np
 import pandas as pd
 
 from analysis.card.claims import ALL, Claim, averaged, find, jackknifed
-from analysis.card.conditions import DEFAULT, PARTIES, alone, copy, empty, same, shuffled, three, two
+from analysis.card.conditions import DEFAULT, PARTIES, Batch, alone, copy, empty, same, shuffled, three, two
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
 from analysis.card.sections._movement import SMALLEST, changes, effect, moved
+from analysis.card.words import DIFFERENCE, NAMES, points
+from analysis.wording import listed, number
 from model.scenario import Scenario
 
 SECTION = "nulls"
 ORDER = 2
-TITLE = "What the debate does, beside conditions in which it does nothing"
+TITLE = "Debates compared with controls"
 NOTE = (
-    "Points of 0-10 by which an agent moves toward the Default's level from the first survey to the last. The Default's level "
-    "is its own answer before the debates, taken as known; a topic on which a party begins where the Default stands has no "
-    "direction and is left out. Alone: the same room, in which nobody says anything. Shuffled: the others say lines from other "
-    "rooms. Empty: they say a phrase without content. Copy: the other is the same person. Differences are within blocks, the "
-    "same people and seeds."
+    "Points by which an agent moves toward the Default's answer from the first survey to the last. That answer, before the "
+    "debates, is taken as known; a topic on which a party begins there has no direction and is left out. Controls are the "
+    "same rooms with the same agents and seeds. Silence: nobody says anything. Empty talk: the others say a phrase without "
+    "content. Lines of other rooms: the others say what their like said in other rooms. Own copy: the other is the same "
+    "persona under another name. Differences are within blocks."
 )
 NEEDS = (three, two, same, alone, copy, shuffled, empty)
 EFFECTS = {
@@ -34,17 +36,16 @@ EFFECTS = {
     "same_alone": ("same", "alone"),
     "same_copy": ("same", "copy"),
 }
-TOLD = {
-    "three": "a debate of three", "two": "a debate of two", "same": "two of a party", "alone": "asked alone",
-    "empty": "partners without content", "shuffled": "partners with lines of other rooms", "copy": "the own copy",
-}  # fmt: skip
+HELD = ("three", "two", "same", "alone", "empty", "shuffled", "copy")
 QUANTITIES = {
     **{
-        name: Quantity(f"moved toward the Default: {TOLD[one]} less {TOLD[null]}", "points")
+        name: Quantity(f"moved toward the Default: {NAMES[one]} minus {NAMES[null]}", "points")
         for name, (one, null) in EFFECTS.items()
     },
-    "asymmetry": Quantity("distance closed in a debate of three: Republicans less Democrats", "share"),
-    "first_round": Quantity("of that movement in the first round", "share"),
+    "asymmetry": Quantity(
+        "distance to the Default closed in a debate of three: Republicans minus Democrats", "share", DIFFERENCE
+    ),
+    "first_round": Quantity("of the movement in a debate of three, in the first round", "share"),
 }
 WATCH = ("three_alone",)
 NOWHERE = "no party begins away from the Default"
@@ -52,7 +53,7 @@ NOWHERE = "no party begins away from the Default"
 
 def claims(held: Held, base: Scenario) -> list[Claim]:
     sides = directions(held)
-    came = {name: moved(held, name, sides) for name in TOLD}
+    came = {name: moved(held, name, sides) for name in HELD}
     effects = [
         one for name, (of, null) in EFFECTS.items() for one in effect(SECTION, name, came[of], came[null], NOWHERE)
     ]
@@ -105,16 +106,24 @@ def _sums(held: Held, sides: pd.Series, name: str) -> pd.DataFrame:
     return told.groupby(["block", "party"], sort=False)[["moved", "gap"]].sum().unstack().swaplevel(axis=1).dropna()
 
 
-def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
+def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     """For the first screen."""
-    came, bare = (find(found, name) for name in ("three_alone", "three_empty"))
-    if came is None:
+    silent, bare, others = (find(found, name) for name in ("three_alone", "three_empty", "three_shuffled"))
+    if silent is None:
         return
     told = (
-        f"**Together.** In debates of {base.rounds} rounds agents came {came.estimate + came.null:.1f} points nearer to the "
-        f"model's own opinion. In the same rooms with nobody speaking they came {came.null:.1f} points nearer, so that the "
-        f"debate did {came.estimate:.1f} ({came.low:.1f} to {came.high:.1f})"
+        f"**Compared with controls.** Over {first.base.rounds} rounds agents came {number(silent.estimate + silent.null)} points "
+        f"nearer to the Default's answer in debates of three; in silence {number(silent.null)}, a difference of {points(silent)}"
     )
-    if bare:
-        told += f"; where the others said nothing of substance, still {bare.null:.1f}: so much is not persuasion"
-    yield f"{told}."
+    named = {"empty talk": bare, "lines of other rooms": others}
+    told += "".join(
+        f"; with {name} {number(one.null)}, a difference of {points(one)}" for name, one in named.items() if one
+    )
+    yield f"{told}. Empty talk holds no argument, lines of other rooms no reply."
+
+
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
+    known = {name: one for name in ("three", "two", "same") if (one := find(found, f"{name}_alone"))}
+    told = [f"{points(one)} in a {NAMES[name]}" for name, one in known.items()]
+    return f"Compared with silence, agents come nearer to the Default's answer by {listed(told)}." if told else ""

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
-from analysis.card.claims import Claim
-from analysis.card.conditions import turned, two
+from analysis.card.claims import Claim, find
+from analysis.card.conditions import Batch, turned, two
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
 from analysis.card.sections._movement import away, by_cell, changes, effect
+from analysis.card.words import points
 from model.scenario import Scenario
 
 SECTION = "order"
 ORDER = 11
 TITLE = "Who speaks first"
 NOTE = (
-    "The rooms of two once more, with the other one beginning: the same people and seeds. Points of 0-10 toward the other party, "
-    "of who speaks first less the same agent when it speaks second. Below 0 it moves less; in a room of two its partner then "
-    "moves more, so that this is at once the pull of the first word. Some of it there is without any regard for the order: who "
-    "answers has heard, and moved, already. The UCL study (2025, section 3.5) found that the first speaker pulls openings and "
-    "not closings."
+    "The debates of two once more, with the other one beginning: the same agents and seeds. Points toward the other party, of "
+    "an agent that speaks first minus the same agent when it speaks second. Below 0 it moves less when it begins. Some of "
+    "that is not the order itself: who answers has heard, and moved, already. In a study of structured debates (UCL 2025, "
+    "section 3.5) the first speaker pulled openings and not closings."
 )
 NEEDS = (turned, two)
 QUANTITIES = {
-    "opener_once": Quantity("moved toward the other party in the first round: speaking first less second", "points"),
-    "opener": Quantity("moved toward the other party by the end: speaking first less second", "points"),
+    "opener_once": Quantity("moved toward the other party in the first round: speaking first minus second", "points"),
+    "opener": Quantity("moved toward the other party by the end: speaking first minus second", "points"),
 }
 WATCH = ("opener",)
 ROOMS = ("two", "turned")
@@ -50,3 +52,11 @@ def _turns(held: Held, condition: str) -> pd.DataFrame:
     first = held.spoken(condition).sort_values("iteration").groupby("room")["agent"].first().rename("opener")
     told = changes(held, condition).join(first, on="room", how="inner")
     return told.assign(opens=told["agent"] == told["opener"])
+
+
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
+    begun = find(found, "opener")
+    if begun is None:
+        return ""
+    return f"Speaking first instead of second changed an agent's movement toward the other party by {points(begun)} by the end."

@@ -7,32 +7,34 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from analysis.card.claims import ALL, Claim, averaged, estimated, find
-from analysis.card.conditions import DEFAULT, empty, same, three, two
+from analysis.card.conditions import DEFAULT, Batch, empty, same, three, two
 from analysis.card.held import Held
 from analysis.card.rooms import Passage, packed, passages
 from analysis.card.sections import Quantity
+from analysis.card.words import percent, share
 from analysis.law import KAPPA, MU, Estimate, Fit, Unidentified, bias, fit, plain
 from analysis.recovery import LEAST
+from analysis.wording import number
 from model.scenario import Scenario
 
 SECTION = "pull"
 ORDER = 1
-TITLE = "Pull and influence"
+TITLE = "Own pull and influence"
 NOTE = (
-    "Whoever hears a line moves by kappa of the distance to its speaker and by mu of the distance to a level of the model's "
-    "own. Both are fitted to what everybody answers from one survey to the next, through all lines in between; no text is "
-    "read. One fit over all topics (each has a level of its own) and one a topic. A block is the same people in every room of "
-    "the battery."
+    "Who hears a line moves by some percent of the distance to its speaker (influence) and by some percent of the distance to "
+    "a level of the model's own (own pull). Both percentages and the level are fitted to the ratings alone, from one survey "
+    "to the next; no text is read. The level is not the Default's answer: the last row compares them. One fit over all "
+    "topics, each with its own level, and one a topic."
 )
 NEEDS = (three, two, same, empty)
 QUANTITIES = {
-    "kappa": Quantity("influence: share of the distance to a speaker, a line heard", "rate"),
-    "mu": Quantity("pull: share of the distance to the model's own level, a line heard", "rate"),
-    "lost": Quantity("distance to the model's own level lost in a round of three", "share"),
-    "half_life": Quantity("rounds of three until half of the distance is lost", "rounds"),
-    "level": Quantity("the level that pulls", "points"),
-    "level_default": Quantity("the level that pulls less the Default's own answer", "points"),
-    "mu_empty": Quantity("pull where the partners say nothing of substance, a line heard", "rate"),
+    "kappa": Quantity("influence, a line heard: of the remaining distance to its speaker", "rate"),
+    "mu": Quantity("own pull, a line heard: of the remaining distance to the model's own level", "rate"),
+    "lost": Quantity("own pull, a round of three: of the remaining distance to the model's own level", "share"),
+    "half_life": Quantity("rounds of three until half of that distance is left, by the own pull alone", "rounds"),
+    "level": Quantity("the model's own level", "points"),
+    "level_default": Quantity("the model's own level minus the Default's answer", "points"),
+    "mu_empty": Quantity("own pull in empty talk, a line heard", "rate"),
 }
 WATCH = ("lost",)
 DEBATES = ("three", "two", "same")
@@ -134,37 +136,37 @@ def _without_content(held: Held, base: Scenario) -> Iterator[Claim]:
     yield estimated(claim, plain(law, MU), blocks)
 
 
-def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
-    """For the first screen."""
-    away, half, heard = (find(found, name) for name in ("lost", "half_life", "kappa"))
-    if away is None:
+def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
+    """For the first screen: both of a line heard, then what that is a round."""
+    pull, away, heard = (find(found, name) for name in ("mu", "lost", "kappa"))
+    if pull is None or away is None:
         return
-    if away.low > 0 and half:
-        yield (
-            f"**This model pulls.** In a debate of three, each round brings an agent of yours {percent(away)} of the way to the "
-            f"model's own opinion, whatever the others say: half of the way takes {rounds(half)}."
-        )
+    goal = "the remaining distance to the model's own level (fitted)"
+    if pull.low > 0:
+        told = f"**Pull to its own opinion.** With each line heard an agent moves {percent(pull)} of {goal}"
+        rounds = f"its own pull alone covers {percent(away)} of the distance to that level"
     else:
-        yield (
-            f"**No pull can be told from none.** In a debate of three, each round brings an agent no more than {most(away)} of "
-            f"the way to an opinion of the model's own (95% interval {away.low:.1%} to {away.high:.1%})."
+        told = (
+            "**No pull to an opinion of its own can be told from none.** With each line heard an agent moves "
+            f"{_most(pull)} ({share(pull.low)} to {share(pull.high)}) of {goal}"
         )
-    if heard and heard.low > 0:
-        yield f"What others say counts as well: each line heard brings an agent {percent(heard)} of the way to whoever spoke."
-    elif heard:
-        yield f"What others say hardly counts: each line brings an agent no more than {most(heard)} of the way to whoever spoke."
+        rounds = f"its own pull alone covers {_most(away)} of the distance to that level"
+    if heard:
+        told += f", and {percent(heard) if heard.low > 0 else _most(heard)} of the distance to who spoke"
+    yield f"{told}. In a round of three, with two lines heard, {rounds}."
 
 
-def most(claim: Claim) -> str:
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
+    half = find(found, "half_life")
+    if half is None or not math.isfinite(half.high):
+        return ""
+    return (
+        f"By the own pull alone half of the distance to the model's own level is left after {number(half.estimate)} rounds of "
+        f"three ({number(half.low)} to {number(half.high)}); these debates had {first.base.rounds}."
+    )
+
+
+def _most(claim: Claim) -> str:
     """The upper end."""
-    return f"{max(claim.high, 0):.0%}"
-
-
-def percent(claim: Claim) -> str:
-    """`12% (10.8% to 13.6%)`."""
-    return f"{claim.estimate:.0%} ({claim.low:.1%} to {claim.high:.1%})"
-
-
-def rounds(claim: Claim) -> str:
-    ends = f"{claim.low:.1f} to {claim.high:.1f}" if math.isfinite(claim.high) else f"{claim.low:.1f} or more"
-    return f"{claim.estimate:.1f} rounds ({ends})"
+    return f"at most {share(max(claim.high, 0))}"

@@ -8,30 +8,29 @@ import numpy as np
 import pandas as pd
 
 from analysis.card.claims import ALL, Claim, averaged, find, shared
-from analysis.card.conditions import three
+from analysis.card.conditions import Batch, three
 from analysis.card.held import Held
 from analysis.card.outside import UNJUDGED, VERDICTS
 from analysis.card.sections import Quantity
 from analysis.card.sections.nulls import directions
+from analysis.card.words import judge, percent
 from analysis.judge.quality import against_themselves, on_axis
 from model.scenario import Scenario
 
 SECTION = "texts"
 ORDER = 6
-TITLE = "What agents say, and how they rate"
+TITLE = "What agents say compared with how they rate"
 NOTE = (
     "A judge reads every line of the debates of three, told neither name nor party, and says how strongly it agrees with the "
-    "topic's claim. Beside it stands the speaker's own rating of the survey before. A line contradicts it when it is on the "
-    "other side of the middle (5); lines and ratings exactly there are on no side and are left out of that. Whoever speaks late "
-    "in a round has heard others since it was rated. How good the judge is on sentences whose grade is known: `run.py judge` on "
-    "the folder of `three`."
+    "topic's claim. It is compared with the speaker's own rating in the survey before; who speaks late in a round has heard "
+    "others since. Lines and ratings exactly in the middle are on no side and left out of the first row."
 )
 NEEDS = (three,)
 OUTSIDE = (VERDICTS,)
 QUANTITIES = {
-    "contradicts": Quantity("lines on the other side of the middle than the speaker's own rating", "share"),
-    "text_apart": Quantity("distance of a line to the speaker's own rating", "points"),
-    "text_toward": Quantity("lines less the speaker's own rating, toward the Default", "points"),
+    "contradicts": Quantity("lines on the other side of the middle (5) than the speaker's own rating", "share"),
+    "text_apart": Quantity("distance of a line from the speaker's own rating", "points"),
+    "text_toward": Quantity("line minus the speaker's own rating, toward the Default", "points"),
     "agreement": Quantity("rank correlation of lines with the rating after the round", "correlation"),
     "unscored": Quantity("lines without a score of the judge", "share"),
 }
@@ -93,11 +92,12 @@ def _agreement(said: pd.DataFrame, held: Held) -> Iterator[Claim]:
         yield Claim(**{**begun.__dict__, **known, "reason": reason})
 
 
-def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
-    """For the first screen."""
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
     against = find(found, "contradicts")
-    if against:
-        yield (
-            f"What they say and how they rate are two things: {against.estimate:.0%} of the lines ({against.low:.0%} to "
-            f"{against.high:.0%}, by a judge) are on the other side of the question than the speaker's own rating before."
-        )
+    if against is None:
+        return ""
+    return (
+        f"{percent(against)} of the lines, read by {judge(first)}, are on the other side of the question than the speaker's own "
+        "rating before."
+    )

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from analysis.card.claims import ALL, Claim, averaged, find
-from analysis.card.conditions import PARTIES, alone, three
+from analysis.card.conditions import PARTIES, Batch, alone, three
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
+from analysis.card.words import percent
 from analysis.metrics.text_diversity import distinct
 from model.scenario import Scenario
 
 SECTION = "variety"
 ORDER = 7
-TITLE = "Do people of a party stay different?"
+TITLE = "Do agents of a party stay different?"
 NOTE = (
-    "The spread (SD) of the ratings of people of one party on one topic, pooled over parties and topics: whoever gives the "
-    "answer that the model holds for correct gives the same as everybody. Where nobody speaks it is the spread of being asked "
-    "again. Distinct words are the share of 42 that differ among those that a room says in a round (HD-D, docs/metrics.md). Of "
-    "spreads and ratios the interval is by the delta method over blocks, on the scale of logarithms but for the difference."
+    "The spread (SD) of the ratings of agents of one party on one topic, pooled over parties and topics. After divided by "
+    "before: 1 where they stay as different as they were, 0 where all give one answer. In silence it is what asking again "
+    "does. Distinct words: the share of 42 drawn words that differ among those said in a room in a round (HD-D). Intervals of "
+    "spreads and ratios are by the delta method over blocks."
 )
 NEEDS = (three, alone)
 QUANTITIES = {
-    "spread": Quantity("spread between people of a party after a debate of three (SD)", "points"),
-    "collapse": Quantity("that spread, after over before", "ratio"),
-    "collapse_alone": Quantity("the same less where nobody speaks", "ratio"),
+    "spread": Quantity("spread between agents of a party after a debate of three (SD)", "points"),
+    "collapse": Quantity("that spread after divided by before: debate of three", "ratio"),
+    "collapse_alone": Quantity("that spread after divided by before: debate of three minus silence", "ratio"),
     "distinct": Quantity("distinct words of 42 in a round of a debate of three", "share"),
 }
 WATCH = ()
@@ -102,12 +103,7 @@ def _distinct(held: Held) -> pd.Series:
     return table.groupby("block", sort=False)["value"].mean()
 
 
-def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
-    """For the first screen."""
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
     less = find(found, "collapse")
-    if less and less.high < 1:
-        yield (
-            f"After the debates people of a party are more alike: their answers spread {less.estimate:.2f} times as far as "
-            f"before "
-            f"({less.low:.2f} to {less.high:.2f})."
-        )
+    return f"After debates of three, ratings within a party spread {percent(less)} as far as before." if less else ""

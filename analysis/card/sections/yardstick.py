@@ -10,9 +10,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis.card.claims import ALL, Claim, find
-from analysis.card.conditions import three, two
+from analysis.card.conditions import Batch, three, two
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
+from analysis.card.words import DIFFERENCE, percent, units
 from analysis.human.measures import against, average, measured, strangers, unmoved, within
 from analysis.human.rooms import of_run
 from analysis.human.table import Source, complete
@@ -21,21 +22,21 @@ from model.scenario import Scenario
 
 SECTION = "yardstick"
 ORDER = 14
-TITLE = "Beside people"
+TITLE = "Compared with human debates"
 NOTE = (
-    "What the rooms of two (for the majority, of three) do, and what people did, by the same code (`run.py human`, "
-    "docs/human.md). What people did is their value and not the model's; it is no goal: they debated other topics on scales "
-    "with fewer points, on which more of them stay where they are. Salvi et al. 2025: two people in each debate, who argued for "
-    "sides given to them, agreement 1-5. Habermas Machine (Tessler, Bakker et al. 2024): groups of about five with a mediator. "
-    "Shuffled partners show how much of the correlation there is without hearing anybody; it is taken off, as a known number. "
-    "Intervals are bootstrapped over blocks, over debates and over groups; those of a distance take model and people for "
-    "independent samples (Zou and Donner 2008). An agent or person without an answer before and after is left out."
+    "The debates of two (for the majority, of three) and what humans did, by the same code. What humans did is no goal: they "
+    "debated other topics on scales with fewer points, on which more of them stay where they are. Salvi et al. 2025: two "
+    "humans in each debate, who argued for sides given to them, agreement 1-5. Habermas Machine (Tessler, Bakker et al. "
+    "2024): groups of about five humans with a mediator. Shuffled partners show how much of the correlation there is without "
+    "hearing anybody; it is taken off as a known number. Intervals are bootstrapped over blocks, debates and groups; those of "
+    "a difference take agents and humans for independent samples (Zou and Donner 2008). Who has no answer before and after is "
+    "left out."
 )
 NEEDS = (two, three)
 
 
 class Measure(NamedTuple):
-    """`condition` holds the rooms, `source` the people; `keys` are those of analysis.human.measures (a null is taken off)."""
+    """`condition` holds the rooms, `source` the humans; `keys` are those of analysis.human.measures (a null is taken off)."""
 
     title: str
     measure: str
@@ -47,20 +48,28 @@ class Measure(NamedTuple):
 PAIRS, GROUPS = "Salvi et al.", "Habermas Machine"
 MEASURES = {
     "room_spread": Measure("change of the SD within a room, of the whole scale", "share", "two", PAIRS, ("spread",)),
-    "still": Measure("share that does not move", "share", "two", PAIRS, ("still",)),
+    "still": Measure("share that names the same point again", "share", "two", PAIRS, ("still",)),
     "distance": Measure(
-        "r of change and distance to the partner, less shuffled partners", "r", "two", PAIRS, ("distance", "shuffled")
+        "correlation of change and distance to the partner, minus that with shuffled partners",
+        "r",
+        "two",
+        PAIRS,
+        ("distance", "shuffled"),
     ),
     "majority": Measure(
-        "share that moves toward the majority less away from it", "share", "three", GROUPS, ("majority",)
+        "share that moves toward the majority minus share that moves away", "share", "three", GROUPS, ("majority",)
     ),
 }
 PUBLIC = frozenset(f"{name}_people" for name in MEASURES)
 """What people did: of two cards no difference."""
 QUANTITIES = {
-    f"{name}{end}": Quantity(f"{told.title}{whose.format(told.source)}", told.measure)
+    f"{name}{end}": Quantity(
+        f"{told.title}{whose.format(told.source)}",
+        told.measure,
+        DIFFERENCE if (told.measure, end) == ("share", "_apart") else "",
+    )
     for name, told in MEASURES.items()
-    for end, whose in (("", ""), ("_people", ": people ({})"), ("_apart", ": model less people"))
+    for end, whose in (("", ", agents"), ("_people", ", humans ({})"), ("_apart", ", agents minus humans"))
 }
 WATCH = ()
 NO_DATA = "no human data given (--data FOLDER)"
@@ -142,15 +151,19 @@ def apart(begun: Claim, ours: Claim, theirs: Claim) -> Claim:
     return replace(begun, estimate=value, low=low, high=high, reason="" if math.isfinite(low) else ALIKE)
 
 
-def sentences(found: Sequence[Claim], base: Scenario) -> Iterator[str]:
+def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     """For the first screen."""
-    names = ("room_spread", "room_spread_people", "still", "still_people")
-    spread, spread_people, still, still_people = (find(found, name) for name in names)
-    if not (spread and spread_people and still and still_people):
-        return
-    yield (
-        f"**Beside people.** In debates of two the spread within a room changed by {spread.estimate:+.0%} of the scale "
-        f"({spread.low:+.0%} to {spread.high:+.0%}), in {spread_people.n} debates of two people ({PAIRS}) by "
-        f"{spread_people.estimate:+.0%} ({spread_people.low:+.0%} to {spread_people.high:+.0%}). {still.estimate:.0%} of "
-        f"agents named the same point again; {still_people.estimate:.0%} of people did, on a scale with fewer points."
-    )
+    ours, theirs = find(found, "room_spread"), find(found, "room_spread_people")
+    if ours and theirs:
+        yield (
+            f"**Compared with humans.** In debates of two the spread of ratings within a room changed by {percent(ours, True)} "
+            f"of the scale; in {units(theirs)} of two humans ({PAIRS}, other topics) by {percent(theirs, True)}."
+        )
+
+
+def result(found: Sequence[Claim], first: Batch) -> str:
+    """With which the section opens."""
+    ours, theirs = find(found, "still"), find(found, "still_people")
+    if not (ours and theirs):
+        return ""
+    return f"{percent(ours)} of agents named the same point again; {percent(theirs)} of humans did, on a scale with fewer points."

@@ -1,0 +1,130 @@
+"""What a reader of a card sees: one rule for decimals, nothing invented where nothing varies, what never happened told once."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from analysis.card.claims import ALL, Claim
+from analysis.card.conditions import Batch
+from analysis.card.figure import forest
+from analysis.card.page import _tables
+from analysis.card.sections import Quantity, sections
+from analysis.card.words import DIFFERENCE, below, cell, condition, ends, judge, percent, points, unit, units, value
+from model.scenario import Scenario, load_preset
+
+TOPICS = ("racism", "climate_change")
+POINTS, SHARE = Quantity("moved", "points"), Quantity("refused to speak", "share")
+
+
+def base(**settings: object) -> Scenario:
+    return load_preset("three_way").with_settings({"topics": ",".join(TOPICS), "llm": "oracle"} | settings)
+
+
+def claim(quantity: str = "moved", topic: str = ALL, *numbers: float, n: int = 4, kind: str = "block") -> Claim:
+    return Claim("made", quantity, topic, *numbers, n=n, unit=kind)
+
+
+def made(**quantities: Quantity) -> ModuleType:
+    section = ModuleType("made")
+    section.__dict__["QUANTITIES"] = quantities
+    return section
+
+
+@pytest.mark.parametrize(
+    ("number", "told", "shown"),
+    [
+        (0.0524, Quantity("", "rate"), "5.2"),
+        (-0.004, Quantity("", "points"), "0.00"),
+        (0.43, Quantity("", "share", DIFFERENCE), "+43.0"),
+        (-0.45, Quantity("", "share", DIFFERENCE), "-45.0"),
+        (0.987, Quantity("", "correlation"), "0.99"),
+    ],
+)
+def test_percent_has_one_decimal_all_else_two(number: float, told: Quantity, shown: str) -> None:
+    """An estimate and its ends are told alike; a difference of percentages has its sign; never a minus before zero."""
+    assert value(number, told) == shown
+
+
+def test_estimates_in_sentences() -> None:
+    """Where nothing varied no interval of no width is claimed; what is below 0 is told as how far below; ends may be missing."""
+    assert percent(claim("x", ALL, 0.06, 0.0561, 0.0642)) == "6.0% (5.6% to 6.4%)"
+    assert points(claim("x", ALL, 2.29, 2.12, 2.46)) == "2.29 points (2.12 to 2.46)"
+    assert percent(claim("x", ALL, 1.0, 1.0, 1.0 + 1e-15, n=10)) == "100.0% (no variation observed, n = 10 blocks)"
+    assert percent(below(claim("x", ALL, -0.71, -0.78, -0.64))) == "71.0% (64.0% to 78.0%)"
+    assert cell(claim("x", ALL, 2.0), POINTS) == "2.00"
+    assert cell(claim("x", ALL, 2.0, 1.0, math.inf), POINTS) == "2.00 (1.00 or more)"
+    assert cell(claim("x", ALL, 2.0, 2.0, 2.0), POINTS) == "2.00 (no variation)"
+
+
+def test_agents_are_no_humans() -> None:
+    """A persona is an agent; who was asked by Pew is a human."""
+    assert units(claim("gender_moved", n=1, kind="person")) == "1 agent"
+    assert units(claim("people_gap", n=5115, kind="person")) == "5,115 humans"
+    assert (unit(SHARE), unit(POINTS), unit(Quantity("", "share", DIFFERENCE))) == ("%", "points", DIFFERENCE)
+
+
+def test_what_never_happened_is_told_once() -> None:
+    """Three of four shares are 0: one sentence with their limits, and in the table what did happen alone."""
+    told = {
+        f"{kind}_{where}": Quantity(f"{kind}: {where}", "share") for kind in ("refused", "unread") for where in "ab"
+    }
+    found = [claim(name, ALL, 0.0, 1e-18, 0.01, n=400, kind="turn") for name in list(told)[:3]]
+    found.append(claim("unread_b", ALL, 0.25, 0.2, 0.3, n=400, kind="turn"))
+    table, never = _tables(found, made(**told), TOPICS)
+    assert "25.0 (20.0 to 30.0)" in table
+    assert "refused" not in table
+    assert never.startswith("Not once: refused (in all 2 conditions); unread (a). n = 400 turns; upper limit")
+    assert never.endswith("1.0%.")
+    flat = claim("moved", ALL, 0.0, 0.0, 0.0)
+    assert "no variation" in next(_tables([flat], made(moved=POINTS), TOPICS)), "no movement at all is a result"
+
+
+def test_topics_stand_in_the_order_of_the_card() -> None:
+    """Whatever order they were counted in; unit and n once where all rows have the same, a wording's effect once likewise."""
+    found = [Claim("made", "moved", topic, 1.0, 0.5, 1.5, n=4, instrument=0.2) for topic in reversed(TOPICS)]
+    table, note = next(_tables(found, made(moved=POINTS), TOPICS)).split("\n\n")
+    assert table.splitlines()[0] == "| by topic (points; n = 4 blocks) | racism | climate change |"
+    assert "±" not in table
+    assert note == "Other wordings of the question move these estimates by 0.20 points (SD)."
+    found[0] = Claim("made", "moved", TOPICS[1], 1.0, 0.5, 1.5, n=3, instrument=0.3)
+    other = next(_tables(found, made(moved=POINTS), TOPICS))
+    assert "(points; n = 3 to 4 blocks)" in other
+    assert "1.00 (0.50 to 1.50) ± 0.30" in other
+
+
+def test_the_judge_is_named(tmp_path: Path) -> None:
+    """And a reader is told where the model is its own judge; a name is text of somebody else."""
+    assert judge(Batch(base(), tmp_path, judge="oracle,mu=0")) == "the judge (oracle,mu=0, here the speaker itself)"
+    assert judge(Batch(base(), tmp_path, judge="openai:a*b")) == "the judge (openai:a\\*b)"
+
+
+def test_every_condition_and_scale_has_words(tmp_path: Path) -> None:
+    """One name for each condition of the battery; the ends of the scale, or that topics differ in them."""
+    batch = Batch(base(), tmp_path)
+    held = {name for section in sections().values() for need in section.NEEDS for name in need(batch)}
+    names = [condition(name) for name in held]
+    assert len(names) == len(set(names)) == 18
+    assert condition("empty republican") == "empty talk, Republicans rated"
+    assert ends(TOPICS) == ("not a problem at all", "a very big problem")
+    assert ends(("racism", "abortion"))[0] == "the low end of a topic's scale"
+
+
+def test_titles_say_minus_and_never_less() -> None:
+    """A reader took `A less B` for a smaller A, and simulated people for people."""
+    titles = [told.title for section in sections().values() for told in section.QUANTITIES.values()]
+    words = [word for title in titles for word in title.replace(",", "").split()]
+    assert not {"less", "null", "people"} & set(words)
+
+
+def test_a_condition_and_its_control_are_a_pair(tmp_path: Path) -> None:
+    """The condition is drawn where it moved to, control and difference together, and the control where that moved to."""
+    found = [Claim("nulls", "three_empty", ALL, 0.85, 0.7, 1.0, null=1.44, n=10)]
+    right = forest(found, base(), "made").axes[1]
+    assert sorted(round(float(line.get_xdata()[0]), 2) for line in right.lines if line.get_marker() in "oD") == [
+        1.44,
+        2.29,
+    ]
