@@ -70,7 +70,7 @@ def _first(card: Card) -> str:
 
 
 def _blocks(blocks: int, topics: int) -> str:
-    return f"{blocks} blocks of agents on {topics} topic{'s' * (topics != 1)}"
+    return f"{blocks} sets of agents, each in every condition, on {topics} topic{'s' * (topics != 1)}"
 
 
 def _chapters(card: Card) -> Iterator[Chapter]:

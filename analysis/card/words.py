@@ -95,7 +95,7 @@ def _interval(claim: Claim, told: Callable[[float], str], still: str = "") -> st
 def judge(first: Batch) -> str:
     """`the judge (openai:gpt-4o)`; whether that is the model itself."""
     own = split_spec(first.judge)[:2] == split_spec(first.base.llm)[:2]
-    return f"the judge ({harmless(first.judge)}{', here the speaker itself' if own else ''})"
+    return f"the judge ({harmless(first.judge)}{', here the speaker itself: no independent evidence' if own else ''})"
 
 
 def ends(topics: Sequence[str]) -> tuple[str, str]:

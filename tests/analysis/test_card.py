@@ -332,7 +332,7 @@ def test_the_files_of_a_card(written: Path) -> None:
     page = (written / "card.html").read_text()
     assert page.index("no language model") < page.index(">In short<") < page.index("<nav") < page.index("<table")
     assert "Pull to its own opinion" in page or "No pull to an opinion of its own can be told" in page
-    assert "the judge (oracle, here the speaker itself)" in page
+    assert "the judge (oracle, here the speaker itself: no independent evidence)" in page
     assert "data:image/svg+xml" in page
     assert 3 <= len(told["sentences"]) <= 5
     assert {"card.png", "card.svg"} <= {path.name for path in written.iterdir()}

@@ -22,8 +22,8 @@ TITLE = "Debates within a party (echo chambers)"
 NOTE = (
     "Debates within a party compared with debates of two (one of each party) and with silence, in the same blocks. Outward is "
     "away from where the other party stands before, inward is toward it; a topic on which the parties begin alike has "
-    "neither. Groups of like-minded humans became more extreme than mixed ones (Hobolt et al. 2023); agents of one party came "
-    "nearer to the Default instead (Taubenfeld et al. 2024)."
+    "neither. In other studies groups of like-minded humans became more extreme than mixed ones (Hobolt et al. 2023), and "
+    "agents of one party came nearer to the Default instead (Taubenfeld et al. 2024)."
 )
 NEEDS = (same, alone, two, three)
 QUANTITIES = {
@@ -64,4 +64,4 @@ def result(found: Sequence[Claim], first: Batch) -> str:
 
 
 def _way(moved: float) -> str:
-    return f"{number(abs(moved))} points {'outward' if moved > 0 else 'inward'}"
+    return f"{number(abs(moved))} points {'away from the other party' if moved > 0 else 'toward the other party'}"

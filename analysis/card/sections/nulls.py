@@ -112,14 +112,18 @@ def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     if silent is None:
         return
     told = (
-        f"**Compared with controls.** Over {first.base.rounds} rounds agents came {number(silent.estimate + silent.null)} points "
-        f"nearer to the Default's answer in debates of three; in silence {number(silent.null)}, a difference of {points(silent)}"
+        f"**Is it persuasion?** Over {first.base.rounds} rounds Republicans and Democrats came "
+        f"{number(silent.estimate + silent.null)} points nearer to the Default's answer in debates of three; in silence "
+        f"{number(silent.null)}, a difference of {points(silent)}."
     )
-    named = {"empty talk": bare, "lines of other rooms": others}
-    told += "".join(
-        f"; with {name} {number(one.null)}, a difference of {points(one)}" for name, one in named.items() if one
-    )
-    yield f"{told}. Empty talk holds no argument, lines of other rooms no reply."
+    if bare:
+        told += f" With empty talk they came {number(bare.null)}: that much needs no argument; what is said adds {points(bare)}."
+    if others:
+        told += (
+            f" With lines recorded in other rooms, which answer nobody here, they came {number(others.null)}: being answered "
+            f"adds {points(others)}, before rounding."
+        )
+    yield told
 
 
 def result(found: Sequence[Claim], first: Batch) -> str:

@@ -23,8 +23,8 @@ TITLE = "Own pull and influence"
 NOTE = (
     "Who hears a line moves by some percent of the distance to its speaker (influence) and by some percent of the distance to "
     "a level of the model's own (own pull). Both percentages and the level are fitted to the ratings alone, from one survey "
-    "to the next; no text is read. The level is not the Default's answer: the last row compares them. One fit over all "
-    "topics, each with its own level, and one a topic."
+    "to the next; no text is read. The level is estimated apart from the Default's answer: the last row compares them. One fit "
+    "over all topics, each with its own level, and one a topic."
 )
 NEEDS = (three, two, same, empty)
 QUANTITIES = {
@@ -141,7 +141,7 @@ def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     pull, away, heard = (find(found, name) for name in ("mu", "lost", "kappa"))
     if pull is None or away is None:
         return
-    goal = "the remaining distance to the model's own level (fitted)"
+    goal = "the remaining distance to the model's own level (the rating that agents drift to, fitted to how they move)"
     if pull.low > 0:
         told = f"**Pull to its own opinion.** With each line heard an agent moves {percent(pull)} of {goal}"
         rounds = f"its own pull alone covers {percent(away)} of the distance to that level"

@@ -157,7 +157,7 @@ def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     if ours and theirs:
         yield (
             f"**Compared with humans.** In debates of two the spread of ratings within a room changed by {percent(ours, True)} "
-            f"of the scale; in {units(theirs)} of two humans ({PAIRS}, other topics) by {percent(theirs, True)}."
+            f"of the length of the scale; in {units(theirs)} of two humans ({PAIRS}, other topics) by {percent(theirs, True)}."
         )
 
 
