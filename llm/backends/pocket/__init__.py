@@ -53,7 +53,7 @@ def open_backend(
     model: str,
     dtype: str = "float32",
     batch: int = 32768,
-    keep: int = 6144,
+    keep: int = 2560,
     closed: str = "exact",
     adapters: str = "",
     workers: int = 0,
