@@ -133,11 +133,11 @@ def _row(remedy: Remedy, name: str, plain: Claim, other: Claim) -> dict[str, Any
 
 
 def verdict(row: Mapping[str, Any]) -> str:
-    """`better`, `worse`, or `not told from none` by the interval of a difference; empty where there is none."""
+    """`better`, `worse`, or `not sure` by the interval of a difference; empty where there is none."""
     if not math.isfinite(row["difference"]):
         return ""
     ends = sorted(row["better"] * row[name] for name in ("low", "high"))
-    return "better" if ends[0] > 0 else "worse" if ends[1] < 0 else "not told from none"
+    return "better" if ends[0] > 0 else "worse" if ends[1] < 0 else "not sure"
 
 
 def plan(first: Batch, held: Sequence[Remedy], batches: int) -> Iterator[str]:

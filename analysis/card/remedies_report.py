@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from analysis import honesty
 from analysis.card.compare import COLOURS, MARKERS
 from analysis.card.conditions import Batch
+from analysis.card.figure import ROW, SIZE, WIDE
 from analysis.card.remedies import SHOWN, Remedy, people, sentences, verdict
 from analysis.card.sections import quantities
 from analysis.plots import save, style
@@ -31,8 +32,8 @@ HOW = (
     "{chance:.1f} are outside of their intervals by chance where nothing is moved."
 )
 LABELS = {
-    "lost": "pull: lost\na round", "mu": "pull: mu\na line", "three_alone": "moved toward\nthe Default",
-    "aligned": "fidelity:\nanswers that fit", "spread": "variety: spread\nof people", "distinct": "variety:\ndistinct words",
+    "lost": "own pull\na round", "mu": "own pull\na line", "three_alone": "moved toward\nthe Default",
+    "aligned": "fidelity:\nanswers that fit", "spread": "variety: spread\nof agents", "distinct": "variety:\ndistinct words",
 }  # fmt: skip
 
 
@@ -53,12 +54,12 @@ def write(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Hea
 
 def _parts(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Header, stopped: str) -> Iterator[str]:
     titles = {name: told.title for name, told in quantities().items()}
+    if note := honesty.brief(header):
+        yield f"> {note}"
     yield HOW.format(count=len(found), chance=0.05 * len(found))
     yield "\n".join(f"- {one}" for one in sentences(found, titles)) or "No remedy was held to its end."
     if stopped:
         yield f"> Not all remedies were held: {stopped}"
-    if note := honesty.note(header):
-        yield f"> {note}"
     yield "![Differences by remedy and quantity](remedies.png)"
     for name, part in found.groupby("quantity", sort=False):
         yield f"## {titles[str(name)]}\n\n{_table(part.to_dict('records'))}"
@@ -88,23 +89,24 @@ def _set(settings: Mapping[str, Any]) -> str:
 
 
 def figure(found: pd.DataFrame, caption: str) -> Figure:
-    """A panel a quantity, a row a remedy with its colour and marker; filled where the interval leaves out 0."""
-    titles = list(dict.fromkeys(found["title"]))
+    """A panel a quantity, in it a row a remedy with its colour and marker; filled where the interval leaves out 0."""
+    titles, found = list(dict.fromkeys(found["title"])), found.round(9)  # 1e-17 would be an axis of its own
     with style():
-        drawn = Figure(figsize=(8.4, 0.3 * len(titles) + 1.4), layout="constrained")
+        drawn = Figure(figsize=(WIDE, 2 * (ROW * len(titles) + 1.2)), layout="constrained")
         FigureCanvasAgg(drawn)
-        axes = drawn.subplots(1, len(SHOWN), sharey=True)
-        for axis, name in zip(axes, SHOWN, strict=True):
+        axes = drawn.subplots(2, len(SHOWN) // 2, sharey=True)
+        for axis, name in zip(axes.flat, SHOWN, strict=True):
             for row in found[found["quantity"] == name].to_dict("records"):
                 _point(axis, row, titles.index(row["title"]))
             axis.axvline(0, color="#999999", linewidth=0.6)
-            axis.set_title(LABELS[name], fontsize=7)
+            axis.set_title(LABELS[name], fontsize=SIZE)
             axis.locator_params(axis="x", nbins=3)
-            axis.set_xlabel("better →" if SHOWN[name] > 0 else "← better", fontsize=6)
-        axes[0].set_yticks(range(len(titles)), titles, fontsize=7)
-        axes[0].set_ylim(max(len(titles), 1) - 0.5, -0.5)
+            axis.tick_params(labelsize=SIZE)
+            axis.set_xlabel("better →" if SHOWN[name] > 0 else "← better", fontsize=SIZE)
+            axis.set_yticks(range(len(titles)), titles)
+            axis.set_ylim(max(len(titles), 1) - 0.5, -0.5)
         drawn.supxlabel(
-            f"{caption}. With minus without, within blocks; bars: 95% intervals; filled: 0 is outside.", fontsize=6
+            f"{caption}. With minus without, within blocks; bars: 95% intervals; filled: 0 is outside.", fontsize=SIZE
         )
     return drawn
 

@@ -374,6 +374,10 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--llm", "openai:some-model", "--budget", "10money"], "--price"),
         (["--blocks", "1"], "at least 2"),
         (["--set", "survey=ends"], "survey=rounds"),
+        (["--remedies", "reminders"], "unknown remedy 'reminders': did you mean reminder?"),
+        (["--remedies", "cooler", "--set", "temperature=0.5"], "has this set already"),
+        (["--tuned", "nowhere"], "0 adapters of republican"),
+        (["--judge", "orakel"], "orakel"),
     ],
 )
 def test_what_is_mistyped_is_told_in_one_line(
@@ -383,6 +387,7 @@ def test_what_is_mistyped_is_told_in_one_line(
     error = capsys.readouterr().err
     assert words in error
     assert error.count("\n") == 1
+    assert not (tmp_path / "none").exists()
 
 
 def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

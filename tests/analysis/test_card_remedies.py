@@ -274,25 +274,6 @@ def test_the_plan_names_remedies_and_scripted_partners(tmp_path: Path, capsys: p
     assert "scripted" not in "\n".join(planned(Batch(base(), tmp_path), sections(("variety",)), 1, 0.5, None))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--remedies", "reminders"], "unknown remedy 'reminders': did you mean reminder?"),
-        (["--remedies", "cooler", "--set", "temperature=0.5"], "has this set already"),
-        (["--tuned", "nowhere"], "0 adapters of republican"),
-        (["--judge", "orakel"], "orakel"),
-    ],
-)
-def test_what_is_mistyped_is_told_in_one_line(
-    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run.main([*ARGUMENTS, "--out", str(tmp_path / "none"), *arguments]) == 2
-    error = capsys.readouterr().err
-    assert words in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "none").exists()
-
-
 def test_remedies_of_ones_own(tmp_path: Path) -> None:
     """A file of one's own, and adapters of a training folder: each party's seats speak through their own."""
     file = tmp_path / "mine.toml"
