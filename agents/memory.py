@@ -6,11 +6,15 @@ instruction. With whole memory this is append-only: what is sent at one turn is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, MutableSequence, Sequence
 
 from agents.retrieval import MOST, Trace, best, novelty, words
 from llm.errors import UserError
 from llm.request import Message
+
+Line = tuple[str | None, str]
+"""(None, own reply) or (name, line of another); the instruction is not kept."""
 
 
 class Memory:
@@ -43,7 +47,7 @@ class Memory:
         self._heard = []
 
     def _next(self, instruction: str) -> Message:
-        return Message("user", self._block("" if self._sent else self.opening, self._heard, instruction))
+        return Message("user", _block("" if self._sent else self.opening, self._heard, instruction))
 
     @property
     def overflows(self) -> bool:
@@ -54,63 +58,44 @@ class Memory:
         """What is about to be forgotten and wants a summary first."""
         return ()
 
-    @staticmethod
-    def _block(opening: str, heard: list[str], instruction: str) -> str:
-        said = "\n".join(heard)
-        return "\n\n".join([part for part in (opening, said, instruction) if part])
 
+class _Lines(Memory):
+    """Keeps lines; what becomes of older ones is its own affair."""
 
-class LastLines(Memory):
-    """The last `size` lines, own ones included; older ones are forgotten."""
-
-    def __init__(self, opening: str, size: int):
+    def __init__(self, opening: str, lines: MutableSequence[Line]):
         super().__init__(opening)
-        self.size = size
-        self._lines: list[tuple[str | None, str]] = []  # (None, own reply) or (name, line); the instruction is not kept
+        self._lines = lines
 
     @property
     def empty(self) -> bool:
         return not self._lines
 
     def hear(self, name: str, text: str) -> None:
-        self._remember(name, text)
+        self._lines.append((name, text))
 
     def spoke(self, instruction: str, text: str) -> None:
-        self._remember(None, text)
+        self._lines.append((None, text))
 
-    def _remember(self, name: str | None, text: str) -> None:
-        self._lines.append((name, text))
-        del self._lines[: -self.size]
+
+class LastLines(_Lines):
+    """The last `size` lines, own ones included; older ones are forgotten."""
+
+    def __init__(self, opening: str, size: int):
+        super().__init__(opening, deque(maxlen=size))
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
-        return self._render(self._lines, self.opening, instruction)
-
-    def _render(self, lines: list[tuple[str | None, str]], opening: str, instruction: str) -> tuple[Message, ...]:
-        out: list[Message] = []
-        heard: list[str] = []
-        for name, text in lines:
-            if name is None and out and not heard:  # nobody spoke in between: no empty user message
-                out[-1] = Message("assistant", f"{out[-1].content}\n{text}")
-            elif name is None:
-                out += [Message("user", self._block("" if out else opening, heard, "")), Message("assistant", text)]
-                heard = []
-            else:
-                heard.append(f"{name}: {text}")
-        return (*out, Message("user", self._block("" if out else opening, heard, instruction)))
+        return _chat(self._lines, self.opening, instruction)
 
 
-class Summary(LastLines):
+class Summary(_Lines):
     """The last `size` lines in full and a summary, written by the model, of what came before."""
 
     def __init__(self, opening: str, size: int, header: str):
-        super().__init__(opening, size)
-        self.header, self.summary = header, ""
-
-    def _remember(self, name: str | None, text: str) -> None:
-        self._lines = [*self._lines, (name, text)]
+        super().__init__(opening, [])
+        self.size, self.header, self.summary = size, header, ""
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
-        return self._render(self._lines, self._start(), instruction)
+        return _chat(self._lines, self._start(), instruction)
 
     @property
     def overflows(self) -> bool:
@@ -119,7 +104,7 @@ class Summary(LastLines):
 
     def overflow(self) -> tuple[Message, ...]:
         """The older half."""
-        return self._render(self._lines[: -self.size], self._start(), "")
+        return _chat(self._lines[: -self.size], self._start(), "")
 
     def absorb(self, summary: str) -> None:
         """Keep the summary in place of the lines it stands for."""
@@ -129,19 +114,25 @@ class Summary(LastLines):
         return f"{self.opening}\n\n{self.header}\n{self.summary}" if self.summary else self.opening
 
 
-class Retrieval(LastLines):
+class Retrieval(_Lines):
     """The last `size` lines in full, and of what came before, own insights among it, the `size` memories that come to mind.
 
     `importance`: novelty, or asked (then `weigh` gives it). After every `reflect` lines (0: never) it wants to reflect.
     """
 
     def __init__(self, opening: str, size: int, header: str, importance: str = "novelty", reflect: int = 0):
-        super().__init__(opening, size)
-        self.header, self.importance, self.reflect = header, importance, reflect
+        super().__init__(opening, [])
+        self.size, self.header, self.importance, self.reflect = size, header, importance, reflect
         self.traces: list[Trace] = []
         self.unweighed: list[Trace] = []
         self._known: set[str] = set()
         self._reflected = 0
+
+    def hear(self, name: str, text: str) -> None:
+        self._remember(name, text)
+
+    def spoke(self, instruction: str, text: str) -> None:
+        self._remember(None, text)
 
     def _remember(self, name: str | None, text: str) -> None:
         self._lines.append((name, text))
@@ -157,7 +148,7 @@ class Retrieval(LastLines):
         query = "\n".join([*[text for _, text in short], instruction])
         found = best(older, query, len(self._lines), self.size)
         recalled = "\n".join([self.header, *map(_recalled, found)]) if found else ""
-        return self._render(short, "\n\n".join(filter(None, [self.opening, recalled])), instruction)
+        return _chat(short, "\n\n".join(filter(None, [self.opening, recalled])), instruction)
 
     @property
     def reflects(self) -> bool:
@@ -166,12 +157,31 @@ class Retrieval(LastLines):
 
     def recent(self, instruction: str) -> tuple[Message, ...]:
         """What was said since it last reflected, and the instruction last."""
-        return self._render(self._lines[self._reflected :], self.opening, instruction)
+        return _chat(self._lines[self._reflected :], self.opening, instruction)
 
     def conclude(self, insights: Sequence[str]) -> None:
         """Keep insights as memories of the highest importance; even none ends the wish to reflect."""
         self.traces += [Trace(None, text, len(self._lines), MOST, insight=True) for text in insights]
         self._reflected = len(self._lines)
+
+
+def _chat(lines: Iterable[Line], opening: str, instruction: str) -> tuple[Message, ...]:
+    """Lines as messages, the opening in the first and the instruction in the last."""
+    out: list[Message] = []
+    heard: list[str] = []
+    for name, text in lines:
+        if name is not None:
+            heard.append(f"{name}: {text}")
+        elif out and not heard:  # nobody spoke in between: no empty user message
+            out[-1] = Message("assistant", f"{out[-1].content}\n{text}")
+        else:
+            out += [Message("user", _block("" if out else opening, heard, "")), Message("assistant", text)]
+            heard = []
+    return (*out, Message("user", _block("" if out else opening, heard, instruction)))
+
+
+def _block(opening: str, heard: Sequence[str], instruction: str) -> str:
+    return "\n\n".join(filter(None, (opening, "\n".join(heard), instruction)))
 
 
 def _recalled(trace: Trace) -> str:

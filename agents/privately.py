@@ -48,8 +48,9 @@ class Privately:
 
     def _noted(self, instruction: str) -> str:
         """What it is asked, after what it noted for itself."""
-        note = "" if self.note.text is None else f"{prompt(PROMPTS, 'note').fill(note=self.note.text)}\n\n"
-        return self._reminded(f"{note}{instruction}")
+        if self.note.text is not None:
+            instruction = f"{prompt(PROMPTS, 'note').fill(note=self.note.text)}\n\n{instruction}"
+        return self._reminded(instruction)
 
     def _reminded(self, instruction: str) -> str:
         """What it is asked, after who it is, where that is told every time; never remembered."""

@@ -192,9 +192,9 @@ class DebateModel(mesa.Model):
     def _round(self) -> None:
         self.round += 1
         debating = self._debating()
-        self._felt = {}
-        for agent in self.agents:  # nobody keeps an older rating: an attitude that was not asked for is None
-            self._felt[agent.unique_id] = agent.attitude
+        asked = [agent for agent in self.agents if agent.ratings]
+        self._felt = {agent.unique_id: agent.attitude for agent in asked}
+        for agent in asked:  # nobody keeps an older rating: an attitude that was not asked for is None
             agent.ratings = {}
         self._intervene(debating)
         for lot in lots(self.setup, debating):

@@ -60,7 +60,7 @@ class RoomState:
     each_turn: Sequence[Probe] = ()
     proxies: dict[int, Proxy] = field(default_factory=dict)
     public: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=LATEST))
-    _streams: dict[tuple[int, int], Callable[..., int]] = field(default_factory=dict)
+    _streams: dict[int, Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> Member | Proxy:
         """Who writes what an agent is asked for: itself, or of a critique its representative, if it has one that can."""
@@ -72,21 +72,21 @@ class RoomState:
 
         It names the seat, not the agent's number: the same in any selection of rooms.
         """
-        stream = self._streams.get((desk.seed, agent))
+        stream = self._streams.get(agent)
         if stream is None:
-            stream = self._streams[desk.seed, agent] = beneath(desk.seed, self.id, self.seats[agent])
+            stream = self._streams[agent] = beneath(desk.seed, self.id, self.seats[agent])
         return stream(self.iteration if iteration is None else iteration, purpose, attempt)
 
     def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
         """Give what was said to those who hear it."""
-        members, networked = self.members, self.society is not None
+        members, heard = self.members, None if self.society is None else self.heard
         for hearer in turn.hearers:
-            if hearer in members:
-                if members[hearer].absent:
-                    continue
-                members[hearer].hear(name, text, form)
-                if networked:
-                    self.heard[hearer].append(iteration)
+            member = members.get(hearer)
+            if member is not None:
+                if not member.absent:
+                    member.hear(name, text, form)
+                    if heard is not None:
+                        heard[hearer].append(iteration)
             elif self.chair and hearer == MEDIATOR:
                 self.chair.hear(turn.speaker, text, form)
 
