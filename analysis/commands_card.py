@@ -20,10 +20,19 @@ if TYPE_CHECKING:
     from analysis.card.outside import Bench
     from analysis.card.remedies import Remedy
     from analysis.human.table import Source
-    from llm.limits import Ledger, Price
+    from llm.limits import Budget
     from model.scenario import Scenario
 
 PROBE, BLOCKS, MOST = "attitude_labelled", 10, 8
+FIXED = {
+    "repetitions": "use --blocks",
+    "llm": "use --llm",
+    **dict.fromkeys(
+        ("environment", "seats", "parties", "size", "default_agent", "cast", "order", "also", "forecast"),
+        "every condition of a card has its own",
+    ),
+}
+"""Fields that are not the user's to set, and why."""
 OWN = ("oracle", "pocket")
 """Speakers whose sentences the known-truth speaker grades."""
 
@@ -37,27 +46,30 @@ def audit(arguments: Sequence[str]) -> int:
     _add(parser)
     options = parser.parse_args(arguments)
     from analysis.card.conditions import Batch
+    from analysis.card.costs import limit
     from analysis.card.holding import hold
     from analysis.card.sections import sections
 
     chosen = sections([name.strip() for name in options.sections.split(",") if name.strip()])
     base, people = _base(options), _people(options.data)
     folder = options.out or Path("runs") / f"audit-{time.strftime('%Y%m%d-%H%M%S')}"
-    first, paid = Batch(base, folder, judge=_judge(options, base)), prices(base, options).get("")
+    first, most = Batch(base, folder, judge=_judge(options, base)), limit(options.budget)
     batches = options.batches or (MOST if options.tight is not None else 1)
     remedies = _remedies(options, first)
     if options.dry_run:
         from analysis.card.plan import lines
 
-        print("\n".join(lines(first, chosen, batches, options.spread, paid)))
+        print("\n".join(lines(first, chosen, batches, options.spread, prices(base, options).get(""))))
         if remedies:
             from analysis.card.remedies import plan
 
-            print("\n".join(plan(first, remedies, batches)))
+            print("\n".join(plan(first, remedies, batches, chosen)))
         return 0
     print(f"folder   {folder}", flush=True)
-    bench = _bench(first, options, _ledger(options.budget, paid, folder), paid)
+    bench = _bench(first, options, most)
     held, stopped = hold(first, chosen, batches, options.tight, bench)
+    if not held.records:
+        raise UserError(stopped)
     held.people = people
     _written(first, chosen, held, stopped)
     if remedies and not stopped:
@@ -132,11 +144,10 @@ def _base(options: argparse.Namespace) -> Scenario:
     spec = addressed(options.llm, options.base_url)
     check_spec(spec)
     named = {"topics": options.topic, "seed": options.seed, "llm": spec, "repetitions": options.blocks}
-    settings = (
-        {"probe": PROBE}
-        | parse_settings(options.set)
-        | {key: value for key, value in named.items() if value is not None}
-    )
+    given = parse_settings(options.set)
+    if own := sorted(FIXED.keys() & given.keys()):
+        raise UserError(f"--set {own[0]}={given[own[0]]}: {FIXED[own[0]]}")
+    settings = {"probe": PROBE} | given | {key: value for key, value in named.items() if value is not None}
     base = load_preset("three_way").with_settings(settings)
     if base.survey != "rounds" or base.interventions or base.rounds < 1:
         raise UserError("a card needs survey=rounds, at least one round and no interventions of its own")
@@ -148,27 +159,6 @@ def _people(data: Path | None) -> Sequence[Source] | None:
     from analysis.human.report import read
 
     return read(data)[0] if data else None
-
-
-def _ledger(budget: str | None, paid: Price | None, folder: Path) -> Ledger | None:
-    """What may be spent in the folder, less what was. Errors: UserError."""
-    from analysis.card.plan import read_budget
-    from llm.journal import spent_in
-    from llm.limits import Budget, Ledger
-
-    if not budget:
-        return None
-    unit, most = read_budget(budget)
-    if unit == "money" and paid is None:
-        raise UserError(
-            "--budget in money needs --price IN,OUT, money per million tokens: no price is known for this model"
-        )
-    limits = {"calls": Budget(calls=int(most)), "tokens": Budget(tokens=int(most)), "money": Budget(cost=most)}
-    ledger = Ledger(limits[unit])
-    for journal in sorted(folder.rglob("*.sqlite")):
-        calls, used = spent_in(journal)
-        ledger.spend(calls, sum(map(sum, used.values())), Budget(prices={"": paid} if paid else {}).money(used))
-    return ledger
 
 
 def _judge(options: argparse.Namespace, base: Scenario) -> str:
@@ -190,18 +180,17 @@ def _remedies(options: argparse.Namespace, first: Batch) -> list[Remedy]:
     return found
 
 
-def _bench(first: Batch, options: argparse.Namespace, ledger: Ledger | None, paid: Price | None) -> Bench:
-    """What asks. Errors: UserError for a limit on money where the judge's price is not known."""
+def _bench(first: Batch, options: argparse.Namespace, most: Budget) -> Bench:
+    """What asks, within a limit. Errors: UserError for a limit on money where a price is not known."""
+    from analysis.card.costs import budgets, ledger
     from analysis.card.holding import opened
     from analysis.card.outside import Bench
-    from llm.limits import Budget
+    from llm.limits import FREE
     from llm.prices import tariff
 
-    judged = tariff(first.judge, {}, options.prices)[""] if first.judge else None
-    if ledger and ledger.budget.cost is not None and first.judge and judged is None:
-        raise UserError(f"--budget in money needs the price of the judge {first.judge} in a table: --prices FILE")
-    model, judge = (Budget(prices={"": one} if one else {}) for one in (paid, judged))
-    return Bench(opened, bar, partial(print, flush=True), ledger, (model, judge))
+    judge = tariff(first.judge, {}, options.prices)[""] if first.judge else FREE
+    known = budgets(most, prices(first.base, options), judge)
+    return Bench(opened, bar, partial(print, flush=True), ledger(most, first.folder, known), known)
 
 
 def _written(first: Batch, chosen: Sections, held: Held, stopped: str) -> None:
@@ -253,7 +242,8 @@ def compare(arguments: Sequence[str]) -> int:
     parser.add_argument("cards", metavar="CARD", type=Path, nargs="+", help="folders of cards, or their card.json")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/compare-<time>)")
     options = parser.parse_args(arguments)
-    from analysis.card.compare import read, write
+    from analysis.card.compare import read
+    from analysis.card.compare_page import write
 
     if len(options.cards) < 2:
         raise UserError("name two cards or more: python run.py compare runs/a runs/b")

@@ -21,7 +21,7 @@ from llm.errors import UserError
 from model.events import Header
 from model.scenario import Scenario
 
-SCHEMA = "parley-card-2"
+SCHEMA = "parley-card-3"
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Card:
         return {
             "schema": SCHEMA,
             "model": honesty.model(self.header),
+            "note": honesty.brief(self.header),
             "battery": battery(base),
             "manner": manner(base) | {"judge": self.first.judge or "none"},
             "blocks": dict(self.blocks),
@@ -64,7 +65,7 @@ class Card:
             "versions": dict(self.header.versions),
             "sentences": [sentence.replace("**", "") for sentence in self.sentences],
             "quantities": {
-                name: {"title": told.title, "measure": told.measure}
+                name: {"section": section.TITLE, "title": told.title, "measure": told.measure, "unit": told.unit}
                 for section in self.sections.values()
                 for name, told in section.QUANTITIES.items()
             },

@@ -104,10 +104,18 @@ def paired(first: Claim, other: Claim) -> Claim:
     within = (theirs - ours).dropna().rename_axis(BLOCK)
     if len(within) > 1:
         return averaged(begun, within)
-    value, reach = other.estimate - first.estimate, math.hypot(first.width, other.width)
-    if not math.isfinite(reach):
-        return replace(begun, estimate=value, n=0, reason="one of them has no interval")
-    return replace(begun, estimate=value, low=value - reach, high=value + reach, n=0)
+    return replace(apart(begun, other, first), n=0)
+
+
+def apart(begun: Claim, ours: Claim, theirs: Claim) -> Claim:
+    """Ours less theirs, of independent samples: each end lies off by the root of the squares of the two distances there (Zou and
+    Donner 2008). An end that one of them has not got is infinite.
+    """
+    value = ours.estimate - theirs.estimate
+    low = value - math.hypot(ours.estimate - ours.low, theirs.high - theirs.estimate)
+    high = value + math.hypot(ours.high - ours.estimate, theirs.estimate - theirs.low)
+    reason = "one of them has no interval" if math.isnan(low) or math.isnan(high) else ""
+    return replace(begun, estimate=value, low=low, high=high, reason=reason)
 
 
 def shared(begun: Claim, count: int, of: int) -> Claim:

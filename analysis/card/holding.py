@@ -11,7 +11,7 @@ from analysis.card.held import Held
 from analysis.card.outside import Bench, Outside
 from analysis.load import load
 from llm.backends import open_spec, split_spec
-from llm.errors import BudgetSpent, UserError
+from llm.errors import BudgetSpent
 from llm.request import Backend
 from llm.several import Several
 from model.commandline import Progress, told
@@ -20,7 +20,7 @@ from model.session import RECORD, Ask, sit, whole
 
 
 def hold(first: Batch, chosen: Sections, batches: int, tight: float | None, bench: Bench) -> tuple[Held, str]:
-    """Hold what the battery wants, as far as the budget goes; and why it was stopped, if it was. Errors: UserError on nothing."""
+    """Hold what the battery wants, as far as the budget goes; and why it was stopped, if it was."""
     study, held, stopped = audit(first, chosen, batches, tight), Held(), ""
     try:
         step = next(study)
@@ -40,8 +40,6 @@ def hold(first: Batch, chosen: Sections, batches: int, tight: float | None, benc
         stopped = str(spent)
     except StopIteration:
         pass
-    if not held.records:
-        raise UserError(stopped)
     return held, stopped
 
 

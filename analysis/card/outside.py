@@ -66,7 +66,9 @@ class Outside(NamedTuple):
         named = self.batch.judge, self.batch.scenario.digest()
         path = self.folder / f"held-{digest(*named).hex()[:16]}.parquet"
         if not path.exists():
-            {INTERVIEWS: _interviews, VERDICTS: _verdicts}[self.condition](self, bench).to_parquet(path)
+            begun = path.with_suffix(".part")
+            {INTERVIEWS: _interviews, VERDICTS: _verdicts}[self.condition](self, bench).to_parquet(begun)
+            begun.replace(path)
         return pd.read_parquet(path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
@@ -10,28 +9,10 @@ from analysis.card.battery import outside, steps
 from analysis.card.conditions import Batch
 from analysis.card.outside import calls as of
 from analysis.statistics.power import detectable
-from llm.errors import UserError
 from llm.limits import Price
 from llm.prices import bill
 from llm.request import Usage, total
 from model.plan import plan, scripted
-
-_BUDGET = re.compile(r"(\d+(?:\.\d+)?)([kM]?) ?(calls|tokens|money)")
-_TIMES = {"": 1.0, "k": 1e3, "M": 1e6}
-
-
-def read_budget(text: str) -> tuple[str, float]:
-    """`5000calls`, `2Mtokens`, `10money` as (unit, amount). Errors: UserError.
-
-    >>> read_budget("2.5Mtokens")
-    ('tokens', 2500000.0)
-    """
-    found = _BUDGET.fullmatch(text.strip())
-    if not found:
-        raise UserError(
-            f"--budget {text!r} is not a number of calls, tokens or money, such as 5000calls, 2Mtokens or 10money"
-        )
-    return found[3], float(found[1]) * _TIMES[found[2]]
 
 
 def lines(
@@ -58,7 +39,8 @@ def lines(
     most = f", {batches} batches at most: up to {batches * calls:,} calls" if batches > 1 else ""
     yield f"  {calls:,} calls a batch, about {used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out (from words){most}"
     if price and (cost := bill({"": used}, {"": price}, 2)):
-        yield f"  a batch costs up to about {cost}"
+        beside = "; interviews and the judge come on top" if outside(first, sections) else ""
+        yield f"  the debates of a batch cost up to about {cost}{beside}"
     yield _power(first.base.repetitions, batches, spread)
 
 

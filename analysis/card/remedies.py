@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -140,14 +140,22 @@ def verdict(row: Mapping[str, Any]) -> str:
     return "better" if ends[0] > 0 else "worse" if ends[1] < 0 else "not sure"
 
 
-def plan(first: Batch, held: Sequence[Remedy], batches: int) -> Iterator[str]:
-    """What the remedies cost, for a person: calls of the core with each, beside those of the card."""
+def plan(first: Batch, held: Sequence[Remedy], batches: int, sections: Sections) -> Iterator[str]:
+    """What the remedies cost, for a person: calls of the core with each, and of what of it the card's sections leave out."""
+    there = {step.condition for step in steps(first, sections)} | set(outside(first, sections))
+    yield from _planned("the core without a remedy", first, batches, there)
     for one in held:
-        batch = one.batch(first)
-        asked = sum(sum(model_plan(step.scenario).asked.values()) for step in steps(batch, core()))
-        outside_ = [of(batch, kind) for kind in outside(batch, core())]
-        told = f", {batches * sum(judged for _, judged in outside_):,} at most of the judge" if outside_ else ""
-        yield f"  remedy {one.name:<21} {batches * (asked + sum(own for own, _ in outside_)):>14,} calls{told}"
+        yield from _planned(f"remedy {one.name}", one.batch(first), batches, set())
+
+
+def _planned(title: str, batch: Batch, batches: int, there: Collection[str]) -> Iterator[str]:
+    """The calls of the core but for the conditions that are `there`; nothing where all are."""
+    debates = [step.scenario for step in steps(batch, core()) if step.condition not in there]
+    others = [of(batch, kind) for kind in outside(batch, core()) if kind not in there]
+    own = sum(sum(model_plan(one).asked.values()) for one in debates) + sum(asked for asked, _ in others)
+    told = f", {batches * sum(judged for _, judged in others):,} at most of the judge" if others else ""
+    if debates or others:
+        yield f"  {title:<28} {batches * own:>14,} calls{told}"
 
 
 def sentences(found: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:

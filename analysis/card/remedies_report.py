@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from analysis import honesty
-from analysis.card.compare import COLOURS, MARKERS
+from analysis.card.compare_page import COLOURS, MARKERS
 from analysis.card.conditions import Batch
 from analysis.card.figure import ROW, SIZE, WIDE
 from analysis.card.remedies import SHOWN, Remedy, people, sentences, verdict
@@ -57,7 +57,7 @@ def _parts(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: He
     if note := honesty.brief(header):
         yield f"> {note}"
     yield HOW.format(count=len(found), chance=0.05 * len(found))
-    yield "\n".join(f"- {one}" for one in sentences(found, titles)) or "No remedy was held to its end."
+    yield "\n".join(f"- {one}" for one in sentences(found, titles))
     if stopped:
         yield f"> Not all remedies were held: {stopped}"
     yield "![Differences by remedy and quantity](remedies.png)"

@@ -80,7 +80,7 @@ def below(claim: Claim) -> Claim:
 
 def unvaried(claim: Claim) -> bool:
     """Whether all units gave the same."""
-    return math.isclose(claim.low, claim.high, rel_tol=0, abs_tol=1e-9)
+    return math.isfinite(claim.width) and claim.width < 1e-9
 
 
 def _interval(claim: Claim, told: Callable[[float], str], still: str = "") -> str:
@@ -89,7 +89,9 @@ def _interval(claim: Claim, told: Callable[[float], str], still: str = "") -> st
         return f" ({still or f'no variation observed, n = {units(claim)}'})"
     if math.isfinite(claim.low) and math.isfinite(claim.high):
         return f" ({told(claim.low)} to {told(claim.high)})"
-    return f" ({told(claim.low)} or more)" if math.isfinite(claim.low) else ""
+    if math.isfinite(claim.low):
+        return f" ({told(claim.low)} or more)"
+    return f" ({told(claim.high)} or less)" if math.isfinite(claim.high) else ""
 
 
 def judge(first: Batch) -> str:

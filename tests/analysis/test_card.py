@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,11 +15,11 @@ import run
 from agents.topic import load_topic
 from analysis.card import donors
 from analysis.card.battery import audit, claims, steps, tight_enough
-from analysis.card.claims import ALL, COLUMNS, Claim, averaged, estimated, find, shared, table
+from analysis.card.claims import ALL, COLUMNS, Claim, averaged, estimated, find, paired, shared, table
 from analysis.card.compare import compared, read, unlike
 from analysis.card.conditions import Batch, alone, asked, copy, empty, shuffled, three, two, wordings
 from analysis.card.held import Held
-from analysis.card.plan import lines, read_budget
+from analysis.card.plan import lines
 from analysis.card.rooms import packed, passages
 from analysis.card.sections import quantities, sections
 from analysis.card.sections.instrument import deviation
@@ -261,11 +262,7 @@ def test_means_shares_and_spreads_by_hand() -> None:
     assert averaged(begun, [4.0]).reason == "one unit only: no interval"
     assert shared(begun, 0, 40).high == pytest.approx(0.088, abs=1e-3)
     assert shared(begun, 0, 0).reason
-    spread = deviation(
-        begun,
-        pd.Series([1.0, 3.0, 5.0, 7.0], pd.MultiIndex.from_product([["a", "b"], [1, 2]], names=["t", "p"])),
-        ["t"],
-    )
+    spread = deviation(begun, pd.Series([1.0, 3.0, 5.0, 7.0], pd.Index(["a", "a", "b", "b"], name="t")))
     assert spread.estimate == pytest.approx(math.sqrt(2))
     assert spread.low < spread.estimate < spread.high
     assert estimated(begun, Estimate(math.nan, math.nan, -math.inf, math.inf), 5).reason
@@ -305,13 +302,6 @@ def test_the_plan_says_what_it_costs_and_what_it_can_find(tmp_path: Path) -> Non
     assert "0.72 points with 6 blocks, 0.44 points with 12 blocks" in told
 
 
-@pytest.mark.parametrize(
-    ("text", "found"), [("5000calls", ("calls", 5000)), ("2Mtokens", ("tokens", 2e6)), ("10money", ("money", 10))]
-)
-def test_budgets_have_a_unit(text: str, found: tuple[str, float]) -> None:
-    assert read_budget(text) == found
-
-
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A card made by the command."""
@@ -325,7 +315,7 @@ def test_the_files_of_a_card(written: Path) -> None:
     told = json.loads(
         (written / "card.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} in card.json")
     )
-    assert told["schema"] == "parley-card-2"
+    assert told["schema"] == "parley-card-3"
     assert told["battery"]["rounds"] == 2
     assert len(told["claims"]) == len(pd.read_csv(written / "card.csv"))
     assert all(one["estimate"] is not None or one["reason"] for one in told["claims"])
@@ -374,6 +364,8 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--llm", "openai:some-model", "--budget", "10money"], "--price"),
         (["--blocks", "1"], "at least 2"),
         (["--set", "survey=ends"], "survey=rounds"),
+        (["--set", "repetitions=40"], "--set repetitions=40: use --blocks"),
+        (["--set", "order=random_second"], "every condition of a card has its own"),
         (["--remedies", "reminders"], "unknown remedy 'reminders': did you mean reminder?"),
         (["--remedies", "cooler", "--set", "temperature=0.5"], "has this set already"),
         (["--tuned", "nowhere"], "0 adapters of republican"),
@@ -405,12 +397,41 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
     again = compared([first, first])
     assert (again["difference"].dropna() == 0).all()
     assert run.main(["compare", str(written), str(other), "--out", str(tmp_path / "both")]) == 0
-    assert "still minus oracle" in (tmp_path / "both" / "compare.html").read_text()
+    assert "minus oracle</th>" in (tmp_path / "both" / "compare.html").read_text()
     changed = json.loads((other / "card.json").read_text())
     changed["battery"]["rounds"] = 9
     (other / "card.json").write_text(json.dumps(changed))
     assert unlike(first, read(other)) == "rounds"
     assert compared([first, read(other)])["difference"].isna().all()
+
+
+def test_the_page_of_several_cards(written: Path, tmp_path: Path) -> None:
+    """What our own speakers are stands first; cards of one folder name are told apart; people are no model to subtract."""
+    again = tmp_path / "again" / written.name
+    shutil.copytree(written, again)
+    assert run.main(["compare", str(written), str(again), str(written / "card.json"), "--out", str(tmp_path)]) == 0
+    page = (tmp_path / "compare.html").read_text()
+    assert page.index("A rule-based test speaker") < page.index("<img") < page.index("Own pull and influence</h2>")
+    assert page.count("A rule-based test speaker") == 1
+    assert "<td>oracle 3</td>" in page
+    found = pd.read_csv(tmp_path / "compare.csv")
+    assert set(found["card"]) == {"oracle 1", "oracle 2", "oracle 3"}
+    assert set(found.query("quantity == 'people_gap'")["reason"].dropna()) == {"people, not a model"}
+
+
+def test_an_interval_with_one_end_stays_one(written: Path, tmp_path: Path) -> None:
+    """JSON has no infinity: of a half-life whose upper end is missing a difference has no end there either."""
+    told = json.loads((written / "card.json").read_text())
+    half = next(one for one in told["claims"] if (one["quantity"], one["topic"]) == ("half_life", "all"))
+    half |= {"estimate": 3.0, "low": 2.0, "high": None, "values": {}}
+    (tmp_path / "card.json").write_text(json.dumps(told))
+    found = find(read(tmp_path).claims, "half_life")
+    assert found
+    assert found.high == math.inf
+    less = paired(Claim("x", "half_life", ALL, 1.0, 0.0, 2.0), found)
+    assert less.low == pytest.approx(2 - math.sqrt(2))
+    assert less.high == math.inf
+    assert less.reason == ""
 
 
 def test_broken_cards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

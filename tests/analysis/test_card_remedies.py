@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,10 +21,11 @@ from analysis.card.outside import INTERVIEWS, calls, interviewed
 from analysis.card.plan import lines as planned
 from analysis.card.remedies import Remedy, adapted, chosen, core, differences, holds, measured, sentences, verdict
 from analysis.card.sections import sections
+from analysis.card.sections._spread import positive, spread
 from analysis.card.sections.fidelity import fitting
 from analysis.card.sections.pull import lost
 from analysis.card.sections.texts import contradicting, lines
-from analysis.card.sections.variety import positive, ratio, spread
+from analysis.card.sections.variety import ratio
 from analysis.load import Tables
 from benchmarks.audit_coverage import held as in_memory
 from llm.backends.fake import Fake
@@ -78,6 +80,26 @@ def test_without_a_number_a_block_cards_are_independent() -> None:
     found = paired(first, other)
     assert (found.low, found.estimate, found.high, found.n) == (-4.0, 1.0, 6.0, 0)
     assert paired(first, Claim("x", "y", ALL)).reason == "one of them has no estimate"
+
+
+def test_ends_of_independent_differences_are_those_of_zou_and_donner() -> None:
+    """3 (2.5 to 4) and 5 (4 to 20): 2, down by the root of 1² + 1², up by that of 15² + 0.5²; no end where one has none."""
+    first, other = Claim("x", "y", ALL, 3.0, 2.5, 4.0), Claim("x", "y", ALL, 5.0, 4.0, 20.0)
+    found = paired(first, other)
+    assert (found.low, found.high) == pytest.approx((2 - math.sqrt(2), 2 + math.hypot(15, 0.5)))
+    assert paired(first, replace(other, high=math.inf)).high == math.inf
+    assert paired(first, replace(other, low=math.nan, high=math.nan)).reason == "one of them has no interval"
+
+
+def test_a_remedy_that_makes_everybody_alike_is_told_to(tmp_path: Path) -> None:
+    """The worst that a remedy can do to variety is a number, and a difference within blocks, not a gap in the table."""
+    plain = core_of(Batch(base(rounds=1), tmp_path))
+    apart = positive(
+        Claim("variety", "spread", ALL), pd.Series(dict.fromkeys(plain["spread"].values, 0.0)).rename_axis("block")
+    )
+    one = Remedy("alike", "all alike", {"temperature": 0.5})
+    found = differences(plain, [(one, plain | {"spread": apart})]).set_index("quantity")
+    assert verdict(found.loc["spread"]) == "worse"
 
 
 def test_a_jackknifed_mean_is_the_mean() -> None:
@@ -155,18 +177,25 @@ def test_lines_that_contradict_by_hand() -> None:
 
 
 def test_spread_by_hand() -> None:
-    """Ratings 2, 4, 6 (SD 2) become 3, 4, 5 (SD 1): half. Where all are alike there is none, and a reason."""
+    """Ratings 2, 4, 6 (SD 2) become 3, 4, 5 (SD 1): half. Who all become alike have none left, which is a number; where all were
+    alike before there is no share of it, and a reason.
+    """
     keys = pd.MultiIndex.from_tuples([("before", "t", "democrat"), ("after", "t", "democrat")])
-    rows = pd.DataFrame([[2.0, 3.0], [4.0, 4.0], [6.0, 5.0]], columns=keys)
-    assert [spread(rows, when).mean() for when in ("before", "after")] == pytest.approx([2.0, 1.0])
-    assert spread(rows, "before").tolist() == pytest.approx([2.5, 1.0, 2.5])  # 2 (1 + (6, 0, 6) / 4 - 1) / 2 each
+    rows = pd.DataFrame([[2.0, 3.0], [4.0, 4.0], [6.0, 5.0]], pd.Index(["1", "2", "3"], name="block"), keys)
+    assert [spread(rows[when]).mean() for when in ("before", "after")] == pytest.approx([2.0, 1.0])
+    assert spread(rows["before"]).tolist() == pytest.approx([2.5, 1.0, 2.5])  # 2 (1 + (6, 0, 6) / 4 - 1) / 2 each
     found = positive(Claim("x", "y", ALL), ratio(rows))
     assert found.estimate == pytest.approx(0.5)
     assert len(found.values) == 3
-    assert positive(Claim("x", "y", ALL), spread(rows, "before")).low > 0
-    alike = positive(Claim("x", "y", ALL), ratio(rows * 0))
-    assert math.isnan(alike.estimate)
-    assert alike.reason
+    assert positive(Claim("x", "y", ALL), spread(rows["before"])).low > 0
+    none = positive(Claim("x", "y", ALL), ratio(rows * 0), "all were alike before")
+    assert math.isnan(none.estimate)
+    assert none.reason == "all were alike before"
+    collapsed = rows.copy()
+    collapsed["after"] = 5.0
+    share, left = (positive(Claim("x", "y", ALL), one) for one in (ratio(collapsed), spread(collapsed["after"])))
+    assert (share.estimate, left.estimate, left.reason) == (0, 0, "all alike: no interval")
+    assert math.isnan(left.low)
 
 
 def test_rates_are_of_the_model_alone(tmp_path: Path) -> None:
@@ -257,9 +286,11 @@ def test_again_asks_nothing_of_remedies(written: Path, capsys: pytest.CaptureFix
 def test_a_budget_stops_among_remedies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The card is whole, the remedy that was held is told, and the rest says that it was not."""
     spec = [*ARGUMENTS, "--sections", "variety", "--remedies", "cooler,bias", "--out", str(tmp_path), "--budget"]
-    assert run.main([*spec, "620calls"]) == 2
+    assert run.main([*spec, "940calls"]) == 2
     assert "is spent" in capsys.readouterr().err
     assert json.loads((tmp_path / "card.json").read_text())["stopped"] == ""
+    assert set(pd.read_csv(tmp_path / "remedies.csv")["remedy"]) == {"cooler"}
+    assert "Not all remedies were held" in (tmp_path / "remedies.html").read_text()
 
 
 def test_the_plan_names_remedies_and_scripted_partners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -291,6 +322,23 @@ def test_remedies_of_ones_own(tmp_path: Path) -> None:
     file.write_text("[calm]\nsettings = {}\n")
     with pytest.raises(UserError, match="needs a title and settings"):
         chosen(str(file), None, "oracle")
+
+
+def test_answers_are_there_whole_or_not_at_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is killed while the answers are written goes on: half a file is never taken for what was held."""
+    command = [*ARGUMENTS, "--sections", "texts", "--out", str(tmp_path)]
+
+    def killed(frame: pd.DataFrame, path: Path) -> None:
+        path.write_bytes(b"PAR1")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pd.DataFrame, "to_parquet", killed)
+        assert run.main(command) != 0
+    assert run.main(command) == 0
+    assert (tmp_path / "card.html").exists()
 
 
 def test_what_is_missing_of_the_core_is_seen(tmp_path: Path) -> None:

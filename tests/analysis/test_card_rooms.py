@@ -11,10 +11,10 @@ import pytest
 from agents.datafiles import HERE, read_toml
 from analysis.card.battery import tight_enough
 from analysis.card.claims import ALL, Claim, find
-from analysis.card.conditions import Batch, closing, gender, turned, two, with_genders
+from analysis.card.conditions import Batch, asked, closing, gender, turned, two, with_genders
 from analysis.card.held import Held
 from analysis.card.sections import closing as closing_section
-from analysis.card.sections import echo, order, sections
+from analysis.card.sections import echo, instrument, nulls, order, sections
 from analysis.card.sections import gender as gender_section
 from analysis.card.truth import Planted, covered, truth
 from analysis.load import Tables
@@ -144,6 +144,25 @@ def test_an_announced_closing_is_in_the_last_round_alone(tmp_path: Path) -> None
     assert plain.loc[~early, "form"].unique().tolist() == ["reply"]
 
 
+def test_a_first_round_that_could_not_be_read_is_no_round_without_movement(held: Make) -> None:
+    """All movement is in round 1; where a rating of that round is missing, the agent's movement is left out: still all of it."""
+    stays = {"democrat": [8.0, 8.0, 8.0], "default": [8.0, 8.0, 8.0]}
+    moves = ([2.0, 4.0, 4.0], [2.0, 4.1, 4.1], [2.0, 4.2, 4.2], [2.0, None, 4.0])
+    three = held(*[{"republican": ratings, **stays} for ratings in moves])
+    assert claim(nulls.claims(together(three=three), base()), "first_round").estimate == pytest.approx(1)
+
+
+def test_people_are_counted_once_however_many_topics(tmp_path: Path) -> None:
+    """Three agents of a party, asked on two topics by five wordings: three agents and five wordings, no more."""
+    scenario = base(topics="racism,abortion")
+    conditions = asked(Batch(scenario, tmp_path))
+    found = instrument.claims(together(**{name: in_memory(one) for name, one in conditions.items()}), scenario)
+    people, wording = claim(found, "republican_people"), claim(found, "wording")
+    assert (people.n, people.unit) == (3, "person")
+    assert 0 < people.low < people.estimate < people.high
+    assert (wording.n, wording.unit) == (5, "wording")
+
+
 def test_gender_is_asked_of_people_who_have_one(tmp_path: Path) -> None:
     """Of voters nobody says whether they are men: the plain set then; a set of one's own where it has both."""
     assert with_genders(base()) == "simple"
@@ -152,6 +171,15 @@ def test_gender_is_asked_of_people_who_have_one(tmp_path: Path) -> None:
     assert men["name"].equals(women["name"])
     assert set(men["seat"]) == {"republican male", "democrat male"}
     assert set(women["seat"]) == {"republican female", "democrat female"}
+
+
+def test_a_rating_as_a_man_is_on_the_scale(held: Make) -> None:
+    """0-10 up to the Democrats' end, on topics that Republicans rate higher too: 9 is 1 from there, not -9."""
+    as_men = held(*[{"republican": [9.0, 9.0], "democrat": [3.0, 3.0]}] * 2, topic="illegal_immigration")
+    as_women = held(*[{"republican": [8.0, 8.0], "democrat": [3.0, 3.0]}] * 2, topic="illegal_immigration")
+    found = claim(gender_section.claims(together(men=as_men, women=as_women), base()), "gender_before")
+    assert found.null == pytest.approx((1 + 7) / 2)
+    assert found.estimate == pytest.approx((1 + 0) / 2)
 
 
 def personas(folder: Path) -> str:

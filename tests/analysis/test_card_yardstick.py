@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import run
-from analysis.card.claims import ALL, Claim
+from analysis.card.claims import ALL, Claim, apart
 from analysis.card.compare import compared
 from analysis.card.compare import read as kept
 from analysis.card.conditions import Batch, three, two
 from analysis.card.held import Held
-from analysis.card.sections.yardstick import MEASURES, NO_DATA, PAIRS, QUANTITIES, apart, claims, over_blocks
+from analysis.card.sections.yardstick import MEASURES, NO_DATA, PAIRS, QUANTITIES, claims, over_blocks
 from analysis.human.measures import measured
 from analysis.human.readers import salvi
 from analysis.human.report import read

@@ -39,7 +39,7 @@ QUANTITIES = {
     "people_gap": Quantity("Democrats minus Republicans, humans", "share", DIFFERENCE),
     "unread": Quantity("answers that could not be read", "share"),
 }
-WATCH = ("default",)
+WATCH = ("party_gap",)
 PEW = Path(__file__).parent.parent / "pew.toml"
 
 

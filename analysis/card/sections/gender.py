@@ -32,8 +32,6 @@ QUANTITIES = {
     "gender_moved": Quantity("moved toward the other party: women minus men", "points"),
 }
 WATCH = ()
-UP = {"democrat": 1.0, "republican": -1.0}
-"""By the party that rates a topic higher: which way the Democrats' end is."""
 
 
 def claims(held: Held, base: Scenario) -> list[Claim]:
@@ -43,15 +41,17 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
 
 
 def people(held: Held, condition: str) -> pd.DataFrame:
-    """A row a person (party, name) and topic: where it stands before, up being the Democrats' end, and how far it moved toward
-    the other party (NaN where the parties begin alike), means over its debates.
+    """A row a person (party, name) and topic: where it stands before (0-10, up being the Democrats' end), and how far it moved
+    toward the other party (NaN where the parties begin alike), means over its debates.
     """
     keys = ["block", "topic", "party", "name"]
     wide = held.ratings(condition).pivot(index=keys, columns="round", values="level")
     told = pd.DataFrame({"before": wide.iloc[:, 0], "moved": wide.iloc[:, -1] - wide.iloc[:, 0]}).reset_index()
     toward = -np.sign(away(held, "men")).rename("toward")
     told = told.join(toward, on=["topic", "party"])
-    told["before"] *= told["topic"].map(lambda topic: UP.get(load_topic(topic).high_party, np.nan))
+    high = told["topic"].map(lambda topic: load_topic(topic).high_party)
+    turned = (10 - told["before"]).where(high == "republican")
+    told["before"] = told["before"].where(high == "democrat", turned)
     return told.assign(moved=told["moved"] * told["toward"]).groupby(keys[1:], sort=False)[["before", "moved"]].mean()
 
 

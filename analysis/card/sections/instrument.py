@@ -13,6 +13,7 @@ from analysis.card.claims import ALL, RATING, WORDING, Claim, averaged, find
 from analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
+from analysis.card.sections._spread import positive, spread
 from analysis.card.sections.bias import answers
 from analysis.wording import number
 from model.scenario import Scenario
@@ -47,18 +48,20 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
 def _spreads(ratings: pd.DataFrame, base: Scenario) -> Iterator[Claim]:
     own = ratings[ratings["party"] == DEFAULT]
     by_probe = own.groupby(["topic", "probe"], sort=False)["level"].mean()
-    yield deviation(Claim(SECTION, "wording", ALL, unit=WORDING), by_probe, ["topic"])
+    yield positive(Claim(SECTION, "wording", ALL, unit=WORDING), spread(by_probe.unstack("topic")))
     again = own.set_index(["topic", "probe", "way"])["attitude"]
-    yield deviation(Claim(SECTION, "retest", ALL, unit=RATING), again, ["topic", "probe", "way"])
+    yield deviation(Claim(SECTION, "retest", ALL, unit=RATING), again)
     for party in PARTIES:
         people = ratings[ratings["party"] == party].groupby(["topic", "block"], sort=False)["level"].mean()
-        yield deviation(Claim(SECTION, f"{party}_people", ALL, unit="person"), people, ["topic"])
+        yield positive(Claim(SECTION, f"{party}_people", ALL, unit="person"), spread(people.unstack("topic")))
 
 
-def deviation(begun: Claim, values: pd.Series, within: list[str]) -> Claim:
-    """The claim with the pooled standard deviation within cells, its interval from chi-square (of normal values)."""
+def deviation(begun: Claim, values: pd.Series) -> Claim:
+    """The claim with the pooled standard deviation of values under the same index, its interval from chi-square (of independent
+    normal values).
+    """
     known = values.dropna()
-    cells = known.groupby(level=within, sort=False)
+    cells = known.groupby(level=list(known.index.names), sort=False)
     spare = len(known) - cells.ngroups
     if spare < 1:
         return replace(begun, n=len(known), reason="no cell has two values")

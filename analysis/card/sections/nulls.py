@@ -70,7 +70,7 @@ def directions(held: Held) -> pd.Series:
 def _asymmetry(held: Held, sides: pd.Series) -> Claim:
     """Movement over distance at the start, Republicans less Democrats, both pooled over blocks; by leaving out one block."""
     claim = Claim(SECTION, "asymmetry", ALL)
-    sums = _sums(held, sides, "change")
+    sums = _sums(changes(held, "three"), sides, "change")
     if any(party not in sums for party in PARTIES):
         return replace(claim, reason="a party begins where the Default stands")
 
@@ -83,17 +83,18 @@ def _asymmetry(held: Held, sides: pd.Series) -> Claim:
 
 
 def _first_round(held: Held, sides: pd.Series) -> Claim:
-    claim = Claim(SECTION, "first_round", ALL)
-    first, whole = (_sums(held, sides, name).T.groupby(level=1).sum().T for name in ("first", "change"))
+    """Of agents that were rated before, after the first round and last."""
+    claim, rows = Claim(SECTION, "first_round", ALL), changes(held, "three").dropna(subset="first")
+    first, whole = (_sums(rows, sides, name).T.groupby(level=1).sum().T for name in ("first", "change"))
     both = pd.concat({"first": first["moved"], "whole": whole["moved"]}, axis=1)
     if averaged(claim, both["whole"]).low <= 0:
         return replace(claim, n=len(both), reason="no movement of which there could be a share")
     return jackknifed(claim, both, lambda kept: float(kept["first"].sum() / kept["whole"].sum()))
 
 
-def _sums(held: Held, sides: pd.Series, name: str) -> pd.DataFrame:
+def _sums(rows: pd.DataFrame, sides: pd.Series, name: str) -> pd.DataFrame:
     """A row a block; columns party x (moved, gap): sums over agents and topics, positive toward the Default."""
-    rows = changes(held, "three").join(sides.rename("gap"), on=["topic", "party"], how="inner")
+    rows = rows.join(sides.rename("gap"), on=["topic", "party"], how="inner")
     side = np.sign(rows["gap"])
     told = pd.DataFrame(
         {

@@ -97,7 +97,7 @@ def _half_life(begun: Claim, pull: Estimate, blocks: int) -> Claim:
     """Rounds; a pull of 0 never gets there, so that an interval that reaches 0 has no upper end."""
 
     def rounds(mu: float) -> float:
-        return math.log(0.5) / (HEARD * math.log(1 - mu)) if 0 < mu < 1 else math.inf
+        return math.log(0.5) / (HEARD * math.log(1 - mu)) if 0 < mu < 1 else math.inf if mu <= 0 else 0.0
 
     if pull.value <= 0:
         return replace(begun, n=blocks, reason="no pull found: it never gets there")

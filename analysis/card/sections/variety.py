@@ -12,6 +12,7 @@ from analysis.card.claims import ALL, Claim, averaged, find
 from analysis.card.conditions import PARTIES, Batch, alone, three
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
+from analysis.card.sections._spread import positive, spread
 from analysis.card.words import percent
 from analysis.metrics.text_diversity import distinct
 from model.scenario import Scenario
@@ -40,8 +41,8 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
     together, apart = (ends(held, name) if name in held else None for name in ("three", "alone"))
     assert together is not None
     return [
-        positive(Claim(SECTION, "spread", ALL), spread(together, AFTER)),
-        positive(Claim(SECTION, "collapse", ALL), ratio(together)),
+        positive(Claim(SECTION, "spread", ALL), spread(together[AFTER])),
+        positive(Claim(SECTION, "collapse", ALL), ratio(together), "all were alike before"),
         _beside(Claim(SECTION, "collapse_alone", ALL), together, apart),
         averaged(Claim(SECTION, "distinct", ALL), _distinct(held)),
     ]
@@ -56,40 +57,18 @@ def ends(held: Held, condition: str) -> pd.DataFrame:
     return known.pivot_table(index="block", columns=["when", "topic", "party"], values="level", sort=False)
 
 
-def spread(rows: pd.DataFrame, when: str) -> pd.Series:
-    """The standard deviation between blocks within topic and party, pooled (root of the mean variance), as a number a block of
-    which it is the mean: to first order the block's part in it.
-
-    Squares of a block's distances from the means of its cells, n / (n - 1) of them, have the pooled variance as their mean.
-    """
-    part = rows[when]
-    squares = ((part - part.mean()) ** 2 * part.count() / (part.count() - 1)).mean(axis=1).dropna()
-    pooled = float(squares.mean())
-    return math.sqrt(pooled) * (1 + (squares / pooled - 1) / 2) if pooled > 0 else squares * math.nan
-
-
 def ratio(rows: pd.DataFrame) -> pd.Series:
-    """After over before, likewise; nothing where all were alike before."""
-    before, after = spread(rows, BEFORE), spread(rows, AFTER)
-    return after.mean() / before.mean() * (1 + after / after.mean() - before / before.mean())
-
-
-def positive(begun: Claim, values: pd.Series) -> Claim:
-    """The mean of numbers a block of something above 0: Student's interval on the scale of its logarithm."""
-    if values.dropna().empty:
-        return replace(begun, n=len(values), reason="all alike: no spread to speak of")
-    found = averaged(begun, values.rename_axis("block"))
-    reach = found.width / found.estimate
-    if not math.isfinite(reach):
-        return found
-    return replace(found, low=found.estimate * math.exp(-reach), high=found.estimate * math.exp(reach))
+    """After over before, as a number a block, to first order; NaN where all were alike before."""
+    before, after = spread(rows[BEFORE]), spread(rows[AFTER])
+    start, share = before.mean(), after.mean() / before.mean() if before.any() else math.nan
+    return share + (after - share * before) / start
 
 
 def _beside(begun: Claim, together: pd.DataFrame, apart: pd.DataFrame | None) -> Claim:
     if apart is None:
         return replace(begun, reason="not held")
     null = ratio(apart)
-    return replace(averaged(begun, (ratio(together) - null).rename_axis("block")), null=float(null.mean()))
+    return replace(averaged(begun, ratio(together) - null), null=float(null.mean()))
 
 
 def _distinct(held: Held) -> pd.Series:

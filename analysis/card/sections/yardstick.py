@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from analysis.card.claims import ALL, Claim, find
+from analysis.card.claims import ALL, Claim, apart, find
 from analysis.card.conditions import Batch, three, two
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
@@ -82,7 +82,7 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
 
 def _beside(name: str, held: Held) -> Iterator[Claim]:
     ours, theirs = _model(name, held), _people(name, held.people)
-    yield from (ours, theirs, apart(Claim(SECTION, f"{name}_apart", ALL, n=ours.n), ours, theirs))
+    yield from (ours, theirs, _apart(Claim(SECTION, f"{name}_apart", ALL, n=ours.n), ours, theirs))
 
 
 def _model(name: str, held: Held) -> Claim:
@@ -141,14 +141,11 @@ def _claim(begun: Claim, results: dict[str, Result], keys: Sequence[str]) -> Cla
     return replace(begun, **ends, null=null, n=found.n, reason="" if math.isfinite(found.low) else ALIKE)
 
 
-def apart(begun: Claim, ours: Claim, theirs: Claim) -> Claim:
-    """Ours less theirs, of independent samples: each end lies off by the root of the squares of the two distances there."""
+def _apart(begun: Claim, ours: Claim, theirs: Claim) -> Claim:
     if not (ours.known and theirs.known):
         return replace(begun, n=0, reason=ours.reason if not ours.known else theirs.reason)
-    value = ours.estimate - theirs.estimate
-    low = value - math.hypot(ours.estimate - ours.low, theirs.high - theirs.estimate)
-    high = value + math.hypot(ours.high - ours.estimate, theirs.estimate - theirs.low)
-    return replace(begun, estimate=value, low=low, high=high, reason="" if math.isfinite(low) else ALIKE)
+    found = apart(begun, ours, theirs)
+    return replace(found, reason=ALIKE) if found.reason else found
 
 
 def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:

@@ -1,0 +1,103 @@
+"""What an audit may spend: limits, prices of several models and of the judge, what earlier sittings spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import run
+from analysis.card.conditions import Batch
+from analysis.card.costs import budgets, ledger, limit
+from analysis.card.outside import INTERVIEWS, VERDICTS
+from llm.backends.fake import Fake
+from llm.errors import UserError
+from llm.journal import Journal
+from llm.limits import FREE, Budget, Price
+from llm.request import Message, Request, Sampling
+from model.scenario import load_preset
+
+CHEAP, DEAR = Price(1.0, 1.0), Price(10.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("5000calls", Budget(calls=5000)),
+        ("2Mtokens", Budget(tokens=2_000_000)),
+        ("10money", Budget(cost=10)),
+        (None, Budget()),
+    ],
+)
+def test_budgets_have_a_unit(text: str | None, found: Budget) -> None:
+    assert limit(text) == found
+
+
+def test_a_limit_on_money_needs_every_price() -> None:
+    """A model of a party's own, or a judge, whose price is not known would be asked for nothing."""
+    most = Budget(cost=1.0)
+    with pytest.raises(UserError, match="none is known of republican, the judge"):
+        budgets(most, {"": CHEAP, "republican": None}, None)
+    model, judge = budgets(Budget(calls=5), {"": CHEAP, "republican": None}, None)
+    assert (model.prices, judge.prices) == ({"": CHEAP}, {})
+
+
+def spent(path: Path) -> None:
+    """A journal with one call, of which the stand-in counts one token."""
+    path.parent.mkdir(parents=True)
+    journal = Journal(path, Fake(lambda _: "Yes."))
+    journal.complete([Request((Message("user", "Well then?"),), Sampling(), 1)])
+    journal.close()
+
+
+@pytest.mark.parametrize(
+    ("model", "judge", "cost"), [(CHEAP, DEAR, 21), (DEAR, CHEAP, 21), (FREE, DEAR, 20), (CHEAP, FREE, 2)]
+)
+def test_what_was_spent_is_counted_at_whose_price_it_was(
+    tmp_path: Path, model: Price, judge: Price, cost: float
+) -> None:
+    """A killed audit goes on with what is left: debates at the model's price, verdicts at the judge's, interviews, which the
+    two share, at the dearer. A token in each of three journals.
+    """
+    for folder in ("three", INTERVIEWS, VERDICTS):
+        spent(tmp_path / "batch-1" / folder / "journal.sqlite")
+    found = ledger(Budget(cost=1.0), tmp_path, budgets(Budget(cost=1.0), {"": model}, judge))
+    assert found is not None
+    assert found.calls == 3
+    assert found.cost * 1e6 == pytest.approx(cost)
+    assert ledger(Budget(), tmp_path, budgets(Budget(), {"": model}, judge)) is None
+
+
+def test_a_dry_run_reads_the_budget_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["audit", "--llm", "oracle", "--budget", "10foo", "--dry-run"]) == 2
+    assert "5000calls" in capsys.readouterr().err
+
+
+def test_the_plan_tells_what_its_price_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Debates are priced; interviews and the judge are not, and that is said."""
+    command = ["audit", "--llm", "openai:some", "--price", "2,10", "--dry-run", "--blocks", "2", "--topic", "racism"]
+    assert run.main([*command, "--judge", "oracle"]) == 0
+    assert "; interviews and the judge come on top" in capsys.readouterr().out
+    assert run.main([*command, "--sections", "bias"]) == 0
+    told = capsys.readouterr().out
+    assert "the debates of a batch cost up to about" in told
+    assert "come on top" not in told
+
+
+def test_what_the_core_costs_without_a_remedy_is_in_the_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A card of other sections holds the core first; what it shares with them is asked once."""
+    command = ["audit", "--llm", "oracle", "--dry-run", "--blocks", "2", "--topic", "racism", "--remedies", "cooler"]
+    assert run.main([*command, "--sections", "bias"]) == 0
+    alone = capsys.readouterr().out.splitlines()
+    assert "the core without a remedy" in alone[-2]
+    assert alone[-2].split()[5] == alone[-1].split()[2], "the same conditions with and without"
+    assert run.main(command) == 0
+    assert "the core without a remedy" not in capsys.readouterr().out
+
+
+def test_a_batch_is_as_dear_as_its_base(tmp_path: Path) -> None:
+    """Voices of the base are priced; a batch has no others that cost."""
+    base = load_preset("three_way").with_settings({"llms": "republican=oracle"})
+    assert set(Batch(base, tmp_path).scenario.own_llms()) == {"republican"}
