@@ -6,6 +6,7 @@ none of other models'. Where none is known the judge is unchecked, and the repor
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,7 @@ def against_themselves(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.Da
     """The same, beside the hidden self-report of the same agent after the same round, on the judge's scale."""
     own = attitudes[["room", "agent", "round", "attitude"]]
     both = verdicts.merge(own, on=["room", "agent", "round"], how="inner")
-    sides = both["topic"].map(lambda slug: load_topic(slug).probe("agreement").polarity)
-    both["own"] = _on_scale(both["attitude"].to_numpy(dtype=float), sides.to_numpy(dtype=float))
+    both["own"] = _on_scale(both["attitude"], both["topic"])
     return _by_topic(both.dropna(subset=["score", "own"]), "own")
 
 
@@ -45,8 +45,7 @@ def truth(verdicts: pd.DataFrame) -> pd.Series:
         bank.grade(str(text)) if (bank := banks[slug]) else None
         for slug, text in zip(verdicts["topic"], verdicts["text"], strict=True)
     ]
-    sides = np.array([load_topic(str(slug)).probe("agreement").polarity for slug in verdicts["topic"]], dtype=float)
-    return pd.Series(_on_scale(np.array(grades, dtype=float), sides), index=verdicts.index)
+    return _on_scale(pd.Series(grades, index=verdicts.index, dtype=float), verdicts["topic"])
 
 
 def confusion(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -59,18 +58,21 @@ def confusion(verdicts: pd.DataFrame) -> pd.DataFrame:
     return found.reindex(index=points.rename("truth"), columns=points.rename("score"), fill_value=0)
 
 
-def _on_scale(attitudes: Floats, sides: Floats) -> Floats:
-    """0-10 on the topic's axis as 1-7 on the claim (1 upward, -1 downward)."""
-    scale = scales()[SCALE]
-    up = np.where(sides > 0, attitudes, 10 - attitudes)
-    return np.asarray(scale.low + up / 10 * (scale.high - scale.low))
-
-
 def on_axis(scores: pd.Series, topics_: pd.Series) -> pd.Series:
     """Scores of 1-7 on the claim as 0-10 on the axis of their topics."""
-    scale, sides = scales()[SCALE], topics_.map(lambda slug: load_topic(str(slug)).probe("agreement").polarity)
-    up = (scores.astype(float) - scale.low) / (scale.high - scale.low) * 10
-    return up.where(sides > 0, 10 - up)
+    return _turned(scales()[SCALE].attitude, scores, topics_)
+
+
+def _on_scale(attitudes: pd.Series, topics_: pd.Series) -> pd.Series:
+    """0-10 on the axis of their topics as 1-7 on the claim."""
+    return _turned(scales()[SCALE].rating, attitudes, topics_)
+
+
+def _turned(way: Callable[[float, int], float], values: pd.Series, topics_: pd.Series) -> pd.Series:
+    """Each value the one way or the other between scale and axis, by the polarity of its topic's claim."""
+    sides = [load_topic(str(slug)).probe("agreement").polarity for slug in topics_]
+    turned = [way(value, side) for value, side in zip(values.astype(float), sides, strict=True)]
+    return pd.Series(turned, index=values.index, dtype=float)
 
 
 def _by_topic(known: pd.DataFrame, other: str) -> pd.DataFrame:

@@ -15,9 +15,17 @@ import pandas as pd
 import pytest
 
 import run
-from agents.topic import load_topic, slugs
+from agents.topic import load_topic, scales, slugs
 from analysis.judge.bench import scores, verdicts
-from analysis.judge.quality import against_themselves, against_truth, confusion, correlation, truth
+from analysis.judge.quality import (
+    _on_scale,
+    against_themselves,
+    against_truth,
+    confusion,
+    correlation,
+    on_axis,
+    truth,
+)
 from analysis.judge.verdicts import Judging, Statement, claim, compose, examples, judge, verdict
 from analysis.load import Tables, load
 from analysis.scores.table import COLUMNS, checked
@@ -287,3 +295,16 @@ def test_a_turn_without_words_keeps_its_place(tables: Tables) -> None:
     assert mine["score"].isna().tolist() == [True, False]
     assert mine["reasons"].tolist() == ["refusal", ""]
     assert len(found) == len(said)
+
+
+def test_a_scale_that_is_turned_round_is_read_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between scale and axis there is one way, that of the scale: with its high end low, a 10 on a claim that counts up is 0."""
+    monkeypatch.setattr("analysis.judge.quality.SCALE", "agreement_0_10_reversed")
+    of = pd.Series([slug for slug in ("racism", "climate_change") for _ in range(2)], index=[3, 1, 2, 0])
+    scale = scales()["agreement_0_10_reversed"]
+    sides = [load_topic(slug).probe("agreement").polarity for slug in of]
+    found = on_axis(pd.Series([0.0, 10.0, 2.5, np.nan], index=of.index), of)
+    assert found[:3].tolist() == [scale.attitude(score, side) for score, side in zip((0, 10, 2.5), sides, strict=False)]
+    assert found[:2].tolist() == ([10, 0] if sides[0] == 1 else [0, 10])
+    assert np.isnan(found[0])
+    assert _on_scale(found, of)[:3].tolist() == [0.0, 10.0, 2.5]
