@@ -72,17 +72,17 @@ def model(header: Header) -> str:
     return "; ".join([*models, *held])
 
 
-def _own(header: Header) -> dict[str, str]:
+def own_models(header: Header) -> dict[str, str]:
     """The models of parties and seats that have one of their own; a surrogate is none."""
-    entries = dict(entry.split("=", 1) for entry in header.scenario["llms"])
-    return {who: spec for who, spec in entries.items() if not spec.startswith(STAND_IN)}
+    entries = [entry.partition("=") for entry in header.scenario["llms"]]
+    return {who: spec for who, _, spec in entries if not spec.startswith(STAND_IN)}
 
 
 def _speakers(header: Header) -> list[tuple[str, str]]:
     """Each model as it was asked for, and its backend; the first is everybody's, others stand behind their party or round."""
     if header.model.get("backend") != "several":
         return [(str(header.scenario["llm"]), str(header.model.get("backend")))]
-    voices, own = header.model["voices"], _own(header)
+    voices, own = header.model["voices"], own_models(header)
     first = (str(header.scenario["llm"]), str(header.model["first"]["backend"]))
     later = [one for one in header.scenario.get("interventions", []) if one.get("llm")]
     names = {"model": "from round {}", "fact_check": "fact check before round {}"}

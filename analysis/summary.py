@@ -201,10 +201,10 @@ def missing(tables: Tables) -> Iterator[str]:
 def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING) -> Iterator[str]:
     """What was run on what; `changed` are rows that read otherwise, or come in addition."""
     scenario, calls, seats = tables.header.scenario, asked_of_model(tables.calls), tables.agents
-    rooms = seats.loc[seats["group"] != REFERENCE, "room"].nunique()
+    rooms, own = seats.loc[seats["group"] != REFERENCE, "room"].nunique(), honesty.own_models(tables.header)
     tokens = f"{calls['prompt_tokens'].sum():,} tokens in, {calls['completion_tokens'].sum():,} out"
     rows = {
-        "model": "; ".join([scenario["llm"], *[spec.replace("=", ": ", 1) for spec in scenario["llms"]]]),
+        "model": "; ".join([scenario["llm"], *[f"{who}: {spec}" for who, spec in own.items()]]),
         "groups": "; ".join(group_title(group) for group in tables.groups),
         "topics": ", ".join(tables.title(topic) for topic in tables.topics),
         "rooms": f"{rooms:,} ({scenario['repetitions']} per topic and group), {len(seats):,} agents",
@@ -245,7 +245,7 @@ def _ways(ratings: pd.DataFrame) -> str:
 
 def _used(tables: Tables) -> dict[str, Usage]:
     """Tokens by voice: that of the seat or the party where it has a model of its own, else ""; from its round on a later one."""
-    own = {spec.partition("=")[0] for spec in tables.header.scenario["llms"]}
+    own = set(honesty.own_models(tables.header))
     agents = tables.agents.drop_duplicates("agent").set_index("agent")  # a mediator has one number in every room
     named = agents["seat"].where(agents["seat"].isin(own), agents["party"].where(agents["party"].isin(own), ""))
     who = tables.calls["agent"]  # a representative has the number of its member with a minus

@@ -15,7 +15,7 @@ import run
 from agents.topic import load_topic, slugs
 from analysis.load import Tables, load
 from analysis.metrics import applies, metrics
-from analysis.summary import _axis, caption, write_summary
+from analysis.summary import _axis, _used, caption, write_summary
 from llm.backends.fake import Fake
 from llm.limits import Budget
 from llm.request import Reply, Request
@@ -294,3 +294,13 @@ def test_the_summary_says_where_the_dashed_line_comes_from(ran: Callable, tmp_pa
     assert "Two Republicans and a Default: of its own (n = 3 a topic)" in text
     assert "Two Republicans: of those in Two Republicans and a Default (n = 3 a topic)" in text
     assert "A Republican and a Democrat: of those asked outside (n = 3" in summary(load(ran("two_way")), tmp_path)
+
+
+def test_a_surrogate_is_no_model_that_is_billed(ran: Callable, tmp_path: Path) -> None:
+    """Its party's people who are asked outside are asked the first model, at its price; the row of models names models alone."""
+    tables = load(ran("three_way"))
+    scenario = tables.header.scenario | {"llms": ["republican=surrogate:s.json", "democrat=openai:other"]}
+    held = replace(tables, header=replace(tables.header, scenario=scenario))
+    assert set(_used(held)) == {"", "democrat"}
+    told = dict(rows(section(summary(held, tmp_path), "What was run on what")))
+    assert told["model"] == "oracle; democrat: openai:other"
