@@ -38,7 +38,8 @@ class Manner(NamedTuple):
     a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
     `think`: what is done before speaking (agents/abilities/). `importance`, `reflect`: see `agents.memory.Retrieval`. `listing`:
     the order in which the answers to a survey are named (agents.topic.listing). `reminder`: whether it is told who it is before
-    every utterance and survey.
+    every utterance, survey and private thought (not where it sums up, reflects, weighs what it remembers, is interviewed or fills
+    in the questionnaire).
     """
 
     frame: str

@@ -107,7 +107,7 @@ class Scenario:
     roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT] (or SEAT:.., or for everybody); ROLE/ROLE: one is drawn
     traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+.., PARTY:drawn (or SEAT, or for everybody): agents/traits.toml
     confirmation_bias: tuple[str, ...] = ()  # none, weak, strong for everybody, or PARTY:.. (or SEAT:..)
-    reminder: bool = False  # whether everybody is told who it is before every utterance and survey
+    reminder: bool = False  # whether everybody is told who it is before every utterance, survey and private thought
     think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/abilities)
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model
     interventions: tuple[Intervention, ...] = ()  # what happens from outside, when and to whom (model/interventions)
