@@ -69,9 +69,9 @@ class Plan(NamedTuple):
         return total(self.tokens.values())
 
     def unpaid(self, scenario: Scenario) -> int:
-        """The calls among them that go to scripted partners, who are no model."""
-        own = {"": scenario.llm, **scenario.own_llms()}
-        return sum(number for voice, number in self.asked.items() if scripted(own[voice]))
+        """The calls among them that go to scripted partners, who are no model; whom everybody speaks through is no partner."""
+        own = scenario.own_llms()
+        return sum(number for voice, number in self.asked.items() if voice and scripted(own[voice]))
 
     @property
     def calls(self) -> int:

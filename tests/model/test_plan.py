@@ -43,3 +43,11 @@ def test_tokens_grow_with_the_length_of_replies(small: Callable[..., Scenario]) 
 def test_a_person_can_read_it() -> None:
     text = "\n".join(lines(load_preset("echo_chamber").with_settings({"topics": "racism", "repetitions": 1}), {}))
     assert "5 rooms, 11 agents; topics 1, repetitions 1, rounds 5" in text
+
+
+def test_whom_everybody_speaks_through_is_no_partner(small: Callable[..., Scenario]) -> None:
+    """With `--llm fake` the whole run was called lines of scripted partners; beside a model it is those of the partners alone."""
+    alone, beside = small(llm="fake"), small(llm="fake", llms=("democrat=fake",))
+    assert plan(alone).unpaid(alone) == 0
+    assert "scripted partners" not in "\n".join(lines(alone, {}))
+    assert plan(beside).unpaid(beside) == 2 * (2 + 3)  # of two rooms one seat: a line a round, a rating a survey
