@@ -19,6 +19,7 @@ from typing import Any
 
 import pandas as pd
 
+from agents.standin import HOW
 from analysis.bootstrap import mean_interval
 from analysis.load import Tables
 from llm.errors import UserError
@@ -111,17 +112,18 @@ def check_past(without: Tables, held: Tables, first: int) -> None:
 
 
 def _pairs(without: Tables, held: Tables) -> pd.DataFrame:
-    """A row a rating of the main probe in both branches: the keys of the agent, told, and each measure without and with.
+    """A row a rating of the main probe in both branches: the keys of the agent, how it was read in the one without, told, and
+    each measure without and with.
 
     told: whether an intervention was for that agent, ever.
     """
     keys = ["room", "topic", "group", "party", "agent", "round"]
     probe = held.header.scenario["probe"]
     sides = [
-        table.attitudes.loc[table.attitudes["probe"] == probe, [*keys, "iteration", "attitude", "expected"]]
+        table.attitudes.loc[table.attitudes["probe"] == probe, [*keys, "iteration", "how", "attitude", "expected"]]
         for table in (without, held)
     ]
-    pairs = sides[0].merge(sides[1].drop(columns="iteration"), on=keys, suffixes=(f" {WITHOUT}", f" {WITH}"))
+    pairs = sides[0].merge(sides[1].drop(columns=["iteration", "how"]), on=keys, suffixes=(f" {WITHOUT}", f" {WITH}"))
     met = {(one.room, agent) for one in held.interventions.itertuples() for agent in json.loads(one.agents)}
     return pairs.assign(told=[pair in met for pair in zip(pairs["room"], pairs["agent"], strict=True)])
 
@@ -129,9 +131,9 @@ def _pairs(without: Tables, held: Tables) -> pd.DataFrame:
 def effects(pairs: pd.DataFrame) -> pd.DataFrame:
     """With minus without, within rooms: one row a topic, group, party, told (or in a room with somebody who was), round, measure.
 
-    measure: `attitude` (0-10), `expected` (mean of the answer distribution, where there is one). Agents of a room are averaged
-    first. effect with its 95% interval over rooms; without and with are means over the same rooms; missing: pairs of ratings of
-    which one could not be read, left out.
+    measure: `attitude` (0-10), `expected` (mean of the answer distribution, where there is one; stand-ins of a surrogate that
+    was fitted to ratings have none, and are left aside). Agents of a room are averaged first. effect with its 95% interval over
+    rooms; without and with are means over the same rooms; missing: pairs of ratings of which one could not be read, left out.
     """
     return pd.DataFrame(list(_effects(pairs)), columns=_COLUMNS)
 
@@ -139,7 +141,8 @@ def effects(pairs: pd.DataFrame) -> pd.DataFrame:
 def _effects(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for measure in ("attitude", "expected"):
         sides = [f"{measure} {branch}" for branch in BRANCHES]
-        for keys, cell in pairs.groupby(_KEYS[:-1], sort=False):
+        stood = (pairs["how"] == HOW) & pairs[sides].isna().all(axis=1)
+        for keys, cell in pairs[~stood].groupby(_KEYS[:-1], sort=False):
             named = dict(zip(_KEYS, (*keys, measure), strict=True))
             known = cell.dropna(subset=sides)
             if len(known) or (measure == "attitude"):

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import run
+from agents.standin import HOW
 from analysis import honesty
 from analysis.commands import hold_all
 from analysis.load import Tables, load
@@ -26,6 +27,7 @@ from analysis.studies.intervention import (
     Found,
     check_past,
     compared,
+    effects,
     emptied,
     intervention,
     points,
@@ -86,6 +88,22 @@ def test_half_a_pair_is_none(branches: Callable) -> None:
     told = row(found.effects, party="republican", measure="attitude")
     assert (told["rooms"], told["missing"]) == (0, 1)
     assert pd.isna(told["effect"])
+
+
+def test_who_has_no_distribution_is_not_unread() -> None:
+    """A stand-in fitted to ratings gives no expected rating: beside people who do, it was counted as one not read."""
+    pairs = pd.DataFrame(
+        {
+            "how": ["strict, logprobs", "strict, logprobs", HOW],
+            "attitude without": [5.0, 5.0, 6.0],
+            "attitude with": [7.0, 6.0, 9.0],
+            "expected without": [5.5, 5.0, None],
+            "expected with": [7.0, None, None],
+        }
+    ).assign(topic="racism", group="three", party="republican", told=True, round=2, room="a")
+    found = effects(pairs).set_index("measure")
+    assert found["effect"].to_dict() == {"attitude": 2.0, "expected": 1.5}
+    assert found["missing"].to_dict() == {"attitude": 0, "expected": 1}
 
 
 def test_branches_of_another_past_are_no_pair(branches: Callable) -> None:
