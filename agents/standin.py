@@ -25,25 +25,30 @@ Grade = Callable[[str, str], float | None]
 
 
 class Response:
-    """A party on a topic, as a surrogate knows it. `fit` is one topic of its file."""
+    """A party on a topic, as a surrogate knows it. Attitudes and grades are on the topic's axis, 0-10.
+
+    `fit` is one topic of its file. Of it are used `heard` (`grades` of lines, or `attitudes` of who speaks), `how` (whether
+    attitudes are `expected` ratings, or ratings: `attitude`), and of the party: the numbers RESPONSE, `starts` (the 21
+    quantiles of first attitudes, from lowest to highest) and `said` (grade and text of lines that were recorded).
+    """
 
     def __init__(self, fit: Mapping[str, Any], party: str):
         one = fit["parties"][party]
         self.numbers = np.array([one[name] for name in RESPONSE], dtype=float)
         self.starts = one["starts"]
-        self.graded = fit["heard"] == "grades"
+        self.graded, self.expects = fit["heard"] == "grades", fit["how"] == "expected"
         self.lines = sorted((float(grade), str(text)) for grade, text in one["said"])
 
     def start(self, rng: Random) -> float:
-        """Where somebody begins: the quantiles of first attitudes, joined by lines."""
+        """Where somebody begins, 0-10: the quantiles of first attitudes, joined by lines."""
         return float(np.interp(rng.random(), np.linspace(0, 1, len(self.starts)), self.starts))
 
     def after(self, own: float, heard: float, rng: Random) -> float:
-        """The next attitude of somebody at `own` who heard lines of mean grade `heard`."""
+        """The next attitude (0-10) of somebody at `own` who heard lines of mean grade `heard` (both 0-10)."""
         return float(moved(np.array(own), heard, self.numbers, rng.random(), rng.gauss(0, 1)))
 
     def line(self, own: float, rng: Random) -> str:
-        """What somebody at `own` says."""
+        """What somebody at `own` (0-10) says: the text of a line."""
         grade = float(spoken(np.array(own), self.numbers, rng.gauss(0, 1)))
         return rng.choice(nearest(self.lines, grade))[1]
 
@@ -84,21 +89,31 @@ class StandIn(Member):
         return Speech(self.response.line(self._at, rng), None)
 
     def rate(self, probe: Probe, seed: int) -> Rating:
-        """Its answer to a survey; to that of its attitude it moves first. What could not be graded counts for nothing."""
+        """Its answer to a survey; to that of its attitude it moves first. What could not be graded counts for nothing.
+
+        The answer is an expected rating as well where the fit was to these.
+        """
         if probe.name != self.probe:
             rating = Rating(probe.name, None, HOW, None, None, None, None, HOW)
         else:
             self._at, told = self._moved(Random(seed))
             value = probe.scale.rating(self._at, probe.polarity)
-            rating = Rating(probe.name, value, None, self._at, None, None, told, HOW)
+            expected = self._at if self.response.expects else None
+            rating = Rating(probe.name, value, None, self._at, expected, None, told, HOW)
         self.ratings[probe.name] = rating
         return rating
 
     def _moved(self, rng: Random) -> tuple[float, str]:
-        """Its next attitude, and what moved it, in words."""
+        """Its next attitude, and what moved it, in words.
+
+        Where nothing was heard, or nothing that could be graded, its own opinion stands in the place of the mean, as in
+        `agents.laws.base.heard`.
+        """
         graded = [grade for grade in self._heard if grade is not None]
         lines, self._heard = len(self._heard), []
         if self._at is None:
             return self.response.start(rng), "began"
-        heard = sum(graded) / len(graded) if graded else self._at
+        if not graded:
+            return self.response.after(self._at, self._at, rng), f"heard nothing (0 of {lines} lines)"
+        heard = sum(graded) / len(graded)
         return self.response.after(self._at, heard, rng), f"heard {heard:.2f} in {len(graded)} of {lines} lines"

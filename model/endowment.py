@@ -24,10 +24,10 @@ def endowments(scenario: Scenario) -> Callable[[Place, int], Character]:
     every topic. Errors: UserError on an entry that names nobody, or nothing that
     is known.
     """
-    roles, traits, biases = _checked(scenario)
+    fields = entries(scenario).values()
 
     def character(place: Place, repetition: int) -> Character:
-        role, temper, bias = (_of(given, place) for given in (roles, traits, biases))
+        role, temper, bias = (given(field, place.seat, place.persona.party) for field in fields)
         if not (role or temper or bias):
             return PLAIN
         if MARK in role:
@@ -38,11 +38,15 @@ def endowments(scenario: Scenario) -> Callable[[Place, int], Character]:
     return character
 
 
-def _checked(scenario: Scenario) -> tuple[Given, Given, Given]:
+def entries(scenario: Scenario) -> dict[str, Given]:
+    """What roles, traits and confirmation_bias (by these names, in this order) give to whom; "" stands for everybody.
+
+    Errors: UserError, as above.
+    """
     who = scenario.who() if scenario.roles or scenario.traits or scenario.confirmation_bias else {}
-    roles = _given("roles", scenario.roles, who)
-    traits = _given("traits", scenario.traits, who)
-    biases = _given("confirmation_bias", scenario.confirmation_bias, who)
+    roles = _read("roles", scenario.roles, who)
+    traits = _read("traits", scenario.traits, who)
+    biases = _read("confirmation_bias", scenario.confirmation_bias, who)
     for role in roles.values():
         for one in role.split(MARK):
             role_of(one)
@@ -50,14 +54,15 @@ def _checked(scenario: Scenario) -> tuple[Given, Given, Given]:
         traits_of(temper, stream(0, "any"))
     for bias in biases.values():
         bias_of(bias)
-    return roles, traits, biases
+    return {"roles": roles, "traits": traits, "confirmation_bias": biases}
 
 
-def _of(given: Given, place: Place) -> str:
-    return next((given[who] for who in (place.seat, place.persona.party, EVERYBODY) if who in given), "")
+def given(field: Given, seat: str, party: str) -> str:
+    """What a seat of a party is given; "" where that is nothing."""
+    return next((field[who] for who in (seat, party, EVERYBODY) if who in field), "")
 
 
-def _given(field: str, entries: Iterable[str], who: Mapping[str, None]) -> Given:
+def _read(field: str, entries: Iterable[str], who: Mapping[str, None]) -> Given:
     """WHO:VALUE (a party or a seat), or VALUE for everybody who is not named."""
     found: dict[str, str] = {}
     for entry in entries:

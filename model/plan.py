@@ -126,8 +126,9 @@ def varies(scenario: Scenario) -> bool:
 
 def _modelled(scenario: Scenario, group: Group) -> set[int]:
     """The places in a group at which a model is asked: all but those held by a surrogate."""
-    own, places = scenario.stand_ins(), enumerate(zip(group.labels, group.seats, strict=True))
-    return {place for place, (label, seat) in places if not file_of(own, label, party_of(seat))}
+    own, voices = scenario.stand_ins(), scenario.own_llms()
+    places = enumerate(zip(group.labels, group.seats, strict=True))
+    return {place for place, (label, seat) in places if not file_of(own, voices, label, party_of(seat))}
 
 
 def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:

@@ -104,7 +104,7 @@ class StoodIn(Placed, StandIn):
     def __init__(self, model: DebateModel, table: Table, number: int):
         place, setup = table.places[number], model.setup
         topic, persona = setup.subject(table.topic), place.persona
-        response = model.responses[file_of(model.stand_ins, place.seat, persona.party), persona.party, table.topic]
+        response = model.responses[_surrogate(model, place), persona.party, table.topic]
         grade = partial(_graded, topic.slug) if response.graded else partial(model.stood, table.room)
         super().__init__(model, persona, topic, model.manner, response, grade, setup.probe)
         self.take(table, number)
@@ -118,10 +118,15 @@ def _graded(topic: str, name: str, text: str) -> float | None:
 def seat(model: DebateModel, table: Table, number: int) -> Placed:
     """The agent of a place."""
     place = table.places[number]
-    if table.group != REFERENCE and file_of(model.stand_ins, place.seat, place.persona.party):
+    if table.group != REFERENCE and _surrogate(model, place):
         return StoodIn(model, table, number)
     kind = PrivateSeat if table.mediated else NetworkSeat if table.links else Seat
     return kind(model, table, number)
+
+
+def _surrogate(model: DebateModel, place: Place) -> str:
+    """The file of the surrogate that holds a place; "" where a model is asked."""
+    return file_of(model.stand_ins, model.voices, place.seat, place.persona.party)
 
 
 def _told(others: Sequence[Persona], disclose: str, introduce: str) -> str:

@@ -2,58 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agents.character import PLAIN
 from agents.laws.surrogate import read
 from agents.persona import party_of
 from agents.standin import Response
 from llm.errors import UserError
+from model.endowment import entries, given
+from model.interventions.base import ALL, Saying
+from model.interventions.planner import Planner
 
 if TYPE_CHECKING:
     from model.scenario import Scenario
 
 
-def file_of(stand_ins: Mapping[str, str], label: str, party: str) -> str:
-    """The file of a seat's surrogate, or of its party's; "" where it has none."""
-    return stand_ins.get(label, stand_ins.get(party, ""))
+class Held(NamedTuple):
+    """A seat that a surrogate holds: its label, its party, the file."""
+
+    seat: str
+    party: str
+    file: str
+
+
+def file_of(stand_ins: Mapping[str, str], voices: Container[str], label: str, party: str) -> str:
+    """The file of a seat's surrogate, or of its party's; "" where it has none, or the seat a model of its own (`voices`)."""
+    return "" if label in voices else stand_ins.get(label, stand_ins.get(party, ""))
 
 
 def check(scenario: Scenario) -> None:
-    """Errors: UserError where a scenario is none for stand-ins, or a file does not know a topic or a party."""
-    held = _held(scenario)
-    if not held:
+    """Errors: UserError where a scenario is none for stand-ins, or a file does not fit it."""
+    if not scenario.stand_ins():
         return
-    if scenario.questions or scenario.format != "free" or scenario.sides != "own":
-        raise UserError("a surrogate says what people of its party did: it neither deliberates nor argues for a side")
-    if scenario.survey != "rounds":
-        raise UserError("a surrogate moves once a survey: set survey=rounds")
-    if any(one.kind == "model" for one in scenario.interventions):
-        raise UserError("a model that comes in later may be another's: leave either it or the surrogate out")
-    for file, party in dict.fromkeys(held):
+    _named(scenario)
+    _kind(scenario)
+    held = _held(scenario)
+    for file, party in _files(held):
         for topic in scenario.topics:
-            known = read(Path(file), topic)["parties"]
-            if party not in known:
-                raise UserError(f"{file} was fitted to {', '.join(known)}: it knows no {party}")
-            if not known[party]["said"]:
-                raise UserError(f"{file} has no line of a {party} on {topic}: nothing that they said could be graded")
+            _fitted(scenario.probe, file, party, topic)
+    _untold(scenario, held)
+    _hearing(scenario, held)
 
 
 def responses(scenario: Scenario) -> dict[tuple[str, str, str], Response]:
     """By file, party and topic."""
     return {
         (file, party, topic): Response(read(Path(file), topic), party)
-        for file, party in dict.fromkeys(_held(scenario))
+        for file, party in _files(_held(scenario))
         for topic in scenario.topics
     }
 
 
 def present(scenario: Scenario) -> tuple[dict[str, Any], ...]:
     """For the header, by file and topic: its seats of all that debate, and what it says of itself (fidelity on unseen rooms)."""
-    held = [file for file, _ in _held(scenario)]
-    of = sum(len(group.seats) for group in scenario.build_environment().groups())
-    found = []
+    held = [one.file for one in _held(scenario)]
+    of, found = len(_seats(scenario)), []
     for file in dict.fromkeys(held):
         for topic in scenario.topics:
             fit = read(Path(file), topic)
@@ -62,14 +67,91 @@ def present(scenario: Scenario) -> tuple[dict[str, Any], ...]:
     return tuple(found)
 
 
-def _held(scenario: Scenario) -> list[tuple[str, str]]:
-    """File and party of every seat that has a surrogate, in one repetition of each group."""
+def _seats(scenario: Scenario) -> list[tuple[str, str]]:
+    """Label and party of every seat that debates, in one repetition of each group."""
+    return [
+        (label, party_of(seat))
+        for group in scenario.groups()
+        for label, seat in zip(group.labels, group.seats, strict=True)
+    ]
+
+
+def _held(scenario: Scenario) -> list[Held]:
+    """Those of them that have a surrogate."""
     own = scenario.stand_ins()
     if not own:
         return []
-    return [
-        (file, party_of(seat))
-        for group in scenario.build_environment().groups()
-        for label, seat in zip(group.labels, group.seats, strict=True)
-        if (file := file_of(own, label, party_of(seat)))
-    ]
+    voices = scenario.own_llms()
+    return [Held(*seat, file) for seat in _seats(scenario) if (file := file_of(own, voices, *seat))]
+
+
+def _files(held: Iterable[Held]) -> dict[tuple[str, str], None]:
+    """Every file with each party that it holds seats of."""
+    return dict.fromkeys((one.file, one.party) for one in held)
+
+
+def _named(scenario: Scenario) -> None:
+    """Errors: UserError where no file is given, or nobody who debates is meant."""
+    seats = _seats(scenario)
+    known = {name for seat in seats for name in seat}
+    for who, file in scenario.stand_ins().items():
+        if not file:
+            raise UserError(f"llms: write {who}=surrogate:FILE, a file that run.py surrogate wrote")
+        if who not in known:
+            parties = ", ".join(sorted({party for _, party in seats}))
+            raise UserError(
+                f"a surrogate holds seats of a debate, and {who} has none: name {parties}, or a seat of these"
+            )
+
+
+def _kind(scenario: Scenario) -> None:
+    """Errors: UserError for a kind of debate that no surrogate was fitted to."""
+    if scenario.questions or scenario.format != "free" or scenario.sides != "own":
+        raise UserError("a surrogate says what people of its party did: it neither deliberates nor argues for a side")
+    if scenario.survey != "rounds":
+        raise UserError("a surrogate moves once a survey: set survey=rounds")
+    if any(one.kind == "model" for one in scenario.interventions):
+        raise UserError("a model that comes in later may be another's: leave either it or the surrogate out")
+
+
+def _fitted(probe: str, file: str, party: str, topic: str) -> None:
+    """Errors: UserError where the file was fitted to another survey question, or knows nothing of a party."""
+    fit = read(Path(file), topic)
+    if fit["probe"] != probe:
+        raise UserError(
+            f"{file} was fitted to answers to the probe {fit['probe']}: set probe={fit['probe']}, not {probe}"
+        )
+    known = fit["parties"]
+    if party not in known:
+        raise UserError(f"{file} was fitted to {', '.join(known)}: it knows no {party}")
+    if not known[party]["said"]:
+        raise UserError(f"{file} has no line of a {party} on {topic}: nothing that they said could be graded")
+
+
+def _untold(scenario: Scenario, held: Iterable[Held]) -> None:
+    """Errors: UserError where a stand-in is given what only a model could be told."""
+    fields = {**entries(scenario), "adapters": scenario.own_adapters()}
+    for field, listed in fields.items():
+        for one in held:
+            if given(listed, one.seat, one.party) not in ("", PLAIN.confirmation_bias):
+                raise UserError(
+                    f"{field}: {one.seat} is held by a surrogate, which is told nothing: give it to others alone"
+                )
+
+
+def _hearing(scenario: Scenario, held: Iterable[Held]) -> None:
+    """Errors: UserError where a line is for a stand-in that hears where people stand: whoever is in no room stands nowhere."""
+    for line in scenario.interventions:
+        if isinstance(line, Saying | Planner):
+            meant = [one for one in held if {ALL, one.seat, one.party} & set(line.to)]
+            deaf = _by_attitudes({one.file for one in meant}, scenario.topics)
+            if reached := next((one.seat for one in meant if one.file in deaf), None):
+                raise UserError(
+                    f"{line.kind}: {reached} is held by a surrogate that goes by where people in the room stand "
+                    "(heard: attitudes), so that no line from outside moves it: address others with to=..."
+                )
+
+
+def _by_attitudes(files: Iterable[str], topics: Iterable[str]) -> set[str]:
+    """Those of these files that hear, on one of these topics, attitudes of who speaks and no lines."""
+    return {file for file in files if any(read(Path(file), topic)["heard"] == "attitudes" for topic in topics)}

@@ -30,7 +30,7 @@ from agents.laws.base import Codes, Floats, Law, heard
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 
-SCHEMA = 2
+SCHEMA = 3
 NAMES = (
     "offset",
     "noise",

@@ -75,7 +75,8 @@ def _topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
     kept = scores.astype(object).where(scores.notna(), None).to_dict("records")
     error = _cell(scores, "path", WHO[0])
     caption = f"surrogate of {honesty.model(tables.header)} on {topic}: path error on unseen rooms {error} points"
-    fitted = {"how": data.how, "heard": heard, "parties": parties, "missing": data.missing}
+    probe = tables.header.scenario["probe"]
+    fitted = {"probe": probe, "how": data.how, "heard": heard, "parties": parties, "missing": data.missing}
     return {**fitted, "fidelity": kept, "told": told, "caption": caption}
 
 
@@ -86,7 +87,8 @@ def _told(
     model = harmless(honesty.model(tables.header))
     rooms = data.levels.index.get_level_values("room").nunique()
     name = harmless(str(tables.header.scenario["name"]))
-    yield f"Fitted to {rooms} rooms of {name} on {model}; heard: {heard}, attitudes: {data.how}.\n"
+    probe = harmless(str(tables.header.scenario["probe"]))
+    yield f"Fitted to {rooms} rooms of {name} on {model}; probe: {probe}, heard: {heard}, attitudes: {data.how}.\n"
     if note := honesty.note(tables.header):
         yield f"> {note}\n"
     yield "Rooms that it was not fitted to (five folds), predicted from their first survey alone; 95% intervals over rooms:\n"

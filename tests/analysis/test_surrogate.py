@@ -287,11 +287,20 @@ def test_a_population_says_how_good_its_surrogate_is(
         "outside of what the surrogate was fitted to",
     ):
         assert words in summary
-    assert "on unseen" in (tmp_path / "figures" / "distribution.svg").read_text()
+    assert "unseen" in (tmp_path / "figures" / "distribution.svg").read_text()
     scalars = pd.read_parquet(tmp_path / "tables" / "scalars.parquet")
     assert scalars["mean_republican"].iloc[0] < 5 < scalars["mean_democrat"].iloc[0]
     assert scalars["mean_republican"].is_monotonic_increasing  # they are drawn to 8
     assert scalars["beyond"].between(0, 1).all()
+
+
+def test_the_file_names_the_question_that_it_answers(held: Tables) -> None:
+    """A response fitted to answers to one question says nothing of another (model/standing_in.py refuses it)."""
+    asked = replace(held, header=replace(held.header, scenario=held.header.scenario | {"probe": "agreement"}))
+    for tables, probe in ((held, "attitude"), (asked, "agreement")):
+        fit = surrogate(tables)["topics"]["racism"]
+        assert fit["probe"] == probe
+        assert f"probe: {probe}, heard:" in "".join(fit["told"])
 
 
 def test_the_same_record_gives_the_same_file(held: Tables, file: Path, tmp_path: Path) -> None:

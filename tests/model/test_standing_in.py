@@ -8,13 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import mesa
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from standins import Scrambled, opinionated
 
 from agents.laws.surrogate import NAMES, SCHEMA, Surrogate
-from agents.standin import NEAR, Response, nearest
+from agents.persona import load_personas
+from agents.standin import NEAR, Response, StandIn, nearest
+from agents.topic import load_topic
 from analysis import honesty
 from llm.backends.fake import Fake
 from llm.errors import UserError
@@ -26,12 +29,15 @@ from model.plan import plan
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset
 from model.session import RECORD, Ask, sit
+from model.standing_in import present
 
 Small = Callable[..., Scenario]
 NUMBERS = {"offset": 0.0, "noise": 0.0, "stay": 0.1, "intercept": 0.9, "own": -0.25, "heard": 0.15, "spread": 0.4}
 
 
-def written(path: Path, heard: str = "attitudes", topic: str = "racism", **numbers: float) -> Path:
+def written(
+    path: Path, heard: str = "attitudes", topic: str = "racism", how: str = "attitude", **numbers: float
+) -> Path:
     """A file as run.py surrogate writes it: two parties alike but for where they begin."""
     rest = dict.fromkeys(NAMES, 0.0) | {"own_high": 10.0, "heard_high": 10.0} | NUMBERS | numbers
     said = [[grade / 5, f"I stand at {grade}."] for grade in range(51)]
@@ -42,7 +48,8 @@ def written(path: Path, heard: str = "attitudes", topic: str = "racism", **numbe
         "caption": "surrogate: path error 0.20 (0.17 to 0.24)",
         "fidelity": [{"score": "path", "value": 0.2}],
     }
-    path.write_text(json.dumps({"schema": SCHEMA, "topics": {topic: told | {"heard": heard, "parties": parties}}}))
+    fit = told | {"probe": "attitude", "how": how, "heard": heard, "parties": parties}
+    path.write_text(json.dumps({"schema": SCHEMA, "topics": {topic: fit}}))
     return path
 
 
@@ -207,6 +214,13 @@ def test_further_questions_have_no_answer(tmp_path: Path) -> None:
         (("republican",), {"topics": "climate_change"}, "climate_change"),
         (("default",), {"parties": "republican,default"}, "knows no default"),
         (("nobody",), {}, "nobody"),
+        (("default",), {"reference": "default"}, "default has none: name democrat, republican, or a seat"),
+        (("republican",), {"probe": "agreement"}, "probe attitude: set probe=attitude, not agreement"),
+        (("republican",), {"probe": "attitude@severity_1_7"}, "set probe=attitude, not attitude@severity_1_7"),
+        (("republican",), {"roles": "republican:spreader"}, "roles: republican 1 is held by a surrogate"),
+        (("republican",), {"traits": "drawn"}, "traits: republican 1 is held by a surrogate"),
+        (("republican 2",), {"confirmation_bias": "strong"}, "confirmation_bias: republican 2 is held"),
+        (("republican",), {"adapters": "republican:one"}, "adapters: republican 1 is held by a surrogate"),
     ],
 )
 def test_what_cannot_be_is_told_in_a_line(
@@ -225,3 +239,85 @@ def test_a_stand_in_sits_at_a_table(tmp_path: Path, small: Small) -> None:
     moved = [event for event in of(Rated, events) if event.how == "surrogate" and event.round == 2]
     assert len(moved) == 2
     assert all("of 2 lines" in event.raw for event in moved)
+
+
+def test_a_place_without_a_file_is_not_filled_by_a_model() -> None:
+    """`--llm republican=surrogate:` asked the real model, without a word."""
+    for who in ("republican", "republican 2"):
+        with pytest.raises(UserError, match=f"write {who}=surrogate:FILE"):
+            load_preset("network").with_settings({"topics": "racism", "llms": (f"{who}=surrogate:",)})
+
+
+def test_a_seat_with_a_model_of_its_own_is_asked(tmp_path: Path) -> None:
+    """What a seat is given goes before what its party is: its model was opened, and never asked."""
+    scenario = mixed(file := written(tmp_path / "s.json"), "republican")
+    scenario = scenario.with_settings({"llms": (*scenario.llms, "republican 2=oracle,kappa=0")})
+    model = DebateModel(scenario, backend=Fake(opinionated), recorder=(recorder := InMemory()))
+    model.run()
+    asked = {call.agent for call in of(Called, recorder.events)}
+    assert {agent.seat for agent in model.agents if agent.unique_id in asked and agent.party == "republican"} == {
+        "republican 2"
+    }
+    assert len(of(Called, recorder.events)) == plan(scenario).calls == 7 * 3 + 7 * 4
+    assert [(one["file"], one["seats"]) for one in present(scenario)] == [(file.name, 5)]
+
+
+def test_what_others_are_given_stays(tmp_path: Path) -> None:
+    """Only what a stand-in would be told is refused: the others have their roles, and none is no bias."""
+    file = written(tmp_path / "s.json")
+    told = {"roles": "democrat:spreader", "confirmation_bias": "strong,republican:none"}
+    assert mixed(file, "republican", **told).stand_ins() == {"republican": str(file)}
+
+
+SAYING = [
+    "message round=2 by=Ann text='It is a lie.'",
+    "moderator round=2 text=reasons",
+    "shock round=2 text='It rains.'",
+    "fact_check round=2 text='It does not.'",
+    "planner round=2 target=8 messages='9: It is severe.'",
+]
+
+
+@pytest.mark.parametrize("line", SAYING)
+def test_a_line_that_could_move_no_stand_in_is_refused(tmp_path: Path, line: str) -> None:
+    """Who goes by where people stand hears nobody from outside: an effect of exactly 0 would be taken for a finding."""
+    file, kind = written(tmp_path / "s.json"), line.split()[0]
+    for to in ("", " to=republican", " 'to=republican 2,democrat'"):
+        with pytest.raises(UserError, match=rf"{kind}: republican \d .*address others with to="):
+            mixed(file, "republican", interventions=(line + to,))
+    mixed(file, "republican", interventions=(f"{line} to=democrat",))
+    mixed(written(tmp_path / "graded.json", heard="grades"), "republican", interventions=(line,))
+
+
+def test_who_says_nothing_may_meet_a_stand_in(tmp_path: Path) -> None:
+    """Muting and leaving change what is said in the room, which is what it goes by."""
+    quiet = ("mute round=2 to=republican", "leave round=3 to=republican share=0.5")
+    events = held(mixed(written(tmp_path / "s.json"), "republican", interventions=quiet))
+    assert {event.reason for event in of(Utterance, events) if event.text is None} == {"muted", "absent"}
+
+
+@pytest.mark.parametrize("how", ["expected", "attitude"])
+def test_expected_is_of_the_same_people_where_the_fit_was_to_it(tmp_path: Path, how: str) -> None:
+    """Else effects on expected ratings would be those of other people than effects on ratings."""
+    events = held(mixed(written(tmp_path / "s.json", how=how), "republican"))
+    rated = [event for event in of(Rated, events) if event.how == "surrogate"]
+    assert [event.expected for event in rated] == [event.attitude if how == "expected" else None for event in rated]
+
+
+def test_nothing_heard_is_not_a_line_of_its_own_attitude(tmp_path: Path) -> None:
+    """`heard 5.00 in 0 of 0 lines` read like a line that was heard. Its own opinion stands in for the mean, as in laws."""
+    fit = json.loads(written(tmp_path / "s.json", heard="grades", stay=0.0, spread=0.0).read_text())["topics"]["racism"]
+    response, topic = Response(fit, "democrat"), load_topic("racism")
+    persona = load_personas("democrat")[0]
+    one = StandIn(
+        mesa.Model(), persona, topic, load_preset("network").manner(), response, lambda name, text: None, "attitude"
+    )
+    first = one.rate(topic.probe("attitude"), 1)
+    one.hear("Ann", "Hm.")
+    second, third = (one.rate(topic.probe("attitude"), seed) for seed in (2, 3))
+    assert [each.raw for each in (first, second, third)] == [
+        "began",
+        "heard nothing (0 of 1 lines)",
+        "heard nothing (0 of 0 lines)",
+    ]
+    assert second.attitude == pytest.approx(first.attitude + 0.9 - 0.25 * first.attitude + 0.15 * first.attitude)
