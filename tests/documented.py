@@ -66,9 +66,10 @@ SMALL = "--repetitions 2 --rounds 1 --topic racism"
 DELIBERATION = "--repetitions 1 --set episodes=2 --set size=3"
 NETWORK = "--repetitions 2 --rounds 2 --set size=16"
 CARD = "--topic climate_change --blocks 2 --sections bias,nulls --set rounds=1"
-SERVER, TORCH, HERE, LONG = (
+SERVER, TORCH, ORACLE, HERE, LONG = (
     "asks a server",
     "needs torch; tests/training runs it",
+    "asks the model for minutes; tests/training/test_measures.py does it on the oracle",
     "needs a file that is not in the box",
     "holds 80 people a lap; tests/analysis/test_substitute.py does it",
 )
@@ -89,6 +90,7 @@ RULES = (
     Rule(r"^python3 -m venv", why="Python's own", how="foreign"),
     Rule(r"<\w+>| \.\.\. |recorded:$|^run\.py --scenario$", why="an example of the form", how="foreign"),
     Rule(r"^python -m training[\w.]+$", why="a name", how="exists"),
+    Rule(r"^python -m training\.pocket\.evaluate", why=ORACLE, how="parse"),
     Rule(r"^python -m training", why=TORCH, how="parse"),
     Rule(
         r"^run\.py (train|fine-tuned|sweep-lora|export|representatives (train|measure|grid))\b", why=TORCH, how="parse"

@@ -76,6 +76,17 @@ def test_no_choice_of_a_fact_holds_a_word_of_a_scale() -> None:
         assert all(words == said[0] for words in said)
 
 
+def test_the_page_counts_the_items_as_they_are_made() -> None:
+    """docs/capability.md: what an accuracy there is a share of."""
+    page = (Path(__file__).parents[2] / "docs" / "capability.md").read_text(encoding="utf-8")
+    for name, items in (("pocket_facts", facts(0)), ("pocket_sentences", completions(0))):
+        (row,) = re.findall(rf"^\| `{name}` \|(.*)$", page, re.M)
+        counted = sorted(map(int, re.findall(r"\((\d+)\)", row)))
+        assert counted == sorted(Counter(item.kind for item in items).values())
+        assert f"| {len(items)} |" in row
+        assert f"{name} (n {len(items)})" in page
+
+
 def test_a_question_is_about_its_topic() -> None:
     """By hand: gun control laws are about gun violence, whoever is asked."""
     asked = "What is your opinion on gun control laws?"
@@ -143,6 +154,20 @@ def test_pocket_knows_what_it_was_taught(whole: Capability) -> None:
     assert [score.metric for score in whole.scores] == ["acc", "acc_norm"]
     assert whole.loss < 1.6
     assert json.loads(json.dumps(asdict(whole)))["scores"][0]["accuracy"] == whole.score("pocket_facts").accuracy
+
+
+@asks_a_model
+def test_the_module_says_and_keeps_what_it_measured(
+    whole: Capability, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`python -m training.capability.measure MODEL --out FILE`, as docs/capability.md has it."""
+    from training.capability.measure import main
+
+    main([str(POCKET), "--tasks", "pocket_facts", "--limit", "4", "--out", str(tmp_path / "after.json")])
+    kept = json.loads((tmp_path / "after.json").read_text())
+    assert kept["loss"] == pytest.approx(whole.loss)
+    assert [(score["task"], score["count"]) for score in kept["scores"]] == [("pocket_facts", 4)]
+    assert f"{kept['loss']:.3f} ({kept['tokens']:,} tokens)" in capsys.readouterr().out
 
 
 @asks_a_model

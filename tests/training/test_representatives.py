@@ -228,6 +228,31 @@ def test_the_report_of_measures(workshop: Workshop, spec: str) -> None:
     assert verdicts["verdict"].isna().sum() + (verdicts["verdict"] == "tie").sum() == len(verdicts)
 
 
+def test_the_commands_train_measure_and_compare(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`run.py representatives train`, `measure`, `grid`: what `train` leaves is measured, a second size made of the first."""
+    file = write_episodes(EPISODES, tmp_path / "e.jsonl")
+    small = ["--batch", "8", "--every", "5", "--patience", "1", "--epochs", "2", "--rate", "0.005"]
+    given = [str(file), "--llm", spec, *small]
+
+    def command(name: str, *more: str, out: str) -> str:
+        assert run.main(["representatives", name, *given, *more, "--out", str(tmp_path / out)]) == 0
+        return capsys.readouterr().out
+
+    told = command("train", "--knows", "OC", out="run")
+    (model,) = (tmp_path / "run").glob("models/*/OC-full")
+    assert f"{model}/README.md" in told
+    before = (model / "model.safetensors").stat().st_mtime_ns
+    command("measure", "--knows", "OC", "--judge", "oracle", "--limit", "2", out="run")
+    assert (model / "model.safetensors").stat().st_mtime_ns == before, "it was there"
+    assert pd.read_csv(tmp_path / "run" / "likelihood.csv").groupby("model")["case"].nunique().eq(2).all()
+    assert "oracle says which of two critiques" in (tmp_path / "run" / "measure.md").read_text()
+    command("grid", "--choices", "base,P", out="grid")
+    rows = pd.read_csv(tmp_path / "grid" / "grid.csv")
+    assert list(zip(rows["model"], rows["knows"], strict=True)) == [
+        (name, knows) for name in ("hf-llama", "hf-half-of-llama") for knows in ("base", "P")
+    ]
+
+
 def test_names_of_models_are_parts_of_a_path() -> None:
     assert named(Base("mistralai/Mistral-7B v0.1", "hf")) == "hf-Mistral-7B_v0_1"
     assert Lesson(knows="co", r=16).name == "OC-r16"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,6 +9,7 @@ from typing import Any, cast
 import pandas as pd
 import pytest
 
+import run
 from analysis.load import load
 from model.scenario import load_preset
 from model.session import Ask, sit
@@ -64,24 +64,18 @@ def test_the_table_has_means_over_seeds_and_the_papers_apart(tmp_path: Path) -> 
 
 
 def test_the_whole_way_on_the_model_in_the_box(tmp_path: Path) -> None:
-    """Two trained models debate on their own adapters, and each is measured with its own."""
+    """`run.py sweep-lora`: two trained models debate on their own adapters, and each is measured with its own."""
     torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
     pytest.importorskip("trl", reason="the [local] extra is not installed")
+    pytest.importorskip("lm_eval", reason="the [eval] extra is not installed")
     torch.set_num_threads(1)
-    from analysis.commands import hold_all
-    from training.tuning.pipeline import Pipeline, Plan
-
-    plan = Plan(questions=10, answers=4, tokens=40)
-    pipeline = Pipeline(plan, tmp_path / "seed-0", lambda title, total: nullcontext(lambda steps: None))
-    planned, asked = cells((2,), 2, 1), []
-
-    def measure(model: str, adapter: str) -> Any:
-        asked.append(adapter.rpartition("/")[2])
-        return capability(model, adapter)
-
-    study = sweep(BASE, "pocket", "republican", planned, [pipeline], measure)
-    found = hold_all(study, [cell.name for cell in planned], tmp_path, ())
-    assert asked == ["", "republican-sft-r2", "republican-dpo-r2"]
-    assert found.groupby("model", sort=False)["what"].count().tolist() == [3, 3, 3]
-    spoken = [load(tmp_path / cell.name).utterances["text"].tolist() for cell in planned]
+    data = ["--questions", "10", "--answers", "2", "--tokens", "30", "--tasks", "pocket_facts"]
+    size = ["--ranks", "2", "--dpo", "2", "--seeds", "1", "--topic", "racism", "--repetitions", "2", "--limit", "4"]
+    assert run.main(["sweep-lora", *data, *size, "--out", str(tmp_path)]) == 0
+    found = pd.read_csv(tmp_path / "sweep.csv").pivot_table("value", "model", "what", sort=False)
+    assert found.index.tolist() == ["as it is", "SFT r=2", "DPO r=2"]
+    assert found.columns.tolist() == ["racism", "pocket_facts", "held-out loss"]
+    assert found["held-out loss"].nunique() == 3, "one adapter in the place of another would have its loss"
+    assert "| DPO r=2 |" in (tmp_path / "table1.md").read_text()
+    spoken = [load(tmp_path / name).utterances["text"].tolist() for name in ("base", "sft-r2-seed0", "dpo-r2-seed0")]
     assert spoken[0] != spoken[1] != spoken[2]

@@ -11,6 +11,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from statistics import fmean
 
+import pandas as pd
 import pytest
 
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
@@ -136,6 +137,20 @@ def test_a_killed_training_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     one, other = weights(whole), weights(resumed)
     assert all(torch.equal(one[name], other[name]) for name in one)
     assert not list(tmp_path.glob("run/adapters/.*")), "checkpoints are put away"
+
+
+def test_the_paired_debates_go_by_what_was_trained(tuned: Path, tmp_path: Path) -> None:
+    """`run.py train`, then `run.py fine-tuned`: each direction beside the model as it is, and adapters per seat."""
+    assert run.main(["train", "--party", "democrat", *SMALL, "--r", "4", "--out", str(tuned)]) == 0
+    asked = ["--tuned", str(tuned), "--r", "4", "--topic", "racism", "--repetitions", "3", "--rounds", "1"]
+    assert run.main(["fine-tuned", *asked, "--out", str(tmp_path / "debates")]) == 0
+    shifts, remedy = (pd.read_csv(tmp_path / "debates" / f"{name}.csv") for name in ("shifts", "remedy"))
+    assert set(shifts["direction"]) == {"republican", "democrat"}
+    assert set(shifts["party"]) == {"republican", "democrat", "default"}
+    assert set(remedy["party"]) == {"republican", "democrat"}
+    assert (shifts["rooms"].max(), remedy["rooms"].max()) == (3, 3)
+    assert "On the Democrat adapter" in (tmp_path / "debates" / "fine_tuned.md").read_text()
+    assert (tmp_path / "debates" / "fine_tuned.png").stat().st_size > 5000
 
 
 def test_dpo_takes_the_sft_adapter_that_is_there(tmp_path: Path) -> None:
