@@ -45,14 +45,13 @@ LESSON: tuple[tuple[str, Any, str], ...] = (
 
 def representatives(arguments: Sequence[str]) -> int:
     """Run one of the commands."""
-    commands = {"episodes": episodes, "train": train, "measure": measure, "grid": grid, "substitute": substitute}
     name = arguments[0] if arguments else "--help"
     if name in ("-h", "--help"):
         overview().print_help()
         return 0
-    if name not in commands:
-        raise unknown("command of representatives", name, commands)
-    return commands[name](arguments[1:])
+    if name not in COMMANDS:
+        raise unknown("command of representatives", name, COMMANDS)
+    return COMMANDS[name](arguments[1:])
 
 
 def overview() -> Parser:
@@ -216,3 +215,7 @@ def opened(options: argparse.Namespace) -> Workshop:
     out = options.out or Path("runs") / f"representatives-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
     return Workshop(read_all(options.episodes), options.seed, out, bar)
+
+
+COMMANDS = {"episodes": episodes, "train": train, "measure": measure, "grid": grid, "substitute": substitute}
+"""By their names."""

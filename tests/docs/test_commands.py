@@ -17,6 +17,7 @@ from documented import CARD, REPORTED, ROOT, Command, pages, printed, rule, shru
 
 import analysis.report
 import run
+from training.commands_representatives import COMMANDS
 
 ALL = list({tuple(command.words): command for command in printed()}.values())
 HELD = {tuple(shrunken(one, found)): one for one in ALL if (found := rule(one)) and found.how in ("hold", "plan")}
@@ -35,6 +36,18 @@ class Parsed(Exception):
 
 def named(how: str) -> list[Command]:
     return [one for one in ALL if (found := rule(one)) and found.how == how]
+
+
+def unheard_of(command: Command) -> list[str]:
+    """What a benchmark is told that its file knows nothing of; the command of `representatives` that is none."""
+    words = command.words
+    if words[:2] == ["run.py", "representatives"]:
+        return [word for word in words[2:] if word not in COMMANDS]
+    if not words[1].startswith("benchmarks/"):
+        return []
+    text = (ROOT / words[1]).read_text(encoding="utf-8")
+    told = dict.fromkeys([*words[2:3], *(word for word in words if word.startswith("--"))])
+    return [word for word in told if f'"{word}"' not in text]
 
 
 def label(command: Command) -> str:
@@ -132,6 +145,7 @@ def test_its_parser_takes_it(
 def test_what_it_names_is_there(command: Command) -> None:
     """Commands of run.py, jobs of do.sh, extras, test files, benchmarks: by their names."""
     words = [word for word in command.words if not word.startswith("-")]
+    assert unheard_of(command) == []
     if words[0] == "run.py":
         assert callable(run.command(words[1]))
     elif words[1].startswith("training."):
@@ -145,6 +159,20 @@ def test_what_it_names_is_there(command: Command) -> None:
         assert set(asked) <= set(extras["options.extras_require"])
     else:
         assert all((ROOT / word).exists() for word in words if "/" in word or word.endswith(".py"))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("run.py representatives mesure", ["mesure"]),
+        ("python benchmarks/audit_coverage.py --halved --audit 72", ["--audit"]),
+        ("python benchmarks/population.py grow", ["grow"]),
+        ("python benchmarks/round.py memory", []),
+    ],
+)
+def test_a_word_that_a_benchmark_does_not_know_is_found(text: str, found: list[str]) -> None:
+    """These take minutes and are not run: an option that was renamed would stand on the page for good."""
+    assert unheard_of(Command("a page", text, False)) == found
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
