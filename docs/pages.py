@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PRESETS = ROOT / "model" / "scenarios"
+FLOORS = ("agents", "analysis", "training")
+"""Where there are prompts."""
 TWO = ("--topic", "climate_change,illegal_immigration", "--repetitions", "10")
 FEW = ("--repetitions", "4")
 SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), FEW) | {
@@ -134,15 +136,15 @@ def with_pages(text: str) -> str:
 
 
 def prompts_page() -> str:
-    """Every prompt as it is sent, with the digest by which it is known in a record's header."""
+    """Every prompt as it is sent, with its digest."""
     sys.path.insert(0, str(ROOT))
     from llm.template import prompt
 
     parts = [
-        "# Prompts\n\nEvery prompt of the package, all in our own words. Words in braces are filled in; the digest stands in the "
-        "header of each record."
+        "# Prompts\n\nEvery prompt of the package, all in our own words. Words in braces are filled in; the digest of an "
+        "agent's prompt stands in the header of each record."
     ]
-    for folder in sorted({path.parent for floor in ("agents", "analysis") for path in (ROOT / floor).rglob("*.txt")}):
+    for folder in sorted({path.parent for floor in FLOORS for path in (ROOT / floor).rglob("*.txt")}):
         parts.append(f"## {folder.relative_to(ROOT)}")
         for path in sorted(folder.glob("*.txt")):
             one = prompt(folder, path.stem)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+from agents import enhanced, recruit
 from agents.debater import SUMMARY_TOKENS, SURVEY_TOKENS
+from agents.mediators.draft_revise import TOKENS_PER_WORD, DraftRevise
 from docs import build, pages
+from llm.backends.pocket import open_backend
 from model.scenario import Scenario, load_preset, preset_names
+from training.tuning.recipe import DPO, RATES, SFT
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+FLOORS = ("llm", "agents", "environments", "model", "analysis", "training")
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -59,6 +65,7 @@ def test_the_decoding_table_is_that_of_the_code() -> None:
     """What ODD says of temperatures and lengths is what is sent."""
     text = (DOCS / "odd.md").read_text(encoding="utf-8")
     plain, structured, private = load_preset("three_way"), load_preset("structured_debate"), load_preset("consensus")
+    words = DraftRevise().words
     again = f"asked again once if unreadable (`asks` {plain.asks})"
     for row in (
         f"| an utterance | {plain.temperature} (`temperature`) | {plain.max_tokens} (`max_tokens`) | top_p {plain.top_p}; "
@@ -67,8 +74,37 @@ def test_the_decoding_table_is_that_of_the_code() -> None:
         f"its kin | {private.temperature} | {private.max_tokens} | {private.words} words",
         f"| a rating | {plain.survey_temperature:g} (`survey_temperature`) | {SURVEY_TOKENS} | {again}",
         f"| a summary, an insight | 0, 1.0 | {SUMMARY_TOKENS} |",
+        f"| a mediator's statement | {private.temperature} (`temperature`) | {words * TOKENS_PER_WORD} | "
+        f"{TOKENS_PER_WORD} a word; {words} words",
+        f"| a persona | 1.0 | {recruit.BACKSTORY_TOKENS} | `enhanced` {enhanced.TOKENS} |",
     ):
         assert row in text
+
+
+def test_defaults_that_a_page_states_are_those_of_the_code() -> None:
+    """What pocket keeps, and with what rates is trained: somebody plans a machine or a training by them."""
+    keep = inspect.signature(open_backend).parameters["keep"].default
+    assert f"{keep:,} MiB" in (DOCS / "pocket.md").read_text(encoding="utf-8")
+    tuning = (DOCS / "tuning.md").read_text(encoding="utf-8")
+    for method in (SFT, DPO):
+        hf, pocket = (f"{RATES[kind][method]:.0e}".replace("e-0", "e-") for kind in ("hf", "pocket"))
+        assert f"learning rate {hf} (pocket {pocket})" in tuning
+
+
+def test_every_prompt_is_on_the_page_of_prompts() -> None:
+    """Those that write the questions of a fine-tuning as well as those of a debate."""
+    page = pages.prompts_page()
+    files = [path for floor in FLOORS for path in (ROOT / floor).rglob("*.txt")]
+    assert {"agents", "analysis", "training"} <= {path.relative_to(ROOT).parts[0] for path in files}
+    for path in files:
+        assert f"## {path.parent.relative_to(ROOT)}\n" in page
+        assert path.read_text(encoding="utf-8").strip() in page
+
+
+def test_readme_lists_every_benchmark() -> None:
+    (row,) = re.findall(r"^\| (`benchmarks/.*?) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    listed = re.findall(r"`(?:benchmarks/)?(\w+\.py)`", row)
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "benchmarks").glob("*.py"))
 
 
 @pytest.mark.parametrize(

@@ -37,5 +37,19 @@ def test_the_tutorial_is_what_comes_out(
             assert [line for line in lines(text) if line not in lines(found)] == []
 
 
+def test_the_commands_go_to_the_model_in_the_box_as_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command that names a speaker takes each that the last section names in its place."""
+    monkeypatch.chdir(tmp_path)
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("| the model in the box")]
+    speakers = re.findall(r"`--llm (\S+)`", row)
+    assert speakers == ["pocket", "pocket:control"]
+    for words in map(shlex.split, re.findall(r"^python run\.py (.* --llm .*)$", PAGE, re.M)):
+        for speaker in speakers:
+            words[words.index("--llm") + 1] = speaker
+            assert run.main([*words, "--dry-run"]) == 0, capsys.readouterr().err
+
+
 def test_it_shows_numbers() -> None:
     assert sum(kind != "sh" for kind, _ in BLOCKS) >= 5
