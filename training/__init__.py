@@ -2,4 +2,6 @@
 
 import logging
 
-logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # says at import that an optional kernel is missing; PEFT imports it
+logging.getLogger("bitsandbytes").setLevel(
+    logging.ERROR
+)  # says at import that an optional kernel is missing; PEFT imports it
