@@ -1,9 +1,9 @@
 """A round of 1,000 people on a network over an endpoint, beside the same calls through the same client without a model.
 
-    python benchmarks/round.py [ROUNDS]
+    python benchmarks/round.py [ROUNDS] [SECONDS]  how long the server takes to answer (0)
     python benchmarks/round.py memory [AGENTS]     two rounds of 100,000 on an instant stand-in, journal and record on: memory
 
-The server answers at once, a process of its own on loopback (benchmarks/endpoint.py). Each round of the model (Mesa, environment,
+The server answers at once, or after SECONDS, a process of its own on loopback (benchmarks/endpoint.py). Each round of the model (Mesa, environment,
 prompts with the last 4 lines, what is said handed on) is followed by its requests sent once more by the client alone; then the
 next round. Ratios are those of seconds, of the wall and of the processor of this process, round by round; their medians are
 printed, and both rates. `kept` is the same with journal and record on. Nothing is asserted; the figures of a machine stand in
@@ -106,9 +106,10 @@ def main() -> None:
         return memory(int(sys.argv[2]) if len(sys.argv) > 2 else 100_000)
     gc.set_threshold(COLLECT)  # as in a sitting
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
-    print(f"{AGENTS:,} people, mean degree 6, {rounds} rounds: median of ratios, and of rates")
+    wait = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
+    print(f"{AGENTS:,} people, mean degree 6, {rounds} rounds, {wait:g} s to answer: median of ratios, and of rates")
     for name, kept in (("model", False), ("kept", True)):
-        with server(0.0) as url:
+        with server(wait) as url:
             found = pairs(url, rounds, kept)
         for what, place in (("wall", 0), ("processor", 1)):
             ratio = statistics.median([alone[place] / held[place] for held, alone in found])
