@@ -3,11 +3,11 @@
     python benchmarks/round.py [ROUNDS] [SECONDS]  how long the server takes to answer (0)
     python benchmarks/round.py memory [AGENTS]     two rounds of 100,000 on an instant stand-in, journal and record on: memory
 
-The server answers at once, or after SECONDS, a process of its own on loopback (benchmarks/endpoint.py). Each round of the model (Mesa, environment,
-prompts with the last 4 lines, what is said handed on) is followed by its requests sent once more by the client alone; then the
-next round. Ratios are those of seconds, of the wall and of the processor of this process, round by round; their medians are
-printed, and both rates. `kept` is the same with journal and record on. Nothing is asserted; the figures of a machine stand in
-docs/log.md.
+The server answers at once, or after SECONDS, a process of its own on loopback (benchmarks/endpoint.py). Each round of the
+model (Mesa, environment, prompts with the last 4 lines, what is said handed on) is followed by its requests sent once more
+by the client alone; then the next round. Ratios are those of seconds, of the wall and of the processor of this process,
+round by round; their medians are printed, and both rates. `kept` is the same with journal and record on. Nothing is
+asserted; the figures of a machine stand in docs/log.md.
 """
 
 from __future__ import annotations
