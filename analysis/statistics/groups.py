@@ -6,6 +6,7 @@ All of scipy and statsmodels. The groups map a condition's name to its units; Na
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -97,7 +98,9 @@ def two(effect: str, first: Floats, second: Floats, unit: str) -> Result:
     if reason := _unfit(kept):
         return replace(begun, reason=reason)
     one, other = kept["first"], kept["second"]
-    found = ttest_ind(other, one, equal_var=False)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)  # one of the two may be all alike
+        found = ttest_ind(other, one, equal_var=False)
     ends = found.confidence_interval()
     return replace(
         begun,

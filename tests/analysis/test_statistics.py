@@ -266,6 +266,13 @@ def test_rooms_that_do_not_differ_in_slope_are_tested_as_sharply_as_they_are() -
     assert (found.high - found.low) / 2 / stats.t.ppf(0.975, 23) == pytest.approx(by_hand, rel=0.25)
 
 
+def test_a_condition_in_which_all_are_alike_is_compared_quietly() -> None:
+    """Warnings are errors here: of rooms that all end at 3 scipy says that digits are lost, and none that count are."""
+    found = two("x", np.array([3.0, 3.0 + 1e-15, 3.0]), OTHER, "room")
+    assert found.estimate == pytest.approx(1)
+    assert found.df_within == pytest.approx(2)  # that of the other alone
+
+
 def test_spread_is_not_tested_with_two_units_a_condition() -> None:
     """Each is as far from the middle of the two as the other: p would be 1e-29 for nothing."""
     found = spread("x", {"a": np.array([1.0, 1.1]), "b": np.array([1.0, 2.0])}, "room")
