@@ -8,30 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from agents.topic import load_topic, slugs
 from analysis.card.claims import ALL, Claim, find
 from analysis.card.compare import Kept, compared, named, otherwise, unlike
-from analysis.card.figure import ROW, SIZE, WIDE
+from analysis.card.panels import Panel, Point, panels
 from analysis.card.sections import Quantity, quantities
-from analysis.card.words import DIFFERENCE, cell, unit
-from analysis.plots import save, style
+from analysis.card.words import DIFFERENCE, SHARES, cell, unit
+from analysis.plots import save
 from analysis.web.document import Chapter, document
 from analysis.wording import DASH, harmless, markdown_table
 from llm.errors import UserError
 
-MARKERS, COLOURS = "osd^vP*X", ("#1b1b1f", "#c77b00", "#1f5fa8", "#00785a", "#a8508a", "#8a5a00", "#777777", "#c1272d")
 SHOWN = {
     "lost": "own pull,\na round of three", "kappa": "influence,\na line heard",
     "three_alone": "moved to the Default:\ndebate minus silence", "three_empty": "moved to the Default:\ndebate minus empty talk",
     "asymmetry": "distance closed: Republicans\nminus Democrats", "collapse": "spread after\ndivided by before",
 }  # fmt: skip
 """Quantities of the figure, over all topics."""
-SHARES = ("share", "rate")
 APART = (
     "Differences are each card's minus the first one's. Cards of one battery hold the same seats, topics and seeds block by "
     "block (and the same people, unless these were set): where both tell a number a block, the difference is within blocks, "
@@ -116,34 +111,15 @@ def _title(topic: str) -> str:
 
 
 def figure(cards: Sequence[Kept]) -> Figure:
-    """A panel a quantity, a row a card; a card has its colour and its marker."""
-    with style():
-        drawn = Figure(figsize=(WIDE, 2 * (ROW * len(cards) + 1.2)), layout="constrained")
-        FigureCanvasAgg(drawn)
-        axes = drawn.subplots(2, len(SHOWN) // 2, sharey=True)
-        for axis, name in zip(axes.flat, SHOWN, strict=True):
-            for row, card in enumerate(cards):
-                if claim := find(card.claims, name):
-                    _point(axis, claim, row)
-            axis.axvline(0, color="#999999", linewidth=0.6)
-            axis.set_title(SHOWN[name], fontsize=SIZE)
-            axis.locator_params(axis="x", nbins=4)
-            if quantities()[name].measure in SHARES:
-                axis.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-            axis.tick_params(labelsize=SIZE)
-            axis.set_yticks(range(len(cards)), [card.name for card in cards])
-            axis.set_ylim(len(cards) - 0.5, -0.5)
-        drawn.supxlabel("Over all topics. Bars: 95% intervals.", fontsize=SIZE)
-    return drawn
+    """A panel a quantity, a row a card."""
+    shown = [
+        Panel(title, list(_points(cards, name)), share=quantities()[name].measure in SHARES)
+        for name, title in SHOWN.items()
+    ]
+    return panels(shown, [card.name for card in cards], "Over all topics. Bars: 95% intervals.")
 
 
-def _point(axis: Axes, claim: Claim, row: int) -> None:
-    reach = [[max(claim.estimate - claim.low, 0.0)], [max(claim.high - claim.estimate, 0.0)]]
-    axis.errorbar(
-        [claim.estimate],
-        [row],
-        xerr=reach if math.isfinite(claim.width) else None,
-        color=COLOURS[row % len(COLOURS)],
-        marker=MARKERS[row % len(MARKERS)],
-        markersize=5,
-    )
+def _points(cards: Sequence[Kept], name: str) -> Iterator[Point]:
+    for row, card in enumerate(cards):
+        if claim := find(card.claims, name):
+            yield Point(row, claim.estimate, claim.low, claim.high)

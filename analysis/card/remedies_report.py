@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from analysis import honesty
-from analysis.card.compare_page import COLOURS, MARKERS
 from analysis.card.conditions import Batch
-from analysis.card.figure import ROW, SIZE, WIDE
+from analysis.card.panels import Panel, Point, panels
 from analysis.card.remedies import SHOWN, Remedy, people, sentences, verdict
 from analysis.card.sections import quantities
-from analysis.plots import save, style
+from analysis.card.words import SHARES
+from analysis.plots import save
 from analysis.web.document import Chapter, document
 from analysis.wording import estimate, harmless, markdown_table
 from llm.errors import UserError
@@ -54,9 +51,10 @@ def write(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Hea
 
 def _parts(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Header, stopped: str) -> Iterator[str]:
     titles = {name: told.title for name, told in quantities().items()}
+    known = int(found["difference"].notna().sum())
     if note := honesty.brief(header):
         yield f"> {note}"
-    yield HOW.format(count=len(found), chance=0.05 * len(found))
+    yield HOW.format(count=known, chance=0.05 * known)
     yield "\n".join(f"- {one}" for one in sentences(found, titles))
     if stopped:
         yield f"> Not all remedies were held: {stopped}"
@@ -89,40 +87,20 @@ def _set(settings: Mapping[str, Any]) -> str:
 
 
 def figure(found: pd.DataFrame, caption: str) -> Figure:
-    """A panel a quantity, in it a row a remedy with its colour and marker; filled where the interval leaves out 0."""
+    """A panel a quantity, in it a row a remedy; filled where the interval leaves out 0."""
     titles, found = list(dict.fromkeys(found["title"])), found.round(9)  # 1e-17 would be an axis of its own
-    with style():
-        drawn = Figure(figsize=(WIDE, 2 * (ROW * len(titles) + 1.2)), layout="constrained")
-        FigureCanvasAgg(drawn)
-        axes = drawn.subplots(2, len(SHOWN) // 2, sharey=True)
-        for axis, name in zip(axes.flat, SHOWN, strict=True):
-            for row in found[found["quantity"] == name].to_dict("records"):
-                _point(axis, row, titles.index(row["title"]))
-            axis.axvline(0, color="#999999", linewidth=0.6)
-            axis.set_title(LABELS[name], fontsize=SIZE)
-            axis.locator_params(axis="x", nbins=3)
-            axis.tick_params(labelsize=SIZE)
-            axis.set_xlabel("better →" if SHOWN[name] > 0 else "← better", fontsize=SIZE)
-            axis.set_yticks(range(len(titles)), titles)
-            axis.set_ylim(max(len(titles), 1) - 0.5, -0.5)
-        drawn.supxlabel(
-            f"{caption}. With minus without, within blocks; bars: 95% intervals; filled: 0 is outside.", fontsize=SIZE
-        )
-    return drawn
-
-
-def _point(axis: Axes, row: Mapping[str, Any], place: int) -> None:
-    if not math.isfinite(row["difference"]):
-        return
-    known = math.isfinite(row["high"] - row["low"])
-    reach = [[max(row["difference"] - row["low"], 0.0)], [max(row["high"] - row["difference"], 0.0)]]
-    colour = COLOURS[place % len(COLOURS)]
-    axis.errorbar(
-        [row["difference"]],
-        [place],
-        xerr=reach if known else None,
-        color=colour,
-        marker=MARKERS[place % len(MARKERS)],
-        markerfacecolor=colour if verdict(row) in ("better", "worse") else "white",
-        markersize=4,
+    shown = [_panel(name, found[found["quantity"] == name].to_dict("records"), titles) for name in SHOWN]
+    return panels(
+        shown, titles, f"{caption}. With minus without, within blocks; bars: 95% intervals; filled: 0 is outside."
     )
+
+
+def _panel(name: str, rows: Sequence[Mapping[str, Any]], titles: Sequence[str]) -> Panel:
+    points = [
+        Point(
+            titles.index(row["title"]), row["difference"], row["low"], row["high"], verdict(row) in ("better", "worse")
+        )
+        for row in rows
+    ]
+    share = quantities()[name].measure in SHARES
+    return Panel(LABELS[name], points, "better →" if SHOWN[name] > 0 else "← better", share)

@@ -27,6 +27,8 @@ UNITS = {"share": "%", "rate": "%", "r": "correlation"}
 """How a measure is told where that is not its own name: shares and rates in percent."""
 PEOPLE = {"people_gap": "human"}
 """Whose units are humans: a `person` else is an agent."""
+SHARES = ("share", "rate")
+"""Measures that are told in percent."""
 DIFFERENCE, STILL = "percentage points", "no variation"
 
 
@@ -48,7 +50,7 @@ def units(claim: Claim) -> str:
 
 def value(found: float, told: Quantity) -> str:
     """Percent with one decimal, all else with two; a difference of percentages with its sign."""
-    if told.measure not in ("share", "rate"):
+    if told.measure not in SHARES:
         return number(found)
     return share(found, told.unit == DIFFERENCE).rstrip("%")
 
