@@ -107,13 +107,15 @@ def _effects(table: pd.DataFrame, seeds: int, topics: int) -> Iterator[str]:
     keys = [key for key in ("field", "value", "topic", "group", "party") if table[key].nunique() > 1] or ["party"]
     keys += ["left_out"] if table["left_out"].any() else []
     shown = [name for name in ("change", "toward", "difference") if table[name].notna().any()]
-    head = {"left_out": "seeds left out", "toward": "toward the Default", "difference": "difference"}
+    why = ["reason"] if table["reason"].notna().any() else []
+    head = {"left_out": "seeds left out", "toward": "toward the Default", "reason": "why empty"}
     rows = [
         [titled(row[key]) if key == "group" else str(row[key]) for key in keys]
         + [estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in shown]
-        for row in table.head(MOST).to_dict("records")
+        + [row[name] for name in why]
+        for row in table.head(MOST).fillna({"reason": ""}).to_dict("records")
     ]
-    yield markdown_table([head.get(name, name) for name in (*keys, *shown)], rows) + "\n"
+    yield markdown_table([head.get(name, name) for name in (*keys, *shown, *why)], rows) + "\n"
     if len(table) > MOST:
         yield f"The first {MOST} of {len(table):,} rows; all are in `effects.csv`.\n"
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from agents.persona import party_of
 from analysis.bootstrap import mean_interval
 from analysis.metrics._cells import KEYS
 from analysis.sweep.measure import Measured
 from analysis.wording import group_title, listed
+from model.scenario import Scenario
 from model.sweep.cells import Cell
 
 ENDS = ("", "_low", "_high")
@@ -19,7 +22,8 @@ MANY = "*"
 COUNTS = ("round", "rooms", "ratings", "missing")
 NO_RATINGS = "no ratings to measure it by"
 SHOWN = ("change", "toward", "difference")
-COLUMNS = ["field", "value", *KEYS, "seeds", "left_out", *(f"{name}{end}" for name in SHOWN for end in ENDS)]
+COLUMNS = ["field", "value", *KEYS, "seeds", "left_out", *(f"{name}{end}" for name in SHOWN for end in ENDS), "reason"]
+NO_SEED = "no seed has all of its cells"
 
 
 def keyed(cells: Sequence[Cell], frames: Mapping[int, pd.DataFrame], stopped: Mapping[int, str]) -> pd.DataFrame:
@@ -51,27 +55,49 @@ def effects(cells: Sequence[Cell], changes: Mapping[int, Measured]) -> pd.DataFr
 
     change: mean over seeds of the change of attitude from the first survey to the last (points). toward: the same, positive
     toward the Default's level. difference: change less that at the first value of the field, seed by seed. Each with its
-    95% bootstrap interval over seeds. left_out: seeds that lack a cell or its ratings.
+    95% bootstrap interval over seeds. left_out: seeds that lack the cell, or its ratings, of any combination with the value in
+    which these people debate this. reason: why there is no change, or no difference.
     """
     parts = [
-        found.changes.assign(seed=cells[place].seed, combination=cells[place].combination, **dict(cells[place].values))
+        found.changes.assign(seed=cells[place].seed, combination=cells[place].combination)
         for place, found in changes.items()
     ]
     if not parts:
         return pd.DataFrame(columns=COLUMNS)
-    table, seeds = pd.concat(parts, ignore_index=True), len({cell.seed for cell in cells})
-    table["group"] = alike(table)
+    table, plan, seeds = pd.concat(parts, ignore_index=True), _planned(cells), len({cell.seed for cell in cells})
+    called = dict(zip(plan["group"], alike(plan), strict=True))
+    table["group"], plan["group"] = table["group"].map(called), plan["group"].map(called)
     fields = [key for key, _ in cells[0].values] or ["all"]
-    table["all"] = "all"
+    expected = dict(iter(plan.groupby(list(KEYS))))
     rows = [
-        row for line, part in table.groupby(list(KEYS), sort=False) for row in _line(line, part, fields, cells, seeds)
+        row | {"left_out": seeds - row["seeds"]}
+        for line, part in table.groupby(list(KEYS), sort=False)
+        for field in fields
+        for row in _line(line, part, expected[line], field, values_of(cells, field))
     ]
     found = pd.DataFrame(rows, columns=COLUMNS)
     numbers = [name for name in COLUMNS if name.startswith(SHOWN)]
     order = {field: place for place, field in enumerate(fields)}
-    return found.astype(dict.fromkeys(numbers, "float64")).sort_values(
+    return found.astype(dict.fromkeys(numbers, "float64") | {"reason": "object"}).sort_values(
         "field", key=lambda name: name.map(order), kind="stable"
     )
+
+
+def _planned(cells: Sequence[Cell]) -> pd.DataFrame:
+    """One row a combination, topic, group and party that sits there, finished or not, with the values of the fields."""
+    combinations = {cell.combination: cell for cell in cells}
+    rows = [
+        {"all": "all", **dict(cell.values), "combination": name, **dict(zip(KEYS, line, strict=True))}
+        for name, cell in combinations.items()
+        for line in _lines(cell.combined)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _lines(scenario: Scenario) -> Iterator[tuple[str, str, str]]:
+    for topic, group in product(scenario.subjects(), scenario.groups()):
+        for party in dict.fromkeys(map(party_of, group.seats)):
+            yield topic.slug, group.name, party
 
 
 def alike(table: pd.DataFrame) -> pd.Series:
@@ -107,25 +133,23 @@ def values_of(cells: Sequence[Cell], field: str) -> list[str]:
 
 
 def _line(
-    line: Any, part: pd.DataFrame, fields: Sequence[str], cells: Sequence[Cell], seeds: int
+    line: Any, part: pd.DataFrame, plan: pd.DataFrame, field: str, values: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    side = _side(part)
-    for field in fields:
-        first = None
-        for value in values_of(cells, field):
-            here = part[part[field] == value]
-            if here.empty:
-                continue
-            means = here.pivot(index="seed", columns="combination", values="change").dropna().mean(axis=1)
-            keys = (field, value, *line)
-            row = dict(zip(("field", "value", *KEYS), keys, strict=True))
-            row |= {"seeds": len(means), "left_out": seeds - len(means), **_told("change", means, keys)}
-            if side:
-                row |= _told("toward", side * means, keys)
-            if first is not None:
-                row |= _told("difference", (means - first).dropna(), keys)
-            first = means if first is None else first
-            yield row
+    side, wide = _side(part), part.pivot(index="seed", columns="combination", values="change")
+    asked = {value: plan.loc[plan[field] == value, "combination"] for value in values}
+    means = {value: wide.reindex(columns=names).dropna().mean(axis=1) for value, names in asked.items()}
+    first = values[0]
+    for value in [value for value in values if len(asked[value])]:
+        keys, mine = (field, value, *line), means[value]
+        row = {**dict(zip(("field", "value", *KEYS), keys, strict=True)), "seeds": len(mine)}
+        row |= {**_told("change", mine, keys), "reason": None if len(mine) else NO_SEED}
+        if side:
+            row |= _told("toward", side * mine, keys)
+        if value != first and len(mine):
+            apart = (mine - means[first]).dropna()
+            row |= _told("difference", apart, keys)
+            row["reason"] = None if len(apart) else f"difference: no seed has all cells of {field}={first} too"
+        yield row
 
 
 def _side(part: pd.DataFrame) -> float | None:

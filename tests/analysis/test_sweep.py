@@ -11,7 +11,7 @@ import run
 from analysis.load import load
 from analysis.sweep.measure import Measured, measured
 from analysis.sweep.report import write
-from analysis.sweep.tables import alike, effects, keyed, titled
+from analysis.sweep.tables import NO_SEED, alike, effects, keyed, titled
 from model.scenario import load_preset
 from model.session import Ask, sit
 from model.sweep.cells import Cell, cells
@@ -35,7 +35,7 @@ Number = float | None
 
 def found(change: Number, gap: Number = -2.0) -> Measured:
     """A cell in which the republicans changed by so much, and the Default was so far from where they began."""
-    row = {"topic": "racism", "group": "pair", "party": "republican", "change": change, "gap": gap}
+    row = {"topic": "racism", "group": "republican+democrat", "party": "republican", "change": change, "gap": gap}
     return Measured(None, pd.DataFrame(), pd.DataFrame([row]))  # type: ignore[arg-type]
 
 
@@ -74,6 +74,55 @@ def test_a_seed_that_lacks_a_cell_is_left_out_and_counted() -> None:
     assert table.loc[("rounds", "1"), "change"] == (-3.0 - 4.0) / 2  # seeds 1 and 2
     assert table.loc[("rounds", "2"), "change"] == -4.0
     assert table.loc[("rounds", "2"), "difference"] == 0.0  # of seed 2, the one that has both
+
+
+def test_a_combination_without_any_cell_confounds_nothing() -> None:
+    """Rounds does nothing and the frame adds 10; of the combination that never ran no main effect is made, and it is said why."""
+    asked = made(rounds=("1", "2"), frame=("debate", "talk"))
+    changes = dict(enumerate([0.0, 0, 0, 10, 10, 10, 0, 0, 0]))
+    table = effects(asked, {place: found(change) for place, change in changes.items()}).set_index(["field", "value"])
+    assert table["left_out"].to_dict() == {
+        ("rounds", "1"): 0,
+        ("rounds", "2"): 3,
+        ("frame", "debate"): 0,
+        ("frame", "talk"): 3,
+    }
+    assert table.loc[("rounds", "1"), "change"] == 5.0
+    assert table["difference"].isna().all()
+    assert table["reason"].dropna().to_dict() == {("rounds", "2"): NO_SEED, ("frame", "talk"): NO_SEED}
+
+
+def test_what_never_ran_is_in_the_summary_with_its_reason(tmp_path: Path) -> None:
+    """Two combinations of four: each second value is told as empty, in the table and in the figure."""
+    asked = made(1, rounds=("1", "2"), words=("20", "40"))
+    for place in (0, 1):
+        sit(Ask(asked[place].scenario, tmp_path / asked[place].folder))
+    held = {place: measured(tmp_path / asked[place].folder) for place in (0, 1)}
+    summary = write(tmp_path, asked, held, dict.fromkeys((2, 3), "no server"), "python run.py sweep").read_text()
+    assert "| why empty |" in summary
+    assert f"| {NO_SEED} |" in summary
+    assert "| nan |" not in summary
+
+
+def test_the_first_value_stays_the_reference_without_cells() -> None:
+    """No other value steps silently into its place."""
+    table = effects(made(rounds=("1", "2", "3")), {place: found(-1.0) for place in range(3, 9)}).set_index("value")
+    assert table["seeds"].to_dict() == {"1": 0, "2": 3, "3": 3}
+    assert table["difference"].isna().all()
+    assert table["reason"].to_dict() == {
+        "1": NO_SEED,
+        **dict.fromkeys("23", "difference: no seed has all cells of rounds=1 too"),
+    }
+
+
+def test_who_sits_in_some_combinations_only_is_averaged_over_these() -> None:
+    """A topic that is debated at one value of a field is no reason to leave the effect of the other field out."""
+    asked = made(topics=("racism", "abortion"), rounds=("1", "2"))
+    changes = {place: found(change) for place, change in enumerate([-1.0, -1, -1, -3, -3, -3])}
+    table = effects(asked, changes).set_index(["field", "value"])
+    assert list(table.index) == [("topics", "racism"), ("rounds", "1"), ("rounds", "2")]
+    assert table.loc[("rounds", "2"), "difference"] == -2.0
+    assert list(table["left_out"]) == [0, 0, 0]
 
 
 def test_groups_of_a_varied_size_are_one_line() -> None:
@@ -115,6 +164,7 @@ def test_a_cell_without_a_record_is_a_row_that_says_why(tmp_path: Path) -> None:
     )
     summary = (tmp_path / "summary.md").read_text()
     assert "**Unfinished**: 1 cell of 2" in summary
+    assert "why empty" not in summary
     assert "| its worker was killed | 1 |" in summary
 
 
