@@ -20,6 +20,7 @@ from model.scenario import Scenario
 LABEL, CELLS = "sweep.json", "cells"
 LONGEST = 80
 """Characters of a combination's folder; a longer name is cut and ends with its digest."""
+NONE = "none"
 Varied = Mapping[str, tuple[str, ...]]
 
 
@@ -49,7 +50,8 @@ class Cell:
 
 
 def parse_vary(pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """`["rounds=3,5", "topics=racism,abortion;gun_violence"]` as values by field; where there is a `;` it alone divides.
+    """`["rounds=3,5", "topics=racism,abortion;gun_violence"]` as values by field; where there is a `;` it alone divides,
+    an empty part is a value too, and one at the end is none: `["interventions=;shock round=2 text=Rain."]` is without and with.
 
     Errors: UserError on what cannot be read, and on a field or a value that comes twice.
     """
@@ -57,13 +59,20 @@ def parse_vary(pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         key = name.strip().replace("-", "_")
-        values = tuple(part.strip() for part in text.split(";" if ";" in text else ",") if part.strip())
-        if not equals or not values:
+        values = _divided(text)
+        if not equals or not any(values):
             raise UserError(f"--vary {pair}: write it as key=value,value or key=value;value")
         if key in varied or len(set(values)) < len(values):
             raise UserError(f"--vary {pair}: {'the field' if key in varied else 'a value'} comes twice")
         varied[key] = values
     return varied
+
+
+def _divided(text: str) -> tuple[str, ...]:
+    if ";" not in text:
+        return tuple([part.strip() for part in text.split(",") if part.strip()])
+    parts = [part.strip() for part in text.split(";")]
+    return tuple(parts if parts[-1] else parts[:-1])
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -97,7 +106,7 @@ def _combined(base: Scenario, chosen: Mapping[str, str]) -> tuple[tuple[tuple[st
     """The names of the values and the scenario with them."""
     settings: dict[str, Any] = dict(chosen)
     if "llms" in chosen:  # one PARTY=SPEC, whose options may have commas
-        settings["llms"] = (chosen["llms"],)
+        settings["llms"] = (chosen["llms"],) if chosen["llms"] else ()
     try:
         scenario = base.with_settings(settings)
         for spec in (scenario.llm, *scenario.own_llms().values()):
@@ -108,7 +117,9 @@ def _combined(base: Scenario, chosen: Mapping[str, str]) -> tuple[tuple[tuple[st
 
 
 def _named(key: str, value: str) -> str:
-    """A model is called by what it is, not by how it is asked."""
+    """A model is called by what it is, not by how it is asked; an empty value none."""
+    if not value:
+        return NONE
     if key == "llms":
         party, _, spec = value.partition("=")
         return f"{party}={essence(spec)}"

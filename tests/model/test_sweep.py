@@ -55,6 +55,8 @@ def calls(folder: Path) -> int:
             {"llm": ("oracle,kappa=0", "oracle"), "frame": ("debate", "talk")},
         ),
         (["default-agent=with"], {"default_agent": ("with",)}),
+        (["interventions=;shock round=2 text=b"], {"interventions": ("", "shock round=2 text=b")}),
+        (["interventions=shock round=2 text=b;;"], {"interventions": ("shock round=2 text=b", "")}),
     ],
 )
 def test_values_of_a_field(pairs: list[str], varied: dict[str, tuple[str, ...]]) -> None:
@@ -122,6 +124,16 @@ def test_a_party_s_own_model_is_varied_by_its_options() -> None:
     assert [cell.scenario.own_llms() for cell in made] == [
         {"republican": f"oracle,kappa={kappa}"} for kappa in ("0", "0.5")
     ]
+
+
+def test_nothing_is_a_value_too() -> None:
+    """The arm without interventions is a cell with a name, beside the one with them."""
+    (control, rain) = cells(BASE, parse_vary(["interventions=;shock round=1 text=Rain."]), (0,))
+    assert (control.values, control.combination) == ((("interventions", "none"),), "interventions=none")
+    assert (len(control.scenario.interventions), len(rain.scenario.interventions)) == (0, 1)
+    alone, own = cells(BASE, parse_vary(["llms=;republican=oracle,kappa=0"]), (0,))
+    assert (alone.combination, alone.scenario.own_llms()) == ("llms=none", {})
+    assert own.scenario.own_llms() == {"republican": "oracle,kappa=0"}
 
 
 def test_one_folder_one_sweep(tmp_path: Path) -> None:
