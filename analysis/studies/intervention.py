@@ -22,7 +22,9 @@ import pandas as pd
 from agents.standin import HOW
 from analysis.bootstrap import mean_interval
 from analysis.load import Tables
+from analysis.metrics._cells import REFERENCE
 from llm.errors import UserError
+from model.interventions.fact_check import FactCheck
 from model.interventions.planner import Planner
 from model.scenario import Scenario
 
@@ -56,6 +58,8 @@ def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, T
     """
     if not base.interventions:
         raise UserError(f"{base.name} has no intervention to compare: give one with --intervene")
+    if base.survey == "never":
+        raise UserError("an effect is a difference of ratings: set survey=rounds or survey=ends")
     return _branches(base, emptied(base) if placebo else None)
 
 
@@ -77,6 +81,10 @@ def emptied(base: Scenario) -> Scenario:
     """The same timetable, in which what is said has no content. Errors: UserError where nothing is said, or what depends."""
     if any(isinstance(one, Planner) for one in base.interventions):
         raise UserError("--placebo: a planner chooses whether it says anything, so that it has no placebo")
+    if any(isinstance(one, FactCheck) and one.llm for one in base.interventions):
+        raise UserError(
+            "--placebo: a model that checks facts may say nothing, so that it has no placebo: give its text"
+        )
     empty = tuple([one.placebo() for one in base.interventions])
     if empty == base.interventions:
         raise UserError("--placebo: nothing is said in this timetable, so that there is nothing to say without content")
@@ -112,16 +120,16 @@ def check_past(without: Tables, held: Tables, first: int) -> None:
 
 
 def _pairs(without: Tables, held: Tables) -> pd.DataFrame:
-    """A row a rating of the main probe in both branches: the keys of the agent, how it was read in the one without, told, and
-    each measure without and with.
+    """A row a rating of the main probe in both branches, of those who debate: the keys of the agent, how it was read in the one
+    without, told, and each measure without and with.
 
     told: whether an intervention was for that agent, ever.
     """
     keys = ["room", "topic", "group", "party", "agent", "round"]
-    probe = held.header.scenario["probe"]
+    probe, values = held.header.scenario["probe"], ["iteration", "how", "attitude", "expected"]
     sides = [
-        table.attitudes.loc[table.attitudes["probe"] == probe, [*keys, "iteration", "how", "attitude", "expected"]]
-        for table in (without, held)
+        rated.loc[(rated["probe"] == probe) & (rated["group"] != REFERENCE), [*keys, *values]]
+        for rated in (without.attitudes, held.attitudes)
     ]
     pairs = sides[0].merge(sides[1].drop(columns=["iteration", "how"]), on=keys, suffixes=(f" {WITHOUT}", f" {WITH}"))
     met = {(one.room, agent) for one in held.interventions.itertuples() for agent in json.loads(one.agents)}
@@ -166,9 +174,13 @@ def _effect(rooms: pd.DataFrame, named: dict[str, Any]) -> dict[str, Any]:
 
 
 def points(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Mean attitudes over rooms by topic, group, party, branch, round and iteration, to draw."""
-    keys = ["topic", "group", "party", "round", "iteration"]
+    """Mean attitudes over rooms by topic, group, party, branch and round, to draw.
+
+    iteration: the replies so far in the branch without; where chance decides how many speak, their mean over rooms, rounded.
+    """
+    keys = ["topic", "group", "party", "round"]
     sides = {f"attitude {branch}": branch for branch in BRANCHES}
-    by_room = pairs.groupby([*keys, "room"], sort=False)[list(sides)].mean()
+    by_room = pairs.groupby([*keys, "room"], sort=False)[["iteration", *sides]].mean()
     means = by_room.groupby(keys, sort=False).mean().rename(columns=sides)
-    return means.reset_index().melt(keys, list(BRANCHES), "branch", "attitude")
+    means["iteration"] = means["iteration"].round().astype("int64")
+    return means.reset_index().melt([*keys, "iteration"], list(BRANCHES), "branch", "attitude")

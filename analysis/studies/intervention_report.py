@@ -132,21 +132,21 @@ def _headline(effects: pd.DataFrame) -> str:
 
 
 def _effects(found: Found, effects: pd.DataFrame) -> Iterator[str]:
-    """A line a topic, group, party, whether it was told, and measure: the first and the last round, without and with."""
+    """A line a topic, group, party, whether it was told, and measure: without and with, first and last round (or the one)."""
     keys = ["topic", "group", "party", "told", "measure"]
     shown = [key for key in keys if key in ("topic", "party") or effects[key].nunique() > 1]
-    ends = [effects["round"].min(), effects["round"].max()]
+    ends = list(dict.fromkeys([effects["round"].min(), effects["round"].max()]))
     rows = []
     for values, line in effects.groupby(keys, sort=False):
         known = dict(zip(keys, values, strict=True))
         at = line.set_index("round").reindex(ends)  # who joins or leaves has no ratings in some rounds
-        first, last = (at.loc[end] for end in ends)
+        last = at.loc[ends[-1]]
         rooms = f"{0 if pd.isna(last['rooms']) else last['rooms']:.0f}"
-        cells = [number(last[WITHOUT]), number(last[WITH]), _effect(first), _effect(last), rooms]
+        cells = [number(last[WITHOUT]), number(last[WITH]), *(_effect(at.loc[end]) for end in ends), rooms]
         rows.append([_key(found, key, known[key]) for key in shown] + cells)
     named = str(effects["contrast"].iloc[0]).split(" - ")[::-1] if "contrast" in effects else [WITHOUT, WITH]
-    head = [f"{named[0]}, at the end", named[1], f"effect after round {ends[0]}", f"after round {ends[1]}", "rooms"]
-    yield markdown_table([*shown, *head], rows) + "\n"
+    after = [f"effect after round {ends[0]}", *(f"after round {end}" for end in ends[1:])]
+    yield markdown_table([*shown, f"{named[0]}, at the end", named[1], *after, "rooms"], rows) + "\n"
 
 
 def _effect(row: pd.Series) -> str:

@@ -12,7 +12,7 @@ is journaled like any other and recorded as that of agent 0. What it does not wr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agents.checker import Checker
 from llm.backends import essence
@@ -67,6 +67,3 @@ class FactCheck(Saying):
         text, reason = checker.read(reply, [one.name for one in room.members.values()])
         act = said(room, agents, self.by, text) if text else Act(agents, None, self.by, reason)
         return [act._replace(events=tuple(calls))]
-
-    def placebo(self) -> Intervention:
-        return replace(self, text=self.EMPTY, llm="")

@@ -82,6 +82,19 @@ def test_an_effect_is_the_difference_within_rooms(branches: Callable) -> None:
     assert pd.isna(beside["effect_low"])
 
 
+def test_the_reference_is_no_room_in_which_nobody_was_meant(held: Callable[..., Tables]) -> None:
+    """The Defaults asked outside debate nothing: everybody who debated was told, and the report says that some were left out."""
+    room = {"republican": [3, 4, 5], "democrat": [8, 8, 8]}
+    without = held(room, reference=[5, 5])
+    seat = without.agents[without.agents["party"] == "republican"].iloc[0]
+    told = held(
+        room, reference=[5, 5], more=[Intervened(seat["room"], 2, "shock", (int(seat["agent"]),), "It rains.", "News")]
+    )
+    scenario = told.header.scenario | {"interventions": [{"kind": "shock", "round": 2, "text": "It rains."}]}
+    found = compared(without, replace(told, header=replace(told.header, scenario=scenario)))
+    assert found.untouched == 0
+
+
 def test_half_a_pair_is_none(branches: Callable) -> None:
     """A rating that could not be read is counted, and is no zero."""
     found = compared(*branches([[[3, 4, None], [8, 8, 8]]], [[[3, 4, 7], [8, 8, 7]]]))
@@ -124,6 +137,23 @@ def test_points_are_means_over_rooms() -> None:
         topic="racism", group="republican", party="republican", round=1, iteration=2
     )
     assert dict(points(pairs)[["branch", "attitude"]].itertuples(index=False)) == {WITHOUT: 5.0, WITH: 7.0}
+
+
+def test_rooms_that_spoke_more_or_less_are_one_point_a_round() -> None:
+    """Where chance decides who speaks, 4 and 7 replies after a round are no two moments: a line through both goes up and down."""
+    pairs = pd.DataFrame(
+        {
+            "room": ["a", "b"],
+            "iteration": [4, 7],
+            "attitude without": [4.0, 6.0],
+            "attitude with": [5.0, 9.0],
+        }
+    ).assign(topic="racism", group="republican", party="republican", round=1)
+    found = points(pairs)
+    assert list(found[["branch", "iteration", "attitude"]].itertuples(index=False, name=None)) == [
+        (WITHOUT, 6, 5.0),
+        (WITH, 6, 7.0),
+    ]
 
 
 ROOMS = ("--topic", "racism", "--repetitions", "3", "--rounds", "3")
@@ -213,6 +243,13 @@ def test_a_later_model_is_the_same_model_in_both_branches(small: Callable[..., S
     assert "from round 2" not in honesty.model(without.header)
 
 
+def test_the_model_that_checks_facts_is_named(small: Callable[..., Scenario], tmp_path: Path) -> None:
+    """It wrote what was heard in one branch, and nothing in the other."""
+    both(small(interventions="fact_check round=2 to=republican llm=oracle"), tmp_path)
+    assert "fact check before round 2: oracle" in honesty.model(load(tmp_path / WITH).header)
+    assert "fact check" not in honesty.model(load(tmp_path / WITHOUT).header)
+
+
 def test_tokens_go_to_the_model_that_was_asked(held: Callable[..., Tables]) -> None:
     """By hand: ten tokens a call; the Republican's calls from round 2 on are another model's."""
     from analysis.summary import _used
@@ -263,6 +300,22 @@ def test_the_summary_gives_the_command_back(study: Path) -> None:
         assert "interventions" in given
 
 
+def test_one_survey_after_the_intervention_is_told_once(tmp_path: Path) -> None:
+    """Asked at the ends only, or met in the last round: there is one round of effects, and it stands in one column."""
+    last = [*COMMAND, "--rounds", "2", "--repetitions", "2", "--intervene", SHOCK, "--out", str(tmp_path)]
+    assert run.main(last) == 0
+    (head,) = [line for line in (tmp_path / "intervention.md").read_text().splitlines() if "effect after round" in line]
+    assert "| effect after round 2 | rooms |" in head
+
+
+def test_without_a_survey_there_is_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Told before a branch is held and paid for."""
+    never = [*COMMAND, "--intervene", SHOCK, "--set", "survey=never", "--out", str(tmp_path / "new")]
+    assert run.main(never) == 2
+    assert "set survey=rounds or survey=ends" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
 def test_without_an_intervention_there_is_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["intervene", "--scenario", "two_way"]) == 2
     assert "two_way has no intervention to compare: give one with --intervene" in capsys.readouterr().err
@@ -304,11 +357,10 @@ def test_a_placebo_takes_the_interruption_out(small: Callable[..., Scenario], tm
 
 def test_a_placebo_is_said_to_the_same_people_by_the_same_name(small: Callable[..., Scenario]) -> None:
     """Only the words differ: a share falls on the same, and what says nothing stays."""
-    lines = [SHOCK.replace("round=2", "round=2 share=0.5"), "mute round=2 to=default", "fact_check round=2 llm=oracle"]
+    lines = [SHOCK.replace("round=2", "round=2 share=0.5"), "mute round=2 to=default", "fact_check round=2 text=No."]
     empty = emptied(small(interventions=lines)).interventions
     assert [vars(one).get("text") for one in empty] == [Saying.EMPTY, None, Saying.EMPTY]
     assert (empty[0].round, empty[0].share, empty[0].to, vars(empty[0])["by"]) == (2, 0.5, ("republican",), "News")
-    assert emptied(small(interventions=lines)).own_llms() == {}
 
 
 @pytest.mark.parametrize(
@@ -316,6 +368,7 @@ def test_a_placebo_is_said_to_the_same_people_by_the_same_name(small: Callable[.
     [
         ("mute round=1", "nothing is said in this timetable"),
         ("planner round=1 target=9 messages='9: It is bad.'", "a planner chooses"),
+        ("fact_check round=2 llm=oracle", "a model that checks facts may say nothing"),
     ],
 )
 def test_what_has_no_placebo_is_told(line: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -324,14 +377,12 @@ def test_what_has_no_placebo_is_told(line: str, words: str, capsys: pytest.Captu
 
 
 def test_a_placebo_is_in_report_and_figure(tmp_path: Path) -> None:
-    """Three branches as whole runs, three contrasts, three line styles; a fact check that a model writes among them."""
-    given = ["--intervene", "fact_check round=2 to=republican llm=oracle", "--placebo", "--out", str(tmp_path)]
+    """Three branches as whole runs, three contrasts, three line styles."""
+    given = ["--intervene", SHOCK, "--placebo", "--out", str(tmp_path)]
     assert run.main([*COMMAND, *given]) == 0
     text = (tmp_path / "intervention.md").read_text(encoding="utf-8")
     assert "**placebo - without**" in text
     assert "**with - placebo**" in text
     assert "--placebo" not in text
     assert set(pd.read_csv(tmp_path / "placebo.csv")["contrast"]) == {"placebo - without", "with - placebo"}
-    summary = (tmp_path / PLACEBO / "summary.md").read_text(encoding="utf-8")
-    assert Saying.EMPTY in summary
-    assert "fact check before round 2: oracle" in (tmp_path / WITH / "transcript.md").read_text(encoding="utf-8")
+    assert Saying.EMPTY in (tmp_path / PLACEBO / "summary.md").read_text(encoding="utf-8")
