@@ -6,7 +6,8 @@ oneself and without double ones. `degree` is the mean number of neighbours. The 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -25,7 +26,8 @@ def random_graph(size: int, degree: float, generator: np.random.Generator) -> cs
     def draw(count: int) -> Codes:
         return _coded(generator.integers(size, size=count), generator.integers(size, size=count), size)
 
-    return _linked(_distinct(draw, round(size * degree / 2)), size)
+    links, pairs = round(size * degree / 2), size * (size - 1) // 2
+    return _linked(_distinct(draw, links, pairs, lambda: _within([np.arange(size)], size)), size)
 
 
 def ring(size: int, degree: float) -> csr_array:
@@ -37,7 +39,8 @@ def small_world(size: int, degree: float, rewire: float, generator: np.random.Ge
     """A ring lattice in which each link, with probability `rewire`, leads from its first end to anybody.
 
     Source: Watts and Strogatz 1998, Nature 393, 440-442. Departure: all links are rewired at once, not one by one around the
-    ring; one that would be there already, or lead to oneself, is drawn again. The number of links stays n degree / 2.
+    ring; one that would be there already, or lead to oneself, is drawn again, from anybody where its first end is linked with
+    everybody. The number of links stays n degree / 2.
     """
     if not 0 <= rewire <= 1:
         raise ValueError(f"rewire must be from 0 to 1, not {rewire:g}")
@@ -52,6 +55,9 @@ def small_world(size: int, degree: float, rewire: float, generator: np.random.Ge
         new[order] = np.diff(codes[order], prepend=-1) > 0
         new &= ~_among(codes, taken)
         taken, left = np.sort(np.concatenate((taken, codes[new]))), left[~new]
+        if not new.any():
+            full = (np.bincount(np.concatenate((taken // size, taken % size)), minlength=size) == size - 1)[left]
+            left[full] = generator.integers(size, size=int(full.sum()))
     return _linked(taken, size)
 
 
@@ -69,9 +75,11 @@ def blocks(membership: Codes, degree: float, homophily: float, generator: np.ran
     inside = int((sizes * (sizes - 1) // 2).sum())
     within = round(homophily * size * degree / 2)
     between = round(size * degree / 2) - within
-    if within > inside or between > size * (size - 1) // 2 - inside:
+    among = size * (size - 1) // 2 - inside
+    if within > inside or between > among:
         raise ValueError(f"blocks of {', '.join(map(str, sizes))} have too few pairs for that degree and homophily")
     people, starts = np.argsort(membership, kind="stable"), np.cumsum(sizes) - sizes
+    parts = np.split(people, starts[1:])
     chances = sizes * (sizes - 1.0)
 
     def draw_within(count: int) -> Codes:
@@ -84,7 +92,11 @@ def blocks(membership: Codes, degree: float, homophily: float, generator: np.ran
         codes = _coded(one, other, size)
         return np.where(membership[one] == membership[other], -1, codes)
 
-    return _linked(np.concatenate((_distinct(draw_within, within), _distinct(draw_between, between))), size)
+    found = (
+        _distinct(draw_within, within, inside, lambda: _within(parts, size)),
+        _distinct(draw_between, between, among, lambda: _between(parts, size)),
+    )
+    return _linked(np.concatenate(found), size)
 
 
 def scale_free(size: int, degree: float, generator: np.random.Generator) -> csr_array:
@@ -144,8 +156,30 @@ def _among(codes: Codes, taken: Codes) -> NDArray[np.bool_]:
     return np.asarray(taken[places] == codes, dtype=np.bool_)
 
 
-def _distinct(draw: Callable[[int], Codes], count: int) -> Codes:
-    """The first `count` different codes of 0 or more that are drawn: each such set has the same chance."""
+def _within(parts: Sequence[Codes], size: int) -> Codes:
+    """All pairs of people of one part, for every part."""
+    pairs = [(part, np.triu_indices(len(part), 1)) for part in parts]
+    return np.concatenate([_coded(part[one], part[other], size) for part, (one, other) in pairs])
+
+
+def _between(parts: Sequence[Codes], size: int) -> Codes:
+    """All pairs of people of two parts."""
+    pairs = combinations(parts, 2)
+    return np.concatenate([_coded(np.repeat(one, len(other)), np.tile(other, len(one)), size) for one, other in pairs])
+
+
+def _distinct(draw: Callable[[int], Codes], count: int, of: int, every: Callable[[], Codes]) -> Codes:
+    """`count` different codes out of the `of` that `draw` draws from: each such set has the same chance.
+
+    Where they are more than half of them (`every`), those left out are drawn: the last ones would hardly ever come up.
+    """
+    if 2 * count > of:
+        return np.setdiff1d(every(), _drawn(draw, of - count), assume_unique=True)
+    return _drawn(draw, count)
+
+
+def _drawn(draw: Callable[[int], Codes], count: int) -> Codes:
+    """The first `count` different codes of 0 or more that are drawn."""
     found = np.empty(0, dtype=np.int64)
     while len(found) < count:
         fresh = draw(count - len(found))

@@ -5,6 +5,7 @@ It must have as many nodes as there are people. In GraphML `edgedefault` says wh
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from random import Random
 from xml.etree.ElementTree import ParseError
@@ -34,7 +35,7 @@ class File(Graph):
                 return nx.Graph(found) if not (found := nx.read_graphml(self.path)).is_directed() else nx.DiGraph(found)
             kind = nx.DiGraph if self.directed else nx.Graph
             return nx.read_edgelist(self.path, create_using=kind, data=False)
-        except OSError as error:
-            raise ValueError(f"cannot read {self.path}: {error.strerror}") from error
+        except (OSError, EOFError, zlib.error) as error:  # the latter two of a packed file that is cut off or damaged
+            raise ValueError(f"cannot read {self.path}: {getattr(error, 'strerror', None) or error}") from error
         except (ParseError, nx.NetworkXError, UnicodeDecodeError, TypeError, KeyError) as error:
             raise ValueError(f"{self.path} is no graph that can be read: {error}") from error

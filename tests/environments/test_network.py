@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -333,6 +334,25 @@ def test_a_graph_that_does_not_fit_is_told(tmp_path: Path) -> None:
             network.links(network.groups()[0].seats, random.Random(1))
     with pytest.raises(ValueError, match="cannot read"):
         opened(graphs, f"file,path={tmp_path}/none.txt").build(("a",), random.Random(1))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("bad.gz", b"a b", "Not a gzipped file"),
+        ("cut.gz", gzip.compress(b"a b", mtime=0)[:-6], "ended before the end"),
+        ("worse.gz", gzip.compress(b"a b", mtime=0)[:10] + b"nonsense", "invalid"),
+        ("bad.bz2", b"a b", "Invalid data stream"),
+    ],
+    ids=["no gzip", "cut off", "damaged", "no bzip2"],
+)
+def test_a_packed_graph_that_is_damaged_says_what_is_wrong(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    """What the reader finds is no error of the system, which has a text of its own."""
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"cannot read .*{words}"):
+        opened(graphs, f"file,path={tmp_path}/{name}").build(("a", "b"), random.Random(1))
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,38 @@ def test_every_pair_of_a_small_graph_has_the_same_chance() -> None:
     assert ((drawn - 150) ** 2 / 150).sum() < 27.9  # the 99.9th percentile with 9 degrees of freedom
 
 
+def test_every_pair_has_the_same_chance_in_a_dense_graph_too() -> None:
+    """7 of 10 pairs, 500 times: those left out are drawn, 3 of 10."""
+    left_out = np.zeros((5, 5))
+    rng = np.random.default_rng(6)
+    for _ in range(500):
+        left_out += 1 - random_graph(5, 2.8, rng).toarray()
+    drawn = left_out[np.triu_indices(5, 1)]
+    assert drawn.sum() == 1500
+    assert ((drawn - 150) ** 2 / 150).sum() < 27.9  # the 99.9th percentile with 9 degrees of freedom
+
+
+def test_dense_graphs_end() -> None:
+    """Everybody linked with everybody, or with all of the own block, or of the other: the last pairs used to be waited for."""
+    rng, people = np.random.default_rng(0), 2000
+    assert random_graph(people, people - 1, rng).nnz == people * (people - 1)
+    halves = np.arange(people) % 2
+    inside = blocks(halves, people / 2 - 1, 1.0, rng).tocoo().coords
+    assert (halves[inside[0]] == halves[inside[1]]).all()
+    assert len(inside[0]) == people * (people / 2 - 1)
+    across = blocks(halves, people / 2, 0.0, rng).tocoo().coords
+    assert (halves[across[0]] != halves[across[1]]).all()
+    assert len(across[0]) == people * people / 2
+
+
+@pytest.mark.parametrize("seed", [51, 60, 89])
+def test_a_link_of_somebody_linked_with_everybody_finds_a_place(seed: int) -> None:
+    """With these seeds the last link to be rewired belongs to such a person; no end of it was ever free."""
+    graph = small_world(4, 2, 1.0, np.random.default_rng(seed))
+    assert graph.nnz == 4 * 2
+    assert not graph.diagonal().any()
+
+
 def test_from_networkx_keeps_who_hears_whom() -> None:
     """a -> b: a hears b. Own links and weights are dropped."""
     graph = nx.DiGraph([(0, 1), (1, 1), (2, 0)])
