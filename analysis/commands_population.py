@@ -6,10 +6,13 @@ import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm.errors import UserError
 from model.commandline import Parser, bar, natural
+
+if TYPE_CHECKING:
+    from model.population import PopulationModel
 
 LABEL = "population.json"
 
@@ -57,29 +60,35 @@ def population(arguments: Sequence[str]) -> int:
 
 
 def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
-    """Run it, unless the folder has it; its summary."""
+    """Run it, unless the folder has it; its summary. What cannot be built claims no folder."""
     from agents.laws import open_law
     from analysis.population import SUMMARY, write
     from model.population import PopulationModel
 
     law = open_law(run["law"])
-    _claimed(folder, run | {"fit": law.digest})
+    mine = run | {"fit": law.digest}
     if (folder / SUMMARY).exists():
+        _claimed(folder, mine)
         print("this population is finished; nothing was run")
         return folder / SUMMARY
-    recorder = _recorder(folder, run)
-    model = None
-    with bar(run["law"], run["steps"], "step") as progress:
-        try:
-            model = PopulationModel(
-                law, run["graph"], run["agents"], run["parties"], run["steps"], run["seed"], recorder
-            )
-            model.run(progress)
-        finally:
-            recorder.close(whole=model is not None and model.error is None)
+    model = PopulationModel(law, run["graph"], run["agents"], run["parties"], run["steps"], run["seed"])
+    _claimed(folder, mine)
+    _record(model, folder, run)
     if law.caption:
         print(law.caption)
     return write(folder, model.datacollector.get_model_vars_dataframe(), run, law, command)
+
+
+def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
+    """Run a population, which stands, with its attitudes recorded from the start."""
+    recorder = model.recorder = _recorder(folder, run)
+    with bar(run["law"], run["steps"], "step") as progress:
+        try:
+            recorder.open(model.codes, [party.name for party in model.parties])
+            recorder.write(0, model.opinions)
+            model.run(progress)
+        finally:
+            recorder.close(whole=model.over and model.error is None)
 
 
 def _recorder(folder: Path, run: dict[str, Any]) -> Any:

@@ -73,6 +73,9 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
         (["--every", "3"], "multiple"),
         (["--law", "nobody"], "unknown law"),
         (["--graph", "ring,degree=3"], "even degree"),
+        (["--graph", "rign"], "did you mean ring"),
+        (["--parties", "a:20:1"], "a mean lies from 0 to 10"),
+        (["--agents", "0"], "1 to 100,000,000 agents"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(
@@ -82,6 +85,7 @@ def test_what_is_wrong_is_told_in_one_line(
     shown = capsys.readouterr().err
     assert told in shown
     assert shown.count("\n") == 1
+    assert not (tmp_path / "run").exists()  # or the right command would find a folder of another population
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
