@@ -48,17 +48,19 @@ class Population:
 
 
 def populations(tables: Tables) -> Iterator[Population]:
-    """Every networked room."""
+    """Every room of a run with links, also one in which nobody was ever linked."""
     changes = dict(iter(tables.links.groupby("room", sort=False)))
     spoken = tables.utterances.groupby("room")["round"].max()
-    for room in rooms(tables):
-        if room.name in changes:
-            place = pd.Series(range(len(room.parties)), index=room.parties.index)
-            here = changes[room.name].assign(
-                **{end: changes[room.name][end].map(place).astype("int64") for end in ("source", "target")}
-            )
-            surveyed = int(room.attitudes.columns.max()) if room.attitudes.shape[1] else 0
-            yield Population(room, here, max(int(spoken.get(room.name, 0)), int(here["round"].max()), surveyed))
+    for room in rooms(tables) if changes else ():
+        here = _placed(changes.get(room.name, tables.links.iloc[:0]), room)
+        surveyed = int(room.attitudes.columns.max()) if room.attitudes.shape[1] else 0
+        changed = int(here["round"].max()) if len(here) else 0
+        yield Population(room, here, max(int(spoken.get(room.name, 0)), changed, surveyed))
+
+
+def _placed(changes: pd.DataFrame, room: Room) -> pd.DataFrame:
+    place = pd.Series(range(len(room.parties)), index=room.parties.index)
+    return changes.assign(**{end: changes[end].map(place).astype("int64") for end in ("source", "target")})
 
 
 def by_survey(

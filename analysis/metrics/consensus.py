@@ -18,9 +18,9 @@ ORDER = 13
 TITLE = "Consensus"
 NOTE = (
     "A room (population) agrees from the first survey on at which the standard deviation of its attitudes is at most half a "
-    "point, there and at every later one. Round is the median over all rooms, those that never agree coming last; empty where "
-    "half or more never do. A room that agrees at its last survey only has not been seen to stay there. Brackets hold Wilson "
-    "intervals."
+    "point, there and at every later one. Round is the median over all rooms (of an even number the mean of the middle two), "
+    "those that never agree coming last; empty where half or more never do. A room that agrees at its last survey only has not "
+    "been seen to stay there. Brackets hold Wilson intervals."
 )
 LABELS = {"rooms": "rooms", "share": "rooms that agree", "round": "from round", "reason": "why empty"}
 NEEDS = _network.NEEDS
@@ -55,7 +55,7 @@ def agrees_from(attitudes: pd.DataFrame) -> float:
 
 def _row(part: pd.DataFrame) -> dict[str, Any]:
     when, rooms = part["when"].to_numpy(dtype=float), len(part)
-    agreed, median = int(np.isfinite(when).sum()), float(np.quantile(when, 0.5, method="higher"))
+    agreed, median = int(np.isfinite(when).sum()), float(np.median(when))
     never = "never" if not agreed else None if np.isfinite(median) else "half of the rooms or more never agree"
     reasons = [reason for reason in (ONE_ROOM if rooms == 1 else None, never) if reason]
     ends = share_interval(agreed, rooms) if rooms > 1 else (np.nan, np.nan)

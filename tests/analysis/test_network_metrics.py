@@ -177,6 +177,13 @@ def test_consensus_is_the_first_round_of_lasting_agreement(surveys: list, when: 
     assert agrees_from(pd.DataFrame(dict(enumerate(surveys)), dtype=float)) == when
 
 
+def test_the_median_of_two_rooms_lies_between_them(networked: Build) -> None:
+    """From round 1 and 2 on: 1.5; where the later of the middle two never agrees, half of them never do, and there is none."""
+    rooms = [people([0, 5, 5], [9, 5, 5]), people([0, 0, 5], [9, 9, 5]), people([0, 0, 0], [9, 9, 9])]
+    assert measured("consensus", networked(*rooms[:2], links=[(0, 1)]))["round"].to_list() == [1.5]
+    assert measured("consensus", networked(*rooms[1:], links=[(0, 1)]))["round"].isna().all()
+
+
 def test_consensus_counts_the_rooms_that_never_agree(networked: Build) -> None:
     """From round 1 and 2 on, and never: the median is 2, two of three; with one more that never does there is none."""
     rooms = [people([0, 5, 5], [9, 5, 5]), people([0, 0, 5], [9, 9, 5]), people([0, 0, 0], [9, 9, 9])]
@@ -299,6 +306,18 @@ def test_links_appear_vanish_and_come_back(networked: Build) -> None:
     (one,) = populations(networked(people(*[[5] * 4] * 4), links=[(0, 1), (1, 0)], changes=changes))
     graphs = [set(zip(*map(list, one.links(round_)), strict=True)) for round_ in range(4)]
     assert graphs == [{(0, 1), (1, 0)}, {(1, 0)}, {(1, 0), (0, 2)}, {(1, 0), (0, 2), (0, 1)}]
+
+
+def test_a_room_without_a_link_is_counted_with_its_reason(networked: Build) -> None:
+    """It is one of two populations, whose number is missing; the other's is no mean over all there are."""
+    tables = networked(people([0], [0], [10], [10]), people([0], [0], [10], [10]), links=PATH, said=[(1, [0, 1])])
+    tables = replace(tables, links=tables.links[tables.links["room"] == tables.links["room"].iloc[0]])
+    for name, metric in metrics().items():
+        if getattr(metric, "NEEDS", "") == "links":
+            assert (metric.compute(tables)["rooms"] == 2).all(), name
+    found = measured("assortativity", tables)
+    assert found["assortativity"].to_list() == pytest.approx([1 / 3])
+    assert found["reason"].to_list() == ["assortativity: nobody is linked (1 of 2 rooms)"]
 
 
 def test_every_network_metric_has_its_rows_and_intervals_over_rooms(networked: Build) -> None:
