@@ -43,6 +43,31 @@ def test_every_way_of_writing_one_ranking_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "tail",
+    [", I think.", ", a clear order", " and I am sure", " and a close call", ", A first of the others", ", I/we agree"],
+)
+@pytest.mark.parametrize("count", [3, 10, 26])
+def test_words_behind_a_ranking_tie_nothing(tail: str, count: int) -> None:
+    """`I` and `a` are words: taken for letters they would cost a ballot (I is one of ten, but the arrows rank it)."""
+    order = random.Random(count).sample(range(count), count)
+    chain = " > ".join(LETTERS[one] for one in order)
+    for text in (chain, chain.lower()):
+        assert read_ranking(f"{text}{tail}", count) == (tuple(order), None)
+
+
+@given(
+    st.permutations(range(6)), st.integers(0, 4), st.sampled_from(["=", " = ", " ~ ", " ≈ ", "/", ", ", " and ", " < "])
+)
+def test_a_real_tie_is_refused_wherever_it_stands(order: list[int], place: int, sign: str) -> None:
+    """One of the arrows is none: two have the same place, and no ballot may order them."""
+    signs = [" > "] * 5
+    signs[place] = sign
+    text = "".join(f"{LETTERS[one]}{after}" for one, after in zip(order, [*signs, ""], strict=True))
+    assert read_ranking(text, 6) == (None, "tie")
+    assert read_ranking(text.lower(), 6) == (None, "tie")
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         (None, "empty"),
