@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats, interval
+from analysis.bootstrap import ROUNDING, Floats, interval, mean_interval
 
 
 class Mean(NamedTuple):
@@ -30,15 +30,19 @@ def mean(values: pd.Series, by: pd.Series, *name: object, weights: pd.Series | N
     sums = pd.DataFrame({"top": (values * weight)[there], "bottom": weight[there]}).groupby(by[there]).sum()
     table = sums.to_numpy(dtype=float)
     value = float(table[:, 0].sum() / table[:, 1].sum()) if len(table) else float("nan")
-    low, high = (
-        interval(table, _ratio, "deliberation", *name) if len(table) and not _even(values[there]) else (np.nan,) * 2
-    )
+    flat = not len(table) or even(values[there].to_numpy(dtype=float))
+    low, high = (np.nan, np.nan) if flat else interval(table, _ratio, "deliberation", *name)
     return Mean(value, low, high, int(there.sum()), len(table))
 
 
-def _even(values: pd.Series) -> bool:
+def spread(values: Floats, *name: object) -> tuple[float, float]:
+    """The 95% interval of the mean of one number a group; NaN where nothing varies. name: names the random stream."""
+    return (np.nan, np.nan) if even(values) else mean_interval(values, *name)
+
+
+def even(values: Floats) -> bool:
     """Does nothing vary? Then a bootstrap has no width, and would look sure."""
-    return bool(values.nunique() < 2)
+    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
 def _ratio(drawn: Floats) -> Floats:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import mean_interval
+from analysis.deliberation.clusters import spread
 from analysis.deliberation.episode import STATEMENTS, Episode, Voice
 
 DRAFT, REVISION = STATEMENTS
@@ -28,7 +28,10 @@ differs in its mediator, its questions and its length, and those were people."""
 
 @dataclass(frozen=True)
 class Measure:
-    """`value` (None: nothing to measure it by) with its 95% interval over `groups` sessions; `episodes` that had a value."""
+    """`value` (None: nothing to measure it by) with its 95% interval over `groups` sessions; `episodes` that had a value.
+
+    Where nothing varies there is no interval (NaN): a bootstrap would look sure.
+    """
 
     name: str
     label: str
@@ -119,7 +122,7 @@ def _measure(name: str, label: str, one: Callable[[Episode], float | None], epis
     means = np.array([statistics.fmean(values) for values in by_session.values()])
     if not len(means):
         return Measure(name, label, None, math.nan, math.nan, 0, 0)
-    low, high = mean_interval(means, "deliberation", name)
+    low, high = spread(means, "deliberation", name)
     return Measure(name, label, float(means.mean()), low, high, len(means), sum(map(len, by_session.values())))
 
 

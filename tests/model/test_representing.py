@@ -15,7 +15,7 @@ import llm.driver
 from agents.questionnaire import questionnaire
 from analysis.deliberation.episode import Voice
 from analysis.deliberation.record import from_record
-from analysis.deliberation.represented import means, represented
+from analysis.deliberation.represented import _row, means, represented
 from analysis.load import load
 from analysis.report import SUMMARY, write_report
 from analysis.summary import _used
@@ -360,3 +360,12 @@ def test_means_by_hand() -> None:
     assert means("agreement with the revision (1-7)", made) == [(6.0, 4.5)]
     assert means("revision less draft", made) == [(2.0, 0.5)]
     assert means("revision less draft", made[:2]) == []
+
+
+def test_groups_that_do_not_vary_have_no_interval() -> None:
+    """Everybody rated alike in every group: the table has the number alone."""
+    alike = {"draft": 4.0, "revision": 5.0}
+    made = [replace(one, voices=tuple(replace(v, agreement=alike) for v in one.voices)) for one in episodes(4, size=2)]
+    theirs = {"critique": None, "reasons": {"critique": "represented"}}
+    last = [replace(one, voices=tuple(replace(v, **theirs) for v in one.voices)) for one in made[2::3]]
+    assert _row("revision less draft", [*made[0::3], *last]) == ["revision less draft", "1.00", "1.00", "0.00", "4"]
