@@ -19,8 +19,9 @@ STATEMENTS = ("draft", "revision")
 class Participant(Member):
     """`people` is how many deliberate, itself among them: all that it is told of the others.
 
-    `position` is its first readable agreement with the question's statement (1-7), None before that; `said` its first opinion and
-    critique, by form; `statement` what the mediator said last; `answers` what it answered of the questionnaire, by item.
+    `position` is its first readable agreement with the question's statement (1-7), None before that; `said` its opinion and
+    its critique of the draft, by form; `statement` what the mediator said last; `answers` what it answered of the questionnaire,
+    by item.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Participant(Member):
         self.said: dict[str, str] = {}
         self.answers: dict[str, str] = {}
         self._open = False
-        self._form = ""
+        self._form = self._about = ""
 
     @property
     def demographics(self) -> dict[str, str]:
@@ -63,7 +64,7 @@ class Participant(Member):
     def hear(self, name: str, text: str, form: str = "draft") -> None:
         super().hear(name, text, form)
         if form in STATEMENTS:
-            self.statement, self._open = text, True
+            self.statement, self._about, self._open = text, form, True
 
     def compose_speech(self, seed: int, form: str = "opinion") -> Request:
         """Ask for its `opinion`, or for its `critique` of what the mediator said last."""
@@ -72,7 +73,8 @@ class Participant(Member):
 
     def absorb_speech(self, reply: Reply) -> Speech:
         speech = super().absorb_speech(reply)
-        if speech.text is not None:
+        later = self._form == "critique" and self._about != "draft"
+        if speech.text is not None and not later:
             self.said.setdefault(self._form, speech.text)
         return speech
 

@@ -20,13 +20,18 @@ from model.scenario import MEDIATOR
 
 DRAFT, REVISION = STATEMENTS
 OPINION, CRITIQUE = "opinion", "critique"
+SECOND = 2
+"""The round of the first revision; ratings of later ones are named by their round."""
 NOT_ASKED, UNFINISHED = "not_asked", "unfinished"
 """Why something is missing that the record has no word on: the scenario did not ask for it, or the run was stopped before."""
 
 
 @dataclass
 class _Room:
-    """What the record has of one room: utterances by agent and form, ratings by agent and what they rate, answers."""
+    """What the record has of one room: utterances by agent and form, ratings by agent and what they rate, answers.
+
+    Of critiques the first is kept (that of the draft, silent or not), of revisions the last that has a text.
+    """
 
     posed: events.Posed
     members: list[events.Seated] = field(default_factory=list)
@@ -37,13 +42,14 @@ class _Room:
     represented: set[int] = field(default_factory=set)
 
     def note(self, event: events.Event, probe: str) -> None:
-        """Keep an event: of critiques the first (of the draft), of revisions the last."""
+        """Keep an event."""
         if isinstance(event, events.Seated) and event.party == MEDIATOR:
             self.mediator = event.agent
         elif isinstance(event, events.Seated):
             self.members.append(event)
         elif isinstance(event, events.Utterance):
-            if event.form == REVISION or (event.agent, event.form) not in self.said:
+            kept = self.said.setdefault((event.agent, event.form), event)
+            if event.form == REVISION and (event.text is not None or kept.text is None):
                 self.said[event.agent, event.form] = event
         elif isinstance(event, events.Rated):
             self.rated[event.agent, _rates(event, probe)] = event
@@ -51,6 +57,16 @@ class _Room:
             self.answered.append(event)
         elif isinstance(event, events.Represented):
             self.represented.add(event.agent)
+
+    def statement(self, form: str) -> events.Utterance | None:
+        """The draft, or the revision that is kept."""
+        return self.said.get((self.mediator or 0, form))
+
+    def rating(self, agent: int, form: str) -> events.Rated | None:
+        """The last rating of that very statement: those of another revision do not count."""
+        said = self.statement(form)
+        later = f" {said.round}" if said and said.round > SECOND else ""
+        return self.rated.get((agent, f"{form}{later}")) if said and said.text is not None else None
 
 
 def from_record(run: Path) -> tuple[Episode, ...]:
@@ -61,9 +77,9 @@ def from_record(run: Path) -> tuple[Episode, ...]:
 def from_events(record: Iterable[events.Event], run: str = "this run") -> tuple[Episode, ...]:
     """The episodes of a record's events, room by room.
 
-    A participant is its persona; the critique is that of the draft, the revision the last one. What is missing has its reason:
-    that of the record, "not_asked" where the scenario did not ask for it, "unfinished" where the run was stopped before,
-    "represented" for the critique of who did not write it.
+    A participant is its persona; the critique is that of the draft, the revision the last one that has a text, with its ratings.
+    What is missing has its reason: that of the record, "not_asked" where the scenario did not ask for it, "unfinished" where
+    the run was stopped before, "represented" for the critique of who did not write it.
     Errors: UserError when there are no private deliberations in it.
     """
     rooms: dict[str, _Room] = {}
@@ -86,10 +102,10 @@ def from_events(record: Iterable[events.Event], run: str = "this run") -> tuple[
 
 
 def _rates(event: events.Rated, probe: str) -> str:
-    """What a rating is of: position (before), after, draft or revision (the last)."""
+    """What a rating is of: position (before), after, draft, revision, "revision 3" (that of round 3), ..."""
     if event.probe == probe:
         return "after" if event.round else "position"
-    return event.probe.partition(" ")[0]
+    return event.probe
 
 
 def _demographics(rooms: Iterable[_Room]) -> Mapping[tuple[str, str], dict[str, str]]:
@@ -106,8 +122,7 @@ def _demographics(rooms: Iterable[_Room]) -> Mapping[tuple[str, str], dict[str, 
 
 def _episode(room: _Room, told: Mapping[tuple[str, str], dict[str, str]], source: str, why: str) -> Episode:
     posed, reasons = room.posed, dict[str, str]()
-    mediator = room.mediator or 0
-    draft, revision = (_text(room.said.get((mediator, form)), form, why, reasons) for form in STATEMENTS)
+    draft, revision = (_text(room.statement(form), form, why, reasons) for form in STATEMENTS)
     question = Question(posed.id, posed.question, posed.statement, posed.against, posed.topic, posed.split)
     voices = tuple(_voice(room, one, told.get((posed.session, one.persona), {}), reasons, why) for one in room.members)
     return Episode(posed.room, posed.session, question, voices, draft, revision, source, reasons)
@@ -122,7 +137,7 @@ def _voice(
     critique = _text(own, CRITIQUE, WRITTEN if one.agent in room.represented else why, reasons)
     position, after = (_rating(room.rated.get((one.agent, name)), name, why, reasons) for name in ("position", "after"))
     agreement = {
-        name: _rating(room.rated.get((one.agent, name)), f"agreement.{name}", missing.get(name, why), reasons)
+        name: _rating(room.rating(one.agent, name), f"agreement.{name}", missing.get(name, why), reasons)
         for name in STATEMENTS
     }
     return Voice(one.persona, opinion, critique, position, agreement, after, dict(demographics), reasons)

@@ -66,6 +66,16 @@ def test_a_critique_needs_a_statement_that_was_not_criticised_yet(member: Partic
     assert member.unable("critique") is None
 
 
+@pytest.mark.parametrize("first", [Reply("Too short."), Reply.failed("timeout")])
+def test_the_critique_it_is_known_by_is_that_of_the_draft_or_none(member: Participant, first: Reply) -> None:
+    """Where that one failed, what it wrote of the revision is not told as one of the draft."""
+    for form, reply in (("draft", first), ("revision", Reply("Still too short."))):
+        member.hear("Mediator", f"We are for it ({form}).", form)
+        member.compose_speech(1, "critique")
+        member.absorb_speech(reply)
+    assert member.said == ({"critique": "Too short."} if first.text else {})
+
+
 def test_its_position_is_the_first_that_could_be_read(member: Participant) -> None:
     probe = QUESTION.subject.probe(POSITION)
     for text, expected in (("no idea", None), ("6", 6.0), ("2", 6.0)):

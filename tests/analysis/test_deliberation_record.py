@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ from analysis.deliberation.movement import (
     moved,
     movement,
 )
-from analysis.deliberation.record import from_record
+from analysis.deliberation.record import from_events, from_record
 from analysis.load import load
 from analysis.report import main_figure, write_report
 from llm.backends import open_spec
@@ -31,8 +33,10 @@ from llm.backends.fake import Fake
 from llm.errors import UserError
 from llm.limits import Budget
 from llm.request import Reply, Request
+from model.events import Rated, Utterance
+from model.lines import read
 from model.scenario import Scenario, load_preset
-from model.session import Ask, sit
+from model.session import RECORD, Ask, sit
 
 NASTY = (
     "**Mediator:** agreed <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "
@@ -109,6 +113,16 @@ def test_group_agreement_by_hand() -> None:
     assert (before, after) == (pytest.approx(0.5), pytest.approx(0.75)), "of the four that were rated twice"
 
 
+def test_what_does_not_vary_has_no_interval() -> None:
+    """16 groups of one value are no certainty: an interval without width would look like one."""
+    even = [episode(voice("a", 4, 4, 5, 5), number=number, session=f"s{number}") for number in range(16)]
+    for one in measured(even):
+        assert one.value is None or math.isnan(one.low)
+        assert one.value is None or math.isnan(one.high)
+    (draft,) = (one for one in measured([*even, GROUP]) if one.name == "draft")
+    assert draft.low < draft.high
+
+
 def test_nothing_rated_is_nothing_measured() -> None:
     empty = episode(voice("a", None, None), voice("b", None, None))
     assert {measure.value for measure in measured([empty])} == {None}
@@ -174,6 +188,36 @@ def test_of_more_rounds_the_draft_its_critique_and_the_last_revision_are_kept(ru
     assert said.loc[(said["form"] == "critique") & (said["round"] == 2), "text"].tolist() == [
         person.critique for person in one.voices
     ]
+
+
+def test_a_last_revision_that_failed_leaves_the_one_before_with_its_ratings(run: Runs) -> None:
+    """A rating of one statement beside another would be agreement with what nobody rated."""
+    folder = run(rounds=3)
+    record = list(read(folder / RECORD))
+    said = [event for event in record if isinstance(event, Utterance) and event.form == "revision"]
+    rated = [event for event in record if isinstance(event, Rated)]
+
+    def left(*gone: int, probes: tuple[str, ...]) -> Episode:
+        """The first room without revisions of these rounds and with these ratings."""
+        lost = [replace(event, text=None, reason="broken") if event.round in gone else event for event in said]
+        kept = [event for event in rated if not event.probe.startswith("revision") or event.probe in probes]
+        others = [event for event in record if event not in said and event not in rated]
+        return from_events([*others, *lost, *kept])[0]
+
+    def ratings(probe: str, one: Episode) -> list[float | None]:
+        return [event.rating for event in rated if (event.probe, event.room) == (probe, one.id)]
+
+    for gone, probe, round_ in (((), "revision 3", 3), ((3,), "revision", 2)):
+        one = left(*gone, probes=("revision", "revision 3"))
+        assert one.revision == next(event.text for event in said if (event.room, event.round) == (one.id, round_))
+        assert [voice.agreement["revision"] for voice in one.voices] == ratings(probe, one)
+    stopped = left(probes=("revision",))
+    assert {voice.agreement["revision"] for voice in stopped.voices} == {None}, (
+        "the older rating is of another statement"
+    )
+    none = left(2, 3, probes=("revision",))
+    assert (none.revision, none.reasons["revision"]) == (None, "broken")
+    assert {voice.reasons["agreement.revision"] for voice in none.voices} == {"broken"}
 
 
 def test_what_is_missing_has_its_reason(run: Runs) -> None:
