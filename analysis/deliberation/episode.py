@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,12 @@ class Episode:
     def participants(self) -> tuple[str, ...]:
         """Who takes part, in the order of the voices."""
         return tuple(voice.participant for voice in self.voices)
+
+
+def renamed(episode: Episode, run: str, people: str) -> Episode:
+    """As one of several runs: `run` stands before its id and session, `people` (who sits there) before every participant."""
+    voices = tuple(replace(voice, participant=f"{people}/{voice.participant}") for voice in episode.voices)
+    return replace(episode, id=f"{run}/{episode.id}", session=f"{run}/{episode.session}", voices=voices)
 
 
 def to_line(episode: Episode) -> str:

@@ -8,13 +8,13 @@ sides that share neither questions nor people (splits.py): an eighth of the trai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from agents.recruit import write_personas
-from analysis.deliberation.episode import Episode, Voice, write_episodes
+from analysis.deliberation.episode import Episode, renamed, write_episodes
 from analysis.deliberation.record import from_record
-from llm.backends import open_spec
+from analysis.kept import claim
+from llm.backends import check_spec, essence, open_spec
 from llm.errors import UserError
 from model.scenario import Scenario, load_preset
 from model.session import Ask, sit
@@ -33,9 +33,15 @@ def plan(laps: int) -> list[str]:
 
 
 def populate(laps: int, llm: str, people: str, seed: int, folder: Path, told: Callable[[str], object]) -> Path:
-    """Hold the laps in a folder and write episodes.jsonl there; its path. What is done is not done again."""
+    """Hold the laps in a folder and write episodes.jsonl there; its path. What is done is not done again.
+
+    People of two laps are not the same, whatever their number in the set; the questions are the same ones over all laps.
+    Errors: UserError on a folder of other people, of another model or seed.
+    """
+    splits = plan(laps)
+    _claim(folder, llm, people, seed)
     found: list[Episode] = []
-    for number, split in enumerate(plan(laps)):
+    for number, split in enumerate(splits):
         name = f"lap{number:02}"
         sit(
             Ask(
@@ -45,7 +51,7 @@ def populate(laps: int, llm: str, people: str, seed: int, folder: Path, told: Ca
         )
         episodes = from_record(folder / name)
         told(f"{name}     {split}, {len(episodes)} episodes")
-        found += [renamed(episode, name) for episode in episodes]
+        found += [renamed(episode, name, name) for episode in episodes]
     return write_episodes(found, folder / "episodes.jsonl")
 
 
@@ -55,17 +61,12 @@ def scenario(split: str, llm: str, people: Path, seed: int, number: int) -> Scen
     return load_preset("consensus").with_settings(settings)
 
 
-def renamed(episode: Episode, name: str) -> Episode:
-    """With the lap before every id: people of two laps are not the same, whatever their number in the set.
-
-    The questions are the same ones over all laps, and stay as they are.
-    """
-
-    def own(voice: Voice) -> Voice:
-        return replace(voice, participant=f"{name}/{voice.participant}")
-
-    session, voices = f"{name}/{episode.session}", tuple(map(own, episode.voices))
-    return replace(episode, id=f"{name}/{episode.id}", session=session, voices=voices)
+def _claim(folder: Path, llm: str, people: str, seed: int) -> None:
+    check_spec(llm)
+    check_spec(people)
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = {"people": essence(people), "llm": essence(llm), "seed": seed}
+    claim(folder / "population.json", wanted, "population (people, model or seed)")
 
 
 def _people(folder: Path, llm: str, seed: int, number: int) -> Path:

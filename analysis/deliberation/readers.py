@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from analysis.deliberation.episode import Episode, checked, read_episodes
+from analysis.deliberation.episode import Episode, checked, read_episodes, renamed
 from analysis.deliberation.habermas import COMPARISONS, read_habermas
 from analysis.deliberation.human import read_human
 from analysis.deliberation.record import from_record
 from llm.errors import UserError
+from model.events import Header
+from model.lines import read
 from model.session import RECORD
 
 
@@ -30,15 +31,21 @@ def read_any(path: Path) -> tuple[Episode, ...]:
 def read_all(paths: Sequence[Path]) -> tuple[Episode, ...]:
     """The episodes of several paths, one after the other.
 
-    Of several run folders, ids and sessions have the folder's name before them; a persona is the same participant in all of them.
+    Of several, ids and sessions of a run folder have its name before them. A persona is the same participant in all runs with
+    the same set of personas, and nobody else: before it stands the name of the first run folder with its set.
     Errors: UserError, also for an id that comes twice.
     """
-    found = [_of_run(one, path) if len(paths) > 1 else one for path in paths for one in read_any(path)]
+    found, first = list[Episode](), dict[str, str]()
+    for path in paths:
+        episodes, name = read_any(path), path.resolve().name
+        if len(paths) > 1 and (path / RECORD).is_file():
+            people = first.setdefault(_personas(path / RECORD), name)
+            episodes = tuple(renamed(one, name, people) for one in episodes)
+        found += episodes
     return checked(found, ", ".join(map(str, paths)))
 
 
-def _of_run(episode: Episode, path: Path) -> Episode:
-    if not (path / RECORD).is_file():
-        return episode
-    name = path.resolve().name
-    return replace(episode, id=f"{name}/{episode.id}", session=f"{name}/{episode.session}")
+def _personas(record: Path) -> str:
+    """The set of personas that a run was held with."""
+    header = next(event for event in read(record) if isinstance(event, Header))
+    return str(header.scenario["personas"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -271,12 +272,33 @@ def test_laps_can_be_split_and_nobody_sits_in_two(known: Path) -> None:
 
 
 def test_run_folders_are_read_and_two_of_them_do_not_clash(known: Path) -> None:
-    """Rooms of two runs have the same names: with the folder before them they are other episodes, of the same personas."""
+    """Rooms of two runs have the same names: with the folder before them they are other episodes, of other people."""
     runs = [known.parent / "lap00", known.parent / "lap01"]
     assert len(read_any(runs[0])) == 48
     both = read_all(runs)
     assert len(both) == 96
     assert {one.session.split("/")[0] for one in both} == {"lap00", "lap01"}
+    assert len({name for one in both for name in one.participants}) == 160, "two laps' republican_04 are two people"
+    whole = {one.id: one for one in read_any(known)}
+    assert all(whole[one.id] == one for one in both), "as in the file of the population"
+
+
+def test_runs_of_one_set_of_personas_have_the_same_people(known: Path, tmp_path: Path) -> None:
+    shutil.copytree(known.parent / "lap00", tmp_path / "again")
+    both = read_all([known.parent / "lap00", tmp_path / "again"])
+    assert len({one.session for one in both}) == 32
+    assert len({name for one in both for name in one.participants}) == 80
+
+
+@pytest.mark.parametrize("other", [{"people": "pocket"}, {"llm": "oracle,kappa=0.5"}, {"seed": 1}])
+def test_a_population_of_other_people_is_refused(known: Path, other: dict[str, object]) -> None:
+    """The people are written once a folder: others who are asked for later would silently be the ones that are there."""
+    asked = {"laps": 1, "llm": "oracle", "people": "oracle", "seed": 0, "folder": known.parent, "told": print, **other}
+    before = known.stat().st_mtime_ns
+    with pytest.raises(UserError, match="holds another population") as told:
+        populate(**asked)  # type: ignore[arg-type]
+    assert "\n" not in str(told.value)
+    assert known.stat().st_mtime_ns == before
 
 
 def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path) -> None:
