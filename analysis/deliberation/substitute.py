@@ -6,6 +6,9 @@ of the same people are), with one participant substituted at a time (`one`, and 
 representative), with all substituted (`all`). Eq 16 and 21: the discrepancy is the mean over those who are substituted of
 expected payoff in the model profile minus that in the true one, signed and absolute; expectations are means over repetitions.
 The absolute one is above 0 by chance alone: compare it with that of `again`.
+
+Who wrote no critique where others of the episode did is not represented: a critique more is not another's critique. Where the
+representative of somebody who is substituted is silent there is no statement: nothing is told in its place.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from agents.mediators.base import Brief, Heard, Mediator, Statement
+from agents.representative import Critique
 from analysis.deliberation.clusters import Mean, mean
 from analysis.deliberation.episode import Episode
 from llm.driver import Conversation
@@ -25,7 +29,7 @@ from llm.request import Sampling
 TRUE, AGAIN, ONE, STRANGER, ALL = "true", "again", "one", "stranger", "all"
 OWN = "own"
 REGIMES = (AGAIN, ONE, STRANGER, ALL)
-Texts = Mapping[tuple[str, str, int], str | None]
+Texts = Mapping[tuple[str, str, int], Critique]
 """Critiques of representatives by case key, `own` or `stranger`, and repetition."""
 
 
@@ -42,8 +46,13 @@ Statements = Sequence[tuple[Episode, Profile, Statement]]
 
 
 def represented(episode: Episode) -> tuple[str, ...]:
-    """Who can be: those with an opinion. The others speak for themselves in every profile."""
-    return tuple(voice.participant for voice in episode.voices if voice.opinion is not None)
+    """Who can be: those with an opinion and a critique, where nobody has both those with an opinion.
+
+    The others speak for themselves in every profile, or are silent in every one.
+    """
+    able = [voice for voice in episode.voices if voice.opinion is not None]
+    wrote = [voice for voice in able if voice.critique is not None]
+    return tuple(voice.participant for voice in wrote or able)
 
 
 def profiles(episode: Episode, repetitions: int) -> Iterator[Profile]:
@@ -58,11 +67,14 @@ def profiles(episode: Episode, repetitions: int) -> Iterator[Profile]:
 def resimulated(
     episode: Episode, profile: Profile, written: Texts, mediator: Mediator, seed: int, temperature: float = 1.0
 ) -> Conversation[Statement]:
-    """What the mediator makes of the draft and these critiques. A representative that is silent leaves its seat silent."""
-    heard = tuple(
-        Heard(voice.opinion, _critique(episode, profile, voice.participant, voice.critique, written), voice.position)
-        for voice in episode.voices
-    )
+    """What the mediator makes of the draft and these critiques; it is not asked where one that is substituted is silent."""
+    told = _told(episode, profile, written)
+    if silent := [one.reason for one in told.values() if one.text is None]:
+        return Statement(None, f"representative silent: {silent[0]}")
+    said = {voice.participant: voice.critique for voice in episode.voices} | {
+        who: one.text for who, one in told.items()
+    }
+    heard = tuple(Heard(voice.opinion, said[voice.participant], voice.position) for voice in episode.voices)
     brief = Brief(episode.question, heard, episode.draft, Sampling(temperature))
 
     def named(*name: object) -> int:
@@ -71,16 +83,12 @@ def resimulated(
     return (yield from mediator.speak(brief, named))
 
 
-def _critique(episode: Episode, profile: Profile, participant: str, own: str | None, written: Texts) -> str | None:
-    """What one seat says: its own words, unless it is substituted."""
-    key = f"{episode.id} {participant}"
-    if participant not in represented(episode):
-        return own
-    if profile.regime == ALL or (profile.regime == ONE and participant == profile.who):
-        return written.get((key, OWN, profile.number))
-    if profile.regime == STRANGER and participant == profile.who:
-        return written.get((key, STRANGER, profile.number))
-    return own
+def _told(episode: Episode, profile: Profile, written: Texts) -> dict[str, Critique]:
+    """What representatives say in this profile, by whom they stand for."""
+    if profile.regime in (TRUE, AGAIN):
+        return {}
+    kind = STRANGER if profile.regime == STRANGER else OWN
+    return {who: written[f"{episode.id} {who}", kind, profile.number] for who in substituted(episode, profile)}
 
 
 def substituted(episode: Episode, profile: Profile) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 def report(episodes: Sequence[Episode], found: Found, asked: Substitution, path: Path) -> Path:
-    """Write it; the path."""
+    """Write it; the path. episodes: those that were re-simulated."""
     path.write_text("\n\n".join(_parts(episodes, found, asked)) + "\n", encoding="utf-8")
     return path
 
@@ -67,7 +67,7 @@ def report(episodes: Sequence[Episode], found: Found, asked: Substitution, path:
 def _parts(episodes: Sequence[Episode], found: Found, asked: Substitution) -> Iterator[str]:
     yield "# Representatives in the place of participants"
     yield _asked(episodes, asked)
-    yield from _limits(episodes, asked)
+    yield from _limits(episodes, found, asked)
     yield "## Payoff discrepancy\n\nModel profile minus true profile, mean over those substituted; 95% intervals over groups."
     yield _discrepancies(found.gaps)
     yield "Two re-simulations of the same people differ too (first row): only what is beyond that is the representatives' doing."
@@ -80,11 +80,12 @@ def _parts(episodes: Sequence[Episode], found: Found, asked: Substitution) -> It
 
 def _asked(episodes: Sequence[Episode], asked: Substitution) -> str:
     unit = open_payoff(asked.payoff).UNIT
+    by = ", as it was recorded" if asked.payoff == "own" else f" by {asked.judge}, a scorer of ours"
     groups, who = len({one.session for one in episodes}), f" ({asked.adapter})" if asked.adapter else ""
     return (
         f"{counted(len(episodes), 'episode')}, {counted(groups, 'group')}. Representatives: {asked.llm}{who}, told "
-        f"{asked.knows or 'the base'}; mediator {asked.mediator} on {asked.mediator_llm}; payoff {asked.payoff} ({unit}) by "
-        f"{asked.judge}, a scorer of ours and not the study's payoff model; {asked.repetitions} re-simulations of each."
+        f"{asked.knows or 'the base'}; mediator {asked.mediator} on {asked.mediator_llm}; payoff {asked.payoff} ({unit}){by} and "
+        f"not the study's payoff model; {asked.repetitions} re-simulations of each."
     )
 
 
@@ -96,7 +97,7 @@ def _discrepancies(gaps: pd.DataFrame) -> str:
         for regime in REGIMES
         if len(part := gaps[gaps["regime"] == regime])
     ]  # fmt: skip
-    return markdown_table(["substituted", "signed", "absolute", "episodes", "payoffs missing"], body)
+    return markdown_table(["substituted", "signed", "absolute", "episodes", "people without a payoff"], body)
 
 
 def _preferred(verdicts: pd.DataFrame) -> str:
@@ -109,7 +110,7 @@ def _preferred(verdicts: pd.DataFrame) -> str:
     return markdown_table(["substituted", "win rate", "wins", "ties", "losses", "missing"], body)
 
 
-def _limits(episodes: Sequence[Episode], asked: Substitution) -> Iterator[str]:
+def _limits(episodes: Sequence[Episode], found: Found, asked: Substitution) -> Iterator[str]:
     """What can and what cannot be concluded."""
     ours = sorted({split_spec(spec)[0] for spec in (asked.llm, asked.mediator_llm, asked.judge)} & set(honesty.LABELS))
     people = [one for one in episodes if one.source == HUMAN]
@@ -123,6 +124,11 @@ def _limits(episodes: Sequence[Episode], asked: Substitution) -> Iterator[str]:
             "> Nobody here wrote a critique. The true profile is a revision without critiques; what is measured is what adding "
             "those of representatives changes, not how well they stand in for anybody."
         )
+    if quiet := sum(count for why, count in found.left_out.items() if why.startswith("no critique")):
+        yield (
+            f"> Not represented because they wrote no critique themselves, where others did: {quiet}. A representative of theirs "
+            "would add a critique; what that changes is not how well it stands in for them."
+        )
     groups = len({one.session for one in episodes})
     if groups < FEW:
         yield f"> Groups: {groups}. That is too few for intervals that mean much."
@@ -134,7 +140,7 @@ def _missing(found: Found) -> str:
     told = [f"{why} {count}" for why, count in found.left_out.items()]
     parts = [
         f"Not represented: {', '.join(told) or 'nobody'}.",
-        f"Representatives silent: {tally(found.silent) or 'none'}.",
+        f"Representatives silent: {tally(found.silent) or 'none'}; where one of those substituted is there is no statement.",
     ]
     return " ".join([*parts, f"Payoffs missing: {tally(without) or 'none'} of {len(payoffs)}."])
 

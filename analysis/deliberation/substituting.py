@@ -11,10 +11,10 @@ from types import ModuleType
 import pandas as pd
 
 from agents.mediators import open_mediator
-from agents.representative import known
+from agents.representative import Critique, known
 from analysis.deliberation.autorater import Verdict
 from analysis.deliberation.calibration import Calibration, calibrated, rated
-from analysis.deliberation.cases import Case, cases, strangers
+from analysis.deliberation.cases import Case, Cases, cases, strangers
 from analysis.deliberation.episode import Episode, to_line
 from analysis.deliberation.payoffs import open_payoff
 from analysis.deliberation.payoffs._score import Score
@@ -23,19 +23,22 @@ from analysis.deliberation.substitute import (
     OWN,
     STRANGER,
     Statements,
+    Texts,
     discrepancies,
     profiles,
+    represented,
     resimulated,
     substituted,
 )
 from analysis.deliberation.substitute_report import Found, report
-from analysis.deliberation.writing import Author, Order, write
+from analysis.deliberation.writing import Author, Order, opened, write
 from analysis.kept import claim, driven
 from analysis.wording import cell
 from llm.backends import check_spec, essence
 from llm.driver import Bar
 from llm.errors import UserError
 from llm.randomness import derive, digest
+from llm.request import Backend
 from model.session import locked
 
 
@@ -59,41 +62,73 @@ class Substitution:
         if self.repetitions < 1:
             raise UserError("--repetitions must be at least 1")
         object.__setattr__(self, "knows", known(self.knows))
-        open_mediator(self.mediator)
+        if not open_mediator(self.mediator).calls(1):
+            raise UserError(
+                f"mediator {self.mediator} heeds no critique, and says the same of all: take draft_revise or habermas"
+            )
         open_payoff(self.payoff)
 
 
 def study(episodes: Sequence[Episode], asked: Substitution, folder: Path, bar: Bar) -> Path:
     """Write payoffs.csv, discrepancies.csv, verdicts.csv, statements.csv and substitute.md; the path of the last.
 
-    Errors: UserError on a folder of another study, and where nobody can be represented.
+    Errors: UserError on a folder of another study, where nobody can be represented, where there are more statements than can be
+    scored at once, and on an adapter that the representatives' model does not have.
     """
-    found = cases(episodes, written=False)
-    if not found.cases:
-        raise UserError("nobody can be represented: no participant has both an opinion and a draft")
-    groups = [one for one in episodes if one.draft is not None]
+    found = _seats(episodes)
+    seated = {case.episode for case in found.cases}
+    groups = [one for one in episodes if one.id in seated]
+    _fit(groups, asked)
+    author = Author(asked.llm, asked.adapter, asked.knows)
+    backend = opened(author)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         _claim(folder, asked, episodes)
-        written, silent = _written(found.cases, asked, folder, bar)
+        written = _written(found.cases, asked, author, backend, folder, bar)
+        del backend  # a large model makes room for the mediator's
         told = _statements(groups, written, asked, folder, bar)
         payoffs = _payoffs(groups, told, asked, folder, bar)
         verdicts = _verdicts(told, asked, folder, bar)
         calibration = _calibration(episodes, asked, folder, bar)
     gaps = discrepancies(payoffs)
-    for name, frame in (("payoffs", payoffs), ("discrepancies", gaps), ("verdicts", verdicts)):
+    tables = {"payoffs": payoffs, "discrepancies": gaps, "verdicts": verdicts, "statements": _told(told)}
+    for name, frame in tables.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
-    rows = [(one.id, *profile, cell(said.text or ""), said.reason or "") for one, profile, said in told]
-    names = ["episode", "regime", "substituted", "number", "statement", "reason"]
-    pd.DataFrame(rows, columns=names).to_csv(folder / "statements.csv", index=False)
+    silent = [critique.reason for critique in written.values() if critique.text is None]
     results = Found(found.left_out, payoffs, gaps, verdicts, silent, calibration)
-    return report(episodes, results, asked, folder / "substitute.md")
+    return report(groups, results, asked, folder / "substitute.md")
+
+
+def _told(told: Statements) -> pd.DataFrame:
+    """A row a re-simulation, with its statement or why there is none."""
+    rows = [(one.id, *profile, cell(said.text or ""), said.reason or "") for one, profile, said in told]
+    return pd.DataFrame(rows, columns=["episode", "regime", "substituted", "number", "statement", "reason"])
+
+
+def _seats(episodes: Sequence[Episode]) -> Cases:
+    """Who is represented: with an opinion, a draft and a critique; where nobody wrote one, with the other two."""
+    found = cases(episodes)
+    found = found if found.cases else cases(episodes, written=False)
+    if not found.cases:
+        raise UserError("nobody can be represented: no participant has both an opinion and a draft")
+    return found
+
+
+def _fit(groups: Sequence[Episode], asked: Substitution) -> None:
+    """Errors: UserError where a group gets more statements than the scorer takes at once, with how many repetitions fit."""
+    most, each = open_payoff(asked.payoff).MOST, max(len(list(profiles(one, 1))) for one in groups)
+    if most is not None and each * asked.repetitions > most:
+        fits = f"--repetitions {most // each} at most" if each <= most else "take another --payoff"
+        raise UserError(
+            f"payoff {asked.payoff} takes {most} statements of a group at once, not {each * asked.repetitions} ({each} a "
+            f"repetition): {fits}"
+        )
 
 
 def _written(
-    found: Sequence[Case], asked: Substitution, folder: Path, bar: Bar
-) -> tuple[dict[tuple[str, str, int], str | None], list[str]]:
-    """Critiques by case key, own or stranger, and repetition; and why others are silent."""
+    found: Sequence[Case], asked: Substitution, author: Author, backend: Backend, folder: Path, bar: Bar
+) -> dict[tuple[str, str, int], Critique]:
+    """Critiques by case key, own or stranger, and repetition."""
     others = strangers(found, asked.seed)
     orders = [
         (who, Order(case, told, again))
@@ -102,17 +137,13 @@ def _written(
         for who, told in ((OWN, case), (STRANGER, others.get(case.key)))
         if told
     ]
-    author = Author(asked.llm, asked.adapter, asked.knows)
-    said = write([order for _, order in orders], author, asked.seed, folder, bar)
-    texts = {
-        (order.case.key, who, order.number): critique.text for (who, order), critique in zip(orders, said, strict=True)
-    }
-    return texts, [critique.reason for critique in said if critique.text is None]
+    said = write([order for _, order in orders], author, asked.seed, folder, bar, backend)
+    return {(order.case.key, who, order.number): one for (who, order), one in zip(orders, said, strict=True)}
 
 
 def _statements(
     groups: Sequence[Episode],
-    written: dict[tuple[str, str, int], str | None],
+    written: Texts,
     asked: Substitution,
     folder: Path,
     bar: Bar,
@@ -138,7 +169,7 @@ def _payoffs(
     for one, _, statement in told:
         if statement.text is not None and statement.text not in texts[one.id]:
             texts[one.id].append(statement.text)
-    seats = [(one, voice) for one in groups for voice in one.voices]
+    seats = [(one, voice) for one in groups for voice in one.voices if voice.participant in represented(one)]
     asking = [scorer.score(one, voice, texts[one.id], derive(asked.seed, "payoff", one.id)) for one, voice in seats]
     found: list[tuple[Score, ...]] = driven(asking, asked.judge, folder, bar, "payoffs")
     known_ = {

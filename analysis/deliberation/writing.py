@@ -9,9 +9,11 @@ from typing import NamedTuple
 from agents.representative import TOKENS, Critique, Representative
 from analysis.deliberation.cases import Case
 from analysis.kept import driven
+from llm.backends import open_spec
 from llm.driver import Bar, Conversation, ask
+from llm.errors import unknown
 from llm.randomness import derive
-from llm.request import Sampling
+from llm.request import Backend, Sampling
 
 
 class Author(NamedTuple):
@@ -36,9 +38,21 @@ class Order(NamedTuple):
         return f"{self.case.key} {self.told.participant} {self.number}"
 
 
-def write(orders: Sequence[Order], author: Author, seed: int, folder: Path, bar: Bar) -> list[Critique]:
-    """A critique for each order. Every reply is kept in `journal.sqlite` of the folder."""
-    return driven([one(order, author, seed) for order in orders], author.spec, folder, bar, f"critiques {author.spec}")
+def opened(author: Author) -> Backend:
+    """The author's model. Errors: UserError where it has no such adapter: every critique would fail."""
+    backend = open_spec(author.spec)
+    known: Mapping[str, object] = dict(backend.identity).get("adapters", {})
+    if author.adapter and author.adapter not in known:
+        raise unknown("adapter", author.adapter, known)
+    return backend
+
+
+def write(
+    orders: Sequence[Order], author: Author, seed: int, folder: Path, bar: Bar, backend: Backend | None = None
+) -> list[Critique]:
+    """A critique for each order. Every reply is kept in `journal.sqlite` of the folder. backend: the author's, if it is open."""
+    asked = [one(order, author, seed) for order in orders]
+    return driven(asked, backend or opened(author), folder, bar, f"critiques {author.spec}")
 
 
 def one(order: Order, author: Author, seed: int) -> Conversation[Critique]:

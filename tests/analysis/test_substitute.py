@@ -35,6 +35,7 @@ from analysis.deliberation.substitute import (
     Profile,
     discrepancies,
     profiles,
+    represented,
     resimulated,
     substituted,
     summary,
@@ -48,6 +49,7 @@ from llm.request import Reply, Request
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
 EPISODE = episodes(1)[0]
+ASKED = Substitution("oracle", repetitions=1)
 BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
 
 
@@ -62,7 +64,7 @@ class Told(Mediator):
 
 
 WRITTEN = {
-    (f"e0_0 s0p{place}", who, number): f"{who}{place}{number}"
+    (f"e0_0 s0p{place}", who, number): Critique(f"{who}{place}{number}")
     for place in range(3)
     for who in ("own", STRANGER)
     for number in range(2)
@@ -85,11 +87,29 @@ def test_who_speaks_in_each_profile() -> None:
     assert heard(Profile(ALL, "", 0)) == ["own00", "own10", "own20"]
 
 
-def test_a_silent_representative_leaves_its_seat_silent() -> None:
-    """It is not the person who speaks then: a failure must not look like a perfect representative."""
-    gone = {key: None if key[0] == "e0_0 s0p0" else text for key, text in WRITTEN.items()}
-    (statement,) = drive([resimulated(EPISODE, Profile(ALL, "", 0), gone, Told(), 0)], Fake([]))
-    assert str(statement.text).split(" | ")[2].startswith("None / own10")
+def test_where_a_representative_is_silent_there_is_no_statement() -> None:
+    """Neither the person nor silence speaks in its place: a failed call must look like no representative, good or bad."""
+    gone = {key: Critique(None, "refusal") if key[0] == "e0_0 s0p0" else one for key, one in WRITTEN.items()}
+    told = {
+        "": Statement(None, "representative silent: refusal"),
+        "s0p0": Statement(None, "representative silent: refusal"),
+    }
+    for profile in profiles(EPISODE, 1):
+        (statement,) = drive([resimulated(EPISODE, profile, gone, Told(), 0)], Fake([]))
+        missing = profile.regime == ALL or profile.who == "s0p0"
+        assert (statement == told.get(profile.who)) == missing, profile
+        assert missing or "None" not in str(statement.text)
+
+
+def test_who_wrote_no_critique_where_others_did_is_not_represented() -> None:
+    """Its representative would add a critique to those of the true profile; where nobody wrote one there is none to add to."""
+    quiet = replace(EPISODE.voices[0], critique=None, reasons={"critique": "timeout"})
+    episode = replace(EPISODE, voices=(quiet, *EPISODE.voices[1:]))
+    assert represented(episode) == ("s0p1", "s0p2")
+    (statement,) = drive([resimulated(episode, Profile(ALL, "", 0), WRITTEN, Told(), 0)], Fake([]))
+    assert str(statement.text).split(" | ")[2] == "None / own10 / own20"
+    none = replace(EPISODE, voices=tuple(replace(v, critique=None, reasons=quiet.reasons) for v in EPISODE.voices))
+    assert represented(none) == EPISODE.participants
 
 
 def test_every_profile_has_random_draws_of_its_own() -> None:
@@ -331,6 +351,53 @@ def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path
         study(groups, replace(asked, repetitions=1), tmp_path / "out", BAR)
 
 
+def test_what_cannot_be_compared_is_left_out_and_counted(tmp_path: Path) -> None:
+    """Silent people among others who wrote, an episode without a draft, silent representatives: no row has a made-up number."""
+    quiet = {"critique": None, "reasons": {"critique": "timeout"}}
+    first, second, third = episodes(1)
+    voices = (replace(first.voices[0], **quiet), *first.voices[1:])
+    wordless = replace(second, voices=tuple(replace(voice, **quiet) for voice in second.voices))
+    draftless = replace(third, session="other", draft=None, reasons={"draft": "empty"})
+    report = study([replace(first, voices=voices), wordless, draftless], ASKED, tmp_path / "out", BAR).read_text()
+    assert "1 episode, 1 group." in report
+    assert "wrote no critique themselves, where others did: 4." in report
+    assert "no critique (timeout) 4" in report
+    assert "people without a payoff" in report
+    payoffs_ = pd.read_csv(tmp_path / "out" / "payoffs.csv")
+    theirs = payoffs_[payoffs_["regime"].isin([ONE, STRANGER, ALL])]
+    assert theirs["value"].isna().all()
+    assert set(theirs["reason"]) == {"no statement (representative silent: no_known_sentence)"}
+    assert set(payoffs_["participant"]) == {"s0p1", "s0p2"}
+    verdicts = pd.read_csv(tmp_path / "out" / "verdicts.csv")
+    assert verdicts.loc[verdicts["regime"] == ALL, "verdict"].isna().all()
+
+
+def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
+    report = study([EPISODE], replace(ASKED, payoff="own"), tmp_path / "out", BAR).read_text()
+    assert "payoff own (agreement, 1 to 7), as it was recorded and not the study's payoff model" in report
+
+
+@pytest.mark.parametrize(
+    ("size", "other", "says"),
+    [
+        (
+            5,
+            {"payoff": "ranking"},
+            r"takes 26 statements of a group at once, not 39 \(13 a repetition\): --repetitions 2 at most",
+        ),
+        (12, {"payoff": "ranking", "repetitions": 1}, r"not 27 \(27 a repetition\): take another --payoff"),
+        (2, {"adapter": "nobody"}, "unknown adapter 'nobody': known: none"),
+    ],
+)
+def test_what_would_be_paid_for_in_vain_is_refused_first(
+    size: int, other: dict[str, object], says: str, tmp_path: Path
+) -> None:
+    """Before anything is asked, and before the folder is taken."""
+    with pytest.raises(UserError, match=says):
+        study(episodes(1, size=size), replace(ASKED, **{"repetitions": 3, **other}), tmp_path / "out", BAR)  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_oracle_is_a_calibrated_judge_of_its_own_people(known: Path, tmp_path: Path) -> None:
     """It goes by opinions, they by what they think: near, and never exact."""
     path = study(read_any(known)[:12], Substitution("oracle", repetitions=1), tmp_path / "out", BAR)
@@ -351,6 +418,7 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
 
 def test_what_cannot_be_studied_is_one_line() -> None:
     for wrong, says in (({"repetitions": 0}, "at least 1"), ({"knows": "X"}, "no choice"), ({"payoff": "jugde"}, "judge"),
-                        ({"mediator": "nobody"}, "unknown mediator"), ({"llm": "orcale"}, "oracle")):  # fmt: skip
+                        ({"mediator": "nobody"}, "unknown mediator"), ({"mediator": "majority"}, "heeds no critique"),
+                        ({"mediator": "random_opinion"}, "heeds no critique"), ({"llm": "orcale"}, "oracle")):  # fmt: skip
         with pytest.raises(UserError, match=says):
             Substitution(**{"llm": "oracle", **wrong})

@@ -1,8 +1,9 @@
 """Payoff scorers: what a statement is worth to a participant. The folder is the registry, a file each.
 
-A module has `UNIT` (what its numbers are) and `score(episode, voice, statements, seed)`, a conversation that returns a `Score`
-for each statement. None of them is the payoff model of the study (a fine-tuned model of 1B parameters, not published): they
-stand in for it, and `analysis/deliberation/calibration.py` says how well where there are final ratings.
+A module has `UNIT` (what its numbers are), `MOST` (statements that it can score at once, None: any number) and
+`score(episode, voice, statements, seed)`, a conversation that returns a `Score` for each statement. None of them is the
+payoff model of the study (a fine-tuned model of 1B parameters, not published): they stand in for it, and
+`analysis/deliberation/calibration.py` says how well where there are final ratings.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from llm.request import Message, Reply, Request, Sampling
 from llm.template import prompt
 
 UNIT = "agreement, 1 to 7"
+MOST: int | None = None
 PROMPTS = Path(__file__).parents[1] / "prompts"
 TOKENS = 8
 

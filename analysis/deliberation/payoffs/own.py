@@ -13,6 +13,7 @@ from analysis.deliberation.payoffs._score import Score
 from llm.driver import Conversation, ask_all
 
 UNIT = "agreement, 1 to 7"
+MOST: int | None = None
 
 
 def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) -> Conversation[tuple[Score, ...]]:

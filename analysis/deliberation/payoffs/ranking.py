@@ -1,7 +1,7 @@
 """ranking: a model ranks the statements as the participant would; the share of the others that a statement beats, 0 to 1.
 
 The same question as that of the habermas mediator (agents/prompts/ranking.txt), put to a judge; statements in an order drawn
-by lot. Equal statements are shown once. One statement alone has no rank.
+by lot. Equal statements are shown once. One statement alone has no rank. There are 26 letters for them: no more fit.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from llm.request import Message, Reply, Request, Sampling
 from llm.template import prompt
 
 UNIT = "share of the other statements beaten, 0 to 1"
+MOST = len(LETTERS)
 TOKENS = 150
 
 
