@@ -127,6 +127,7 @@ def grid(arguments: Sequence[str]) -> int:
     from training.representatives.sizes import halved
 
     specs = options.llm or ["pocket"]
+    drawn = "per_token" if len(specs) == 1 else "per_character"
     choices = chosen(options.choices, study.PAPER, study.EVERY)
     workshop = opened(options)
     if len(specs) == 1:
@@ -134,7 +135,7 @@ def grid(arguments: Sequence[str]) -> int:
         small = halved(base, workshop.folder / f"half-of-{Path(base.name).name}")
         specs = [*specs, f"{base.kind}:{small}"]
     found = study.grid(workshop, specs, choices, lesson(options))
-    print(f"report   {study.report(found, workshop.folder, specs)}\nfigure   {workshop.folder / 'grid.png'}")
+    print(f"report   {study.report(found, workshop.folder, specs, drawn)}\nfigure   {workshop.folder / 'grid.png'}")
     return 0
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
@@ -24,8 +24,8 @@ pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("trl", reason="the [local] extra is not installed")
 
 import torch
-from hf_models import save
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from hf_models import save, tokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
 
 from analysis.deliberation.writing import Author, Order, one
 from llm.backends import open_spec
@@ -34,12 +34,12 @@ from llm.request import Message
 from training.base import Base, base_of
 from training.likelihood import Text, likelihoods
 from training.representatives.dataset import examples, text, written
-from training.representatives.grid import EVERY, grid, report, table
+from training.representatives.grid import EVERY, figure, grid, report, table
 from training.representatives.measures import BASE, TRAINED, measure
 from training.representatives.recipe import Lesson
 from training.representatives.scoring import OWN, STRANGER, load, scored, untrained
 from training.representatives.sizes import halved
-from training.representatives.workshop import Workshop, named
+from training.representatives.workshop import Workshop, identity, named
 from training.tuning.card import read_values
 
 ROOT = Path(run.__file__).parent
@@ -205,11 +205,85 @@ def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_
     path = report(rows, workshop.folder, specs)
     assert (workshop.folder / "grid.png").stat().st_size > 5000
     assert "| hf-half | P |" in path.read_text()
+    assert "| per character |" in path.read_text()
+    tokens, characters = (figure(found, name).axes[0] for name in ("per_token", "per_character"))
+    assert "per character" in characters.get_ylabel()
+    assert tokens.get_ylim() != characters.get_ylim(), "models with tokenizers of their own are drawn per character"
     assert len(EVERY) == 16
     assert len(set(EVERY)) == 16
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("training.representatives.grid.scored", _never)
         pd.testing.assert_frame_equal(grid(workshop, specs, ["", "P"], lesson), rows)
+
+
+class Shelf:
+    """A workshop that trains nothing: the model of a lesson is the lesson."""
+
+    seed = 0
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def tested(self) -> tuple[()]:
+        return ()
+
+    def model(self, spec: str, lesson: Lesson) -> Lesson:
+        return lesson
+
+
+def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An adapter is not scored by what all weights got, and two models of one name are not one model."""
+    monkeypatch.setattr("training.representatives.grid.load", lambda model: model)
+    monkeypatch.setattr(
+        "training.representatives.grid.scored", lambda cases_, knows, model, seed: pd.DataFrame({"r": [model.r]})
+    )
+    for rank in (0, 16, 0):
+        rows = grid(Shelf(tmp_path), ["pocket"], ["", "P"], replace(SMALL, r=rank))  # type: ignore[arg-type]
+        assert rows["r"].tolist() == [rank, rank]
+    with pytest.raises(UserError, match="two models would both be called hf-final"):
+        grid(Shelf(tmp_path), ["hf:/models/1b/final", "hf:/models/7b/final"], [""], SMALL)  # type: ignore[arg-type]
+
+
+def test_a_model_of_the_same_name_is_not_the_same_model(workshop: Workshop, tmp_path: Path) -> None:
+    """The trained one of a folder `final` is not taken for that of another folder `final`; half of one neither."""
+    first, second = (save(tmp_path / name / "final", name) for name in ("llama", "mistral"))
+    bases = [base_of(f"hf:{folder}") for folder in (first, second)]
+    lesson = replace(SMALL, seed=5).filled("hf")
+    out = workshop.folder / "models" / named(bases[0]) / lesson.name
+    out.mkdir(parents=True)
+    (out / "training.json").write_text(json.dumps({"recipe": asdict(lesson), "base": identity(bases[0])}))
+    assert workshop.model(f"hf:{first}", lesson).folder == out
+    with pytest.raises(UserError, match="was trained with another weights of the base"):
+        workshop.model(f"hf:{second}", lesson)
+    halved(bases[0], tmp_path / "half")
+    with pytest.raises(UserError, match="holds another half of a model"):
+        halved(bases[1], tmp_path / "half")
+
+
+def test_nothing_is_trained_where_nothing_can_be_scored(tmp_path: Path) -> None:
+    """Hours of training would end in an error."""
+    bench = Workshop(EPISODES, 0, tmp_path / "run", BAR)
+    with pytest.raises(UserError, match="--limit 0 leaves no critique"):
+        measure(bench, "pocket", SMALL, "", 0, BAR)
+    none = {"critique": None, "reasons": {"critique": "timeout"}}
+    silent = [replace(one_, voices=tuple(replace(v, **none) for v in one_.voices)) for one_ in bench.sides["test"]]
+    bench.sides = {**bench.sides, "test": tuple(silent)}
+    with pytest.raises(UserError, match="the side test has no critique"):
+        measure(bench, "pocket", SMALL, "", None, BAR)
+    with pytest.raises(UserError, match="the side test has no critique"):
+        grid(bench, ["pocket"], [""], SMALL)
+    assert not (bench.folder / "models").exists()
+
+
+def test_what_cannot_be_halved_says_so(tmp_path: Path) -> None:
+    config = GPT2Config(n_layer=2, n_embd=32, n_head=4, vocab_size=512)
+    AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path / "gpt2")
+    tokenizer(None).save_pretrained(tmp_path / "gpt2")
+    with pytest.raises(UserError, match="built like those of Llama; give a second --llm"):
+        halved(base_of(f"hf:{tmp_path / 'gpt2'}"), tmp_path / "half")
+    with pytest.raises(UserError, match="cannot load the model"):
+        halved(base_of(f"hf:{tmp_path / 'nothing'}"), tmp_path / "half")
+    assert not (tmp_path / "half").exists()
 
 
 def _never(*_: object, **__: object) -> None:
@@ -269,6 +343,9 @@ def test_names_of_models_are_parts_of_a_path() -> None:
         (["train"], "EPISODES"),
         (["train", "nothing.jsonl"], "cannot read nothing.jsonl"),
         (["train", "{file}", "--llm", "oracle"], "oracle cannot be trained"),
+        (["train", "{file}", "--llm", "hf:/no/such/model"], "cannot load the model /no/such/model"),
+        (["grid", "{file}", "--llm", "hf:/no/such/model"], "cannot load the model /no/such/model"),
+        (["measure", "{file}", "--limit", "0"], "--limit 0 leaves no critique"),
         (["train", "{file}", "--knows", "XY"], "no choice of"),
         (["grid", "{file}", "--choices", "D,Q"], "no choice of"),
         (["substitute", "{file}", "--payoff", "gold"], "unknown payoff scorer"),

@@ -21,8 +21,8 @@ from analysis import honesty
 from analysis.deliberation.likelihood import MEASURES, against
 from analysis.plots import save, style
 from analysis.wording import estimate, markdown_table
+from llm.errors import UserError
 from training.base import base_of
-from training.representatives.dataset import written
 from training.representatives.recipe import NOTHING, Lesson
 from training.representatives.scoring import OWN, STRANGER, load, scored
 from training.representatives.workshop import Workshop, named
@@ -32,29 +32,41 @@ PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 EVERY = tuple("".join(chosen) for size in range(len(KINDS) + 1) for chosen in combinations(KINDS, size))
 ABOUT = (
     "critiques of people and on questions that are in no training data; one model trained for each row. Log-probabilities in "
-    "nats, higher is better; 95% intervals over participants. Gain: the critique under its own representative minus under "
-    "another participant's of the same group: above 0, it stands for this person rather than for anybody in the room. D "
-    "demographics, O own opinions, C own critiques, P own positions on other questions."
+    "nats, higher is better; 95% intervals over participants. Models with tokenizers of their own are compared per critique or "
+    "per character, not per token or by length. Gain: the critique under its own representative minus under another "
+    "participant's of the same group: above 0, it stands for this person rather than for anybody in the room. D demographics, "
+    "O own opinions, C own critiques, P own positions on other questions."
 )
 COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")
 MARKERS = "osD^"
 
 
 def grid(workshop: Workshop, specs: Sequence[str], choices: Sequence[str], lesson: Lesson) -> pd.DataFrame:
-    """A row a model, choice, critique and prompt (own, stranger): `model`, `knows` and the columns of `scored`."""
-    parts = []
+    """A row a model, choice, critique and prompt (own, stranger): `model`, `knows` and the columns of `scored`.
+
+    Errors: UserError on two models of one name, and before anything is trained when there is nothing to score.
+    """
+    _distinct(specs)
+    cases, parts = workshop.tested(), []
     for spec in specs:
         for knows in choices:
-            path = workshop.folder / "grid" / f"{named(base_of(spec))}-{knows or NOTHING}.csv"
-            model = workshop.model(spec, replace(lesson, knows=knows))
+            own = replace(lesson, knows=knows)
+            path = workshop.folder / "grid" / f"{named(base_of(spec))}-{own.name}.csv"
+            model = workshop.model(spec, own)
             if not path.exists():
                 path.parent.mkdir(exist_ok=True)
-                found = scored(written(workshop.sides["test"]).cases, knows, load(model), workshop.seed)
+                found = scored(cases, knows, load(model), workshop.seed)
                 part = path.with_suffix(".part")
                 found.to_csv(part, index=False)
                 part.replace(path)
             parts.append(pd.read_csv(path).assign(model=named(base_of(spec)), knows=knows or NOTHING))
     return pd.concat(parts, ignore_index=True)
+
+
+def _distinct(specs: Sequence[str]) -> None:
+    names = [named(base_of(spec)) for spec in specs]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UserError(f"two models would both be called {twice[0]} here: give them folders of different names")
 
 
 def table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -71,18 +83,21 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def report(rows: pd.DataFrame, folder: Path, specs: Sequence[str]) -> Path:
-    """Write grid.csv, grid.png and .svg, grid.md; the path of the last."""
+def report(rows: pd.DataFrame, folder: Path, specs: Sequence[str], drawn: str = "per_token") -> Path:
+    """Write grid.csv, grid.png and .svg, grid.md; the path of the last.
+
+    drawn: per_token or per_character, which models with tokenizers of their own can be compared by.
+    """
     found = table(rows)
     found.to_csv(folder / "grid.csv", index=False)
-    save(figure(found), folder / "grid")
+    save(figure(found, drawn), folder / "grid")
     path = folder / "grid.md"
     path.write_text("\n\n".join(_parts(found, specs)) + "\n", encoding="utf-8")
     return path
 
 
-def figure(found: pd.DataFrame) -> Figure:
-    """Log-probability per token of the person's critique, by what is known; a series a model; 95% intervals."""
+def figure(found: pd.DataFrame, measure: str = "per_token") -> Figure:
+    """Log-probability per token (or character) of the person's critique, by what is known; a series a model; 95% intervals."""
     with style():
         drawn = Figure(figsize=(4.5, 2.6), layout="constrained")
         FigureCanvasAgg(drawn)
@@ -91,13 +106,16 @@ def figure(found: pd.DataFrame) -> Figure:
         for place, model in enumerate(models):
             part = found[found["model"] == model].set_index("knows").reindex(choices)
             at = [number + 0.16 * (place - (len(models) - 1) / 2) for number in range(len(choices))]
-            reach = [part["per_token"] - part["per_token_low"], part["per_token_high"] - part["per_token"]]
-            axes.errorbar(at, part["per_token"], yerr=[one.fillna(0) for one in reach],
+            reach = [part[measure] - part[f"{measure}_low"], part[f"{measure}_high"] - part[measure]]
+            axes.errorbar(at, part[measure], yerr=[one.fillna(0) for one in reach],
                           fmt=MARKERS[place % len(MARKERS)], markersize=3.5,
                           linewidth=1, color=COLOURS[place % len(COLOURS)], label=model)  # fmt: skip
         axes.set_xticks(range(len(choices)), choices)
         axes.set_xlim(-0.5, len(choices) - 0.5)
-        axes.set(xlabel="known besides question, opinion and draft", ylabel="log-probability\nper token (nats)")
+        axes.set(
+            xlabel="known besides question, opinion and draft",
+            ylabel=f"log-probability\n{measure.replace('_', ' ')} (nats)",
+        )
         drawn.legend(loc="outside upper center", ncols=len(models), frameon=False)
     return drawn
 
@@ -107,7 +125,7 @@ def _parts(found: pd.DataFrame, specs: Sequence[str]) -> Iterator[str]:
     if note := honesty.ours(*specs):
         yield f"> {note}"
     yield f"{int(found['critiques'].max())} {ABOUT}"
-    header = ["model", "knows", "per token", "per critique", "by length", "gain over a stranger"]
+    header = ["model", "knows", "per token", "per critique", "per character", "by length", "gain over a stranger"]
     yield markdown_table(header, [_row(row) for row in found.to_dict("records")])
     yield "![by what is known](grid.png)"
 
@@ -115,6 +133,6 @@ def _parts(found: pd.DataFrame, specs: Sequence[str]) -> Iterator[str]:
 def _row(row: dict[str, float]) -> list[str]:
     cells = [
         estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
-        for name in ("per_token", "per_critique", "by_length", "gain")
+        for name in ("per_token", "per_critique", "per_character", "by_length", "gain")
     ]
     return [str(row["model"]), str(row["knows"]), *cells]

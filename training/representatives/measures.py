@@ -19,7 +19,6 @@ from analysis.deliberation.writing import Author, Order, texts, write
 from analysis.kept import driven
 from analysis.wording import cell, estimate, markdown_table, tally
 from llm.driver import Bar
-from training.representatives.dataset import written
 from training.representatives.recipe import Lesson
 from training.representatives.scoring import OWN, STRANGER, load, scored, untrained
 from training.representatives.workshop import Workshop
@@ -89,7 +88,7 @@ def _far(case: Case, own: Mapping[str, str]) -> float:
 
 def measure(workshop: Workshop, llm: str, lesson: Lesson, judge: str, limit: int | None, bar: Bar) -> Path:
     """All measures on the test side; measure.md, with likelihood.csv, critiques.csv and verdicts.csv. The path of the first."""
-    found = written(workshop.sides["test"]).cases[:limit]
+    found = workshop.tested(limit)
     rows = likelihoods(workshop, llm, lesson, found)
     _csv(rows, "model", workshop.folder / "likelihood.csv")
     said = critiques(workshop, llm, lesson, found, bar)

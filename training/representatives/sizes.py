@@ -4,23 +4,39 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from analysis.kept import claim
+from llm.errors import UserError
 from training.base import Base
+from training.representatives.workshop import identity
 
 
 def halved(base: Base, folder: Path) -> Path:
     """Save the model with its first, third, fifth ... layer and its tokenizer, if it is not there yet; the folder.
 
     Left as it is such a model says nothing that makes sense: it is there to be trained.
+    Errors: UserError on a model that cannot be loaded, on one without such layers, and where the folder is half of another.
     """
-    if (folder / "config.json").is_file():
-        return folder
+    if not (folder / "config.json").is_file():
+        _halve(base, folder)
+    claim(folder.with_name(f"{folder.name}.json"), identity(base), "half of a model")
+    return folder
+
+
+def _halve(base: Base, folder: Path) -> None:
     from torch import nn
     from transformers import AutoModelForCausalLM, AutoTokenizer, utils
 
-    utils.logging.disable_progress_bar()
+    from llm.backends.hf.loading import load_errors
 
-    model = AutoModelForCausalLM.from_pretrained(base.name, dtype=base.dtype)
-    layers = list(model.model.layers)[::2]
+    utils.logging.disable_progress_bar()
+    with load_errors(base.name):
+        model = AutoModelForCausalLM.from_pretrained(base.name, dtype=base.dtype)
+        tokenizer = AutoTokenizer.from_pretrained(base.name)
+    layers = list(getattr(getattr(model, "model", None), "layers", ()))[::2]
+    if not layers or not all(hasattr(layer, "self_attn") for layer in layers):
+        raise UserError(
+            f"cannot make half of {base.name}: its layers are not built like those of Llama; give a second --llm"
+        )
     for place, layer in enumerate(layers):
         layer.self_attn.layer_idx = place
     model.model.layers = nn.ModuleList(layers)
@@ -29,6 +45,5 @@ def halved(base: Base, folder: Path) -> Path:
         model.config.layer_types = model.config.layer_types[::2]
     part = folder.with_name(f".{folder.name}.part")
     model.save_pretrained(part)
-    AutoTokenizer.from_pretrained(base.name).save_pretrained(part)
+    tokenizer.save_pretrained(part)
     part.replace(folder)
-    return folder

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from analysis.deliberation.cases import Case
 from analysis.deliberation.episode import Episode, read_episodes, to_line, write_episodes
 from analysis.deliberation.splits import SHARES, Split, check, split
 from analysis.kept import claim
@@ -57,15 +58,23 @@ class Workshop:
         self.sides = self._sides(episodes)
 
     def model(self, llm: str, lesson: Lesson) -> Model:
-        """The trained model, from its folder where it is there."""
+        """The trained model, from its folder where it is there. Errors: UserError where that one was trained otherwise."""
         base = base_of(llm)
         lesson = lesson.filled(base.kind)
         out = self.folder / "models" / named(base) / lesson.name
         if out.exists():
-            _same(out, lesson)
+            _same(out, lesson, base)
         else:
             self._train(base, lesson, out)
         return found(llm, base, lesson, out)
+
+    def tested(self, limit: int | None = None) -> tuple[Case, ...]:
+        """The cases of the test side, `limit` at most. Errors: UserError when that is none: nothing need be trained for it."""
+        if found := written(self.sides["test"]).cases[:limit]:
+            return found
+        raise UserError(
+            "--limit 0 leaves no critique to look at" if limit == 0 else "the side test has no critique to look at"
+        )
 
     def _sides(self, episodes: Sequence[Episode]) -> Split:
         paths = {name: self.folder / "data" / f"{name}.jsonl" for name in SHARES}
@@ -98,7 +107,7 @@ class Workshop:
             "validation": len(kept["validation"]),
             "digest": digest_of(kept["train"]),
         }
-        write_card(part, lesson, self._identity(base), data, versions(), trained, REPRESENTATIVE)
+        write_card(part, lesson, identity(base), data, versions(), trained, REPRESENTATIVE)
         part.replace(out)
         for left in out.parent.glob(f".{out.name}.*"):
             shutil.rmtree(left)
@@ -107,13 +116,15 @@ class Workshop:
         """The examples of a side. Errors: UserError when there are none, or one is too long (cut, it has no end)."""
         from transformers import AutoTokenizer
 
+        from llm.backends.hf.loading import load_errors
         from training.likelihood import lengths
         from training.representatives.dataset import text
 
         found = written(self.sides[side]).cases
         if not found:
             raise UserError(f"the side {side} has no critique to learn from")
-        tokenizer = AutoTokenizer.from_pretrained(base.name)
+        with load_errors(base.name):
+            tokenizer = AutoTokenizer.from_pretrained(base.name)
         longest = max(lengths([text(case, lesson.knows) for case in found], tokenizer))
         if longest > lesson.length:
             raise UserError(
@@ -121,14 +132,15 @@ class Workshop:
             )
         return examples(found, lesson.knows, lesson.seed)
 
-    def _identity(self, base: Base) -> dict[str, Any]:
-        """What the card says of the base: of a folder its last part, and its weights by their digest."""
-        from llm.backends.hf.loading import fingerprint
 
-        kind = {"kind": "model organism with a planted, known bias"} if base.kind == "pocket" else {}
-        folder = Path(base.name)
-        known = {"model": folder.name, "weights": fingerprint(folder)} if folder.is_dir() else {"model": base.name}
-        return {**known, "backend": base.kind, "dtype": base.dtype, "load": base.load, **kind}
+def identity(base: Base) -> dict[str, Any]:
+    """What the card says of the base: of a folder its last part, and its weights by their digest."""
+    from llm.backends.hf.loading import fingerprint
+
+    kind = {"kind": "model organism with a planted, known bias"} if base.kind == "pocket" else {}
+    folder = Path(base.name)
+    known = {"model": folder.name, "weights": fingerprint(folder)} if folder.is_dir() else {"model": base.name}
+    return {**known, "backend": base.kind, "dtype": base.dtype, "load": base.load, **kind}
 
 
 def named(base: Base) -> str:
@@ -144,10 +156,12 @@ def found(llm: str, base: Base, lesson: Lesson, out: Path) -> Model:
     return Model(f"{base.kind}:{out}{options}", "", base, out)
 
 
-def _same(out: Path, lesson: Lesson) -> None:
-    """Errors: UserError when the model there was trained in another way."""
+def _same(out: Path, lesson: Lesson, base: Base) -> None:
+    """Errors: UserError when the model there was trained in another way, or from another one of this name."""
     from training.tuning.card import read_values
 
-    was = read_values(out)["recipe"]
-    if other := [name for name, value in asdict(lesson).items() if was.get(name) != value]:
+    card = read_values(out)
+    other = [name for name, value in asdict(lesson).items() if card["recipe"].get(name) != value]
+    other += [f"{name} of the base" for name, value in identity(base).items() if card["base"].get(name) != value]
+    if other:
         raise UserError(f"{out} was trained with another {', '.join(other)}: give another --out")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -51,12 +52,10 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype), "trust_remote_code": False}
     if load != "full":
         options |= {"quantization_config": _quantisation(load, dtype), "device_map": {"": place}}
-    try:
+    with load_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left", trust_remote_code=False)
         model = AutoModelForCausalLM.from_pretrained(name, **options)
         model = (model if load != "full" else model.to(place)).eval()
-    except (OSError, ValueError, ImportError, RuntimeError, AssertionError, SafetensorError) as error:
-        raise UserError(f"cannot load the model {name}: {_first_line(error)}") from error
     if not all(hasattr(layer, "batch_repeat_interleave") for layer in DynamicCache(config=model.config).layers):
         raise UserError(f"cannot use the model {name}: models without attention in every layer are not supported")
     if load == "4bit" and place.type == "cpu":
@@ -72,6 +71,15 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     folders = _by_name(adapters)
     identity["adapters"] = {named: fingerprint(folder) for named, folder in folders.items() if folder.is_dir()}
     return Loaded(_adapted(model, folders), tokenizer, identity, context, ends, copied, tuple(folders))
+
+
+@contextmanager
+def load_errors(name: str) -> Iterator[None]:
+    """Whatever goes wrong while a model or its tokenizer is loaded becomes one line for the user."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError, RuntimeError, AssertionError, SafetensorError) as error:
+        raise UserError(f"cannot load the model {name}: {_first_line(error)}") from error
 
 
 def _by_name(adapters: Sequence[str]) -> dict[str, Path]:
