@@ -13,6 +13,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -97,27 +98,33 @@ def report(rows: pd.DataFrame, folder: Path, specs: Sequence[str], drawn: str = 
 
 
 def figure(found: pd.DataFrame, measure: str = "per_token") -> Figure:
-    """Log-probability per token (or character) of the person's critique, by what is known; a series a model; 95% intervals."""
+    """By what is known, a series a model, 95% intervals: above the log-probability per token (or character) of the person's
+    critique, below by how much it is higher than a stranger's representative has it.
+    """
     with style():
-        drawn = Figure(figsize=(4.5, 2.6), layout="constrained")
+        drawn = Figure(figsize=(5.2, 4.2), layout="constrained")
         FigureCanvasAgg(drawn)
-        axes = drawn.add_subplot()
-        models, choices = list(dict.fromkeys(found["model"])), list(dict.fromkeys(found["knows"]))
-        for place, model in enumerate(models):
-            part = found[found["model"] == model].set_index("knows").reindex(choices)
-            at = [number + 0.16 * (place - (len(models) - 1) / 2) for number in range(len(choices))]
-            reach = [part[measure] - part[f"{measure}_low"], part[f"{measure}_high"] - part[measure]]
-            axes.errorbar(at, part[measure], yerr=[one.fillna(0) for one in reach],
-                          fmt=MARKERS[place % len(MARKERS)], markersize=3.5,
-                          linewidth=1, color=COLOURS[place % len(COLOURS)], label=model)  # fmt: skip
-        axes.set_xticks(range(len(choices)), choices)
-        axes.set_xlim(-0.5, len(choices) - 0.5)
-        axes.set(
-            xlabel="known besides question, opinion and draft",
-            ylabel=f"log-probability\n{measure.replace('_', ' ')} (nats)",
-        )
-        drawn.legend(loc="outside upper center", ncols=len(models), frameon=False)
+        likely, gain = drawn.subplots(2, 1, sharex=True)
+        _series(likely, found, measure)
+        _series(gain, found, "gain")
+        gain.axhline(0, color="#999999", linewidth=0.6)
+        likely.set_ylabel(f"log-probability\n{measure.replace('_', ' ')} (nats)")
+        gain.set(xlabel="known besides question, opinion and draft", ylabel="gain over a stranger\nper critique (nats)")
+        drawn.legend(*likely.get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
     return drawn
+
+
+def _series(axes: Axes, found: pd.DataFrame, measure: str) -> None:
+    models, choices = list(dict.fromkeys(found["model"])), list(dict.fromkeys(found["knows"]))
+    for place, model in enumerate(models):
+        part = found[found["model"] == model].set_index("knows").reindex(choices)
+        at = [number + 0.16 * (place - (len(models) - 1) / 2) for number in range(len(choices))]
+        reach = [part[measure] - part[f"{measure}_low"], part[f"{measure}_high"] - part[measure]]
+        axes.errorbar(at, part[measure], yerr=[one.fillna(0) for one in reach],
+                      fmt=MARKERS[place % len(MARKERS)], markersize=3.5,
+                      linewidth=1, color=COLOURS[place % len(COLOURS)], label=model)  # fmt: skip
+    axes.set_xticks(range(len(choices)), choices)
+    axes.set_xlim(-0.5, len(choices) - 0.5)
 
 
 def _parts(found: pd.DataFrame, specs: Sequence[str]) -> Iterator[str]:
@@ -131,8 +138,6 @@ def _parts(found: pd.DataFrame, specs: Sequence[str]) -> Iterator[str]:
 
 
 def _row(row: dict[str, float]) -> list[str]:
-    cells = [
-        estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
-        for name in ("per_token", "per_critique", "per_character", "by_length", "gain")
-    ]
+    digits = {"per_token": 3, "per_critique": 2, "per_character": 3, "by_length": 3, "gain": 2}
+    cells = [estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], each) for name, each in digits.items()]
     return [str(row["model"]), str(row["knows"]), *cells]
