@@ -45,8 +45,9 @@ class Tables:
                 attitude toward the topic
     calls:      one row a call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
                 sent_before (characters of the prompt's beginning that the agent had sent before), and what the backend noted:
-                unread (lines), repeated (calls), cut (replies), cached_tokens, thinking_tokens, drawn (from an archetype:
-                not asked), checked and drifted (samples of archetypes that were renewed before it, and replaced)
+                unread (lines), repeated (calls), cut (replies), uncounted (1: the server told no tokens, and the 0 of them says
+                nothing), cached_tokens, thinking_tokens, drawn (from an archetype: not asked), checked and drifted (samples of
+                archetypes that were renewed before it, and replaced)
     interventions: one row for what was done to some of a room: room, topic, group, repetition, round (before it), what (the
                 kind), agents (JSON), text (what they heard, or the model they speak through), by, reason (why nothing was said)
     links:      one row a link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
@@ -90,7 +91,7 @@ class Tables:
             return topic
 
 
-NOTED = ("unread", "repeated", "cut", "cached_tokens", "thinking_tokens", "drawn", "checked", "drifted")
+NOTED = ("unread", "repeated", "cut", "uncounted", "cached_tokens", "thinking_tokens", "drawn", "checked", "drifted")
 
 
 def load(run: Path) -> Tables:

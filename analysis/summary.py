@@ -202,16 +202,15 @@ def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING)
     """What was run on what; `changed` are rows that read otherwise, or come in addition."""
     scenario, calls, seats = tables.header.scenario, asked_of_model(tables.calls), tables.agents
     rooms, own = seats.loc[seats["group"] != REFERENCE, "room"].nunique(), honesty.own_models(tables.header)
-    tokens = f"{calls['prompt_tokens'].sum():,} tokens in, {calls['completion_tokens'].sum():,} out"
     rows = {
         "model": "; ".join([scenario["llm"], *[f"{who}: {spec}" for who, spec in own.items()]]),
         "groups": "; ".join(group_title(group) for group in tables.groups),
         "topics": ", ".join(tables.title(topic) for topic in tables.topics),
         "rooms": f"{rooms:,} ({scenario['repetitions']} per topic and group), {len(seats):,} agents",
         "length": f"{scenario['rounds']} rounds; {len(tables.utterances):,} replies, {len(tables.attitudes):,} ratings",
-        "calls": f"{len(calls):,} asked ({tokens}, in the backend's own unit){_saved(tables.calls)}",
+        "calls": f"{len(calls):,} asked ({_tokens(calls)}){_saved(tables.calls)}",
         "sent before": _sent_before(calls),
-        **({"cost": cost} if (cost := bill(_used(tables), prices)) else {}),
+        **({"cost": cost} if (cost := _cost(tables, prices)) else {}),
         "survey": f"probe {scenario['probe']}, temperature {scenario['survey_temperature']}, reader {scenario['reader']}",
         **({"before speaking": scenario["think"]} if scenario.get("think", "none") != "none" else {}),
         **({"asked as well": ", ".join(scenario["also"])} if scenario.get("also") else {}),
@@ -227,6 +226,26 @@ def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING)
 def asked_of_model(calls: pd.DataFrame) -> pd.DataFrame:
     """The calls that were asked: the first of those with the same key, of which the others have its reply (llm/journal.py)."""
     return calls[calls["drawn"] == 0].drop_duplicates("key")
+
+
+def _tokens(calls: pd.DataFrame) -> str:
+    """The tokens of calls, as far as they were told."""
+    missing = int(calls["uncounted"].sum())
+    if missing and missing == len(calls):
+        return "the server told no tokens"
+    told = f"{calls['prompt_tokens'].sum():,} tokens in, {calls['completion_tokens'].sum():,} out, in the backend's own unit"
+    return told + (f"; none were told for {missing:,} calls, which are not in this" if missing else "")
+
+
+def _cost(tables: Tables, prices: Prices) -> str:
+    """What the tokens cost that were told, empty where nothing has a price."""
+    calls = asked_of_model(tables.calls)
+    missing, cost = int(calls["uncounted"].sum()), bill(_used(tables), prices)
+    if not cost or not missing:
+        return cost
+    if missing == len(calls):
+        return "not known: the server told no tokens"
+    return f"{cost}; without {missing:,} calls whose tokens were not told"
 
 
 def _saved(calls: pd.DataFrame) -> str:

@@ -43,6 +43,8 @@ NO_LIMIT = Budget()
 FREE = Price(0.0, 0.0)
 REPEATED = "repeated"
 """The note by which a reply says how many calls it took beside the one that counts."""
+UNCOUNTED = "uncounted"
+"""The note of a reply whose tokens the server did not tell."""
 
 
 class Ledger:
@@ -51,10 +53,11 @@ class Ledger:
     def __init__(self, budget: Budget = NO_LIMIT):
         self.budget = budget
         self.calls, self.tokens, self.cost = 0, 0, 0.0
+        self._blind = ""
 
     def reserve(self, wanted: int) -> int:
         """Book calls before they are made; how many of them are allowed."""
-        if self._spent():
+        if self._blind or self._spent():
             return 0
         allowed = wanted if self.budget.calls is None else min(wanted, self.budget.calls - self.calls)
         self.calls += allowed
@@ -66,8 +69,20 @@ class Ledger:
         self.tokens += tokens
         self.cost += cost
 
+    def miss(self, priced: bool) -> None:
+        """Hear of tokens that nobody told: with them no limit on tokens holds, and where they have a price none on cost."""
+        if self.budget.tokens is not None:
+            self._blind = f"--max-tokens {self.budget.tokens}"
+        elif self.budget.cost is not None and priced:
+            self._blind = f"--max-cost {self.budget.cost}"
+
     def told(self) -> str:
-        """The line for the user when the budget is spent."""
+        """The line for the user when no more is allowed."""
+        if self._blind:
+            return (
+                f"this server tells no usage, so that {self._blind} cannot hold; everything is kept ({self.calls} calls): "
+                "use --max-calls in its place and run the same command again to go on"
+            )
         spent = f"{self.calls} calls, {self.tokens} tokens" + (f", cost {self.cost:.4g}" if self.cost else "")
         return (
             f"the budget {self._spent()} is spent ({spent}); "
@@ -88,7 +103,8 @@ class Limits(Wrapper):
 
     Tokens are known only after the reply, so a batch, or what is in flight, may overshoot the limits on tokens and cost by
     itself; the limit on calls is overshot only by calls that a network backend had to repeat. With a batch backend a repeated
-    call (llm/retry.py) counts once, with its last outcome.
+    call (llm/retry.py) counts once, with its last outcome. Where a limit on tokens or cost is set, the first reply whose tokens
+    are not told is the last: what follows could not be counted.
     """
 
     def __init__(self, inner: Backend, budget: Budget = NO_LIMIT, ledger: Ledger | None = None):
@@ -145,6 +161,8 @@ class Limits(Wrapper):
         for request, reply in landed:
             again += reply.notes.get(REPEATED, 0)
             used[request.voice].append(reply.usage)
+            if reply.notes.get(UNCOUNTED):
+                self.ledger.miss(self.budget.prices.get(request.voice, FREE) != FREE)
         if used:
             self.charge(again, {voice: total(each) for voice, each in used.items()})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import solara
 
 from analysis.load import Tables
@@ -22,8 +23,16 @@ def View(shown: Shown) -> None:
     calls = shown.tables.calls
     calls = calls[calls["round"] <= shown.round]
     rows = [
-        [str(purpose), f"{len(made):,}", f"{made['prompt_tokens'].sum():,}", f"{made['completion_tokens'].sum():,}",
+        [str(purpose), f"{len(made):,}", _told(made, "prompt_tokens"), _told(made, "completion_tokens"),
          tally(made["failure"].dropna()) or "none"]
         for purpose, made in calls.groupby("purpose", sort=False)
     ]  # fmt: skip
     table(["purpose", "calls", "tokens in", "tokens out", "failures"], rows, "Calls to the model")
+
+
+def _told(made: pd.DataFrame, column: str) -> str:
+    """Tokens of some calls, as far as the server told them."""
+    missing, known = int(made["uncounted"].sum()), f"{made[column].sum():,}"
+    if not missing:
+        return known
+    return "not told" if missing == len(made) else f"{known} ({missing:,} calls not told)"

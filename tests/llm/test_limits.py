@@ -14,7 +14,7 @@ from llm.driver import Conversation, ask, drive
 from llm.errors import BudgetSpent
 from llm.flight import all_of
 from llm.journal import Journal
-from llm.limits import REPEATED, Budget, Ledger, Limits, Price
+from llm.limits import REPEATED, UNCOUNTED, Budget, Ledger, Limits, Price
 from llm.request import Reply, Request, Usage
 
 from .conftest import Counted, echo, question, questions
@@ -158,3 +158,41 @@ def test_many_share_one_budget(batches: list[tuple[int, int]], most: int) -> Non
     made = min(sum(size for _, size in batches), most)
     assert sum(inner.calls for inner in inners) == ledger.calls == sum(run.calls for run in runs) == made
     assert ledger.tokens == 10 * made
+
+
+UNTOLD = {UNCOUNTED: 1}
+
+
+@pytest.mark.parametrize("limits", [Budget(tokens=50), Budget(cost=1.0, prices={"": Price(1.0, 1.0)})])
+def test_a_limit_on_what_nobody_counts_stops_at_the_first_reply(
+    limits: Budget, open_journal: Callable[..., Journal]
+) -> None:
+    """Tokens that are not told would add 0 for ever: the run stops, says what to use, and keeps what was paid for."""
+    inner = Counted(lambda request: Reply(".", notes=UNTOLD))
+    journal = open_journal(Limits(inner, limits))
+    journal.complete(questions(2))
+    with pytest.raises(BudgetSpent, match=r"tells no usage, so that --max-\w+ \S+ cannot hold.* use --max-calls"):
+        journal.complete(questions(5))
+    assert (inner.calls, journal.asked) == (2, 2)
+
+
+def test_a_network_that_counts_nothing_stops_when_all_has_landed() -> None:
+    kept: list[Reply] = []
+
+    def room(name: int) -> Conversation[None]:
+        for turn in range(5):
+            kept.append((yield from ask(question(str(name), turn))))
+
+    inner = Scrambled(lambda request: Reply(".", notes=UNTOLD), in_flight=3)
+    with pytest.raises(BudgetSpent, match="tells no usage"):
+        drive([room(name) for name in range(9)], Limits(inner, Budget(tokens=10**9)))
+    assert len(inner.order) == len(kept) == 3
+
+
+def test_limits_that_hold_without_usage_stop_nothing() -> None:
+    """A limit on calls, and one on cost where what is not counted costs nothing."""
+    free = Budget(calls=9, cost=1.0, prices={"paid": Price(1.0, 1.0)})
+    limits = Limits(Counted(lambda request: Reply(".", notes=UNTOLD)), free)
+    for request in questions(5):
+        limits.complete([request])
+    assert limits.calls == 5

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -170,3 +171,24 @@ def _kept(folder: Path) -> set[str]:
     with closing(sqlite3.connect(folder / JOURNAL)) as journal:
         rows = journal.execute("SELECT json_extract(reply, '$.text') FROM outcomes WHERE purpose = 'speech'")
         return {text for (text,) in rows}
+
+
+def test_a_server_that_tells_no_usage_stops_what_limits_tokens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither `0 tokens` nor `cost 0`: with a limit the run stops at once, without one the summary says what is not known."""
+
+    def silent(body: Body, time: int) -> Act:
+        act = person(body, time=2)
+        return replace(act, body=json.dumps({**json.loads(act.body), "usage": None}).encode())
+
+    with Loopback(silent) as server:
+        asked = command(server, tmp_path / "run", "--price", "1,2")
+        assert run.main([*asked, "--max-cost", "9"]) == 2
+        assert "tells no usage, so that --max-cost 9.0 cannot hold" in capsys.readouterr().err
+        assert len(server.asked) < 30
+        assert run.main([*asked, "--max-calls", "99"]) == 0
+    summary = (tmp_path / "run" / "summary.md").read_text()
+    assert "asked (the server told no tokens)" in summary
+    assert "| cost | not known: the server told no tokens |" in summary
+    assert set(load(tmp_path / "run").calls["uncounted"]) == {1}

@@ -14,6 +14,7 @@ from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
 from llm.backends.openai.likely import shares
 from llm.backends.openai.transport import Answer
 from llm.closed import answered
+from llm.limits import UNCOUNTED
 from llm.request import Failure, Reply, Request, Usage
 
 BUSY = frozenset({"busy", "unreachable"})
@@ -138,7 +139,7 @@ def _usage(told: Any) -> tuple[Usage, dict[str, int]]:
     if not isinstance(told, dict) or None in (
         tokens := [_count(told.get(f"{kind}_tokens")) for kind in ("prompt", "completion")]
     ):
-        return Usage(), {"uncounted": 1}
+        return Usage(), {UNCOUNTED: 1}
     notes = {}
     for name, group, field in (
         ("cached_tokens", "prompt_tokens_details", "cached_tokens"),
