@@ -96,6 +96,9 @@ def debate(arguments: Sequence[str]) -> int:
         return show_list()
     if not options.scenario:
         raise UserError("name a scenario: python run.py --scenario echo_chamber (see --list)")
+    if misplaced := next((name for name in ("host", "port") if getattr(options, name) is not None), ""):
+        if not options.ui:
+            raise UserError(f"--{misplaced} is where --ui serves the page: give --ui too, or leave it out")
     scenario, given = chosen(options)
     if options.ui:
         return page(options, scenario, given)
@@ -131,11 +134,21 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
     return 0
 
 
+NOT_FOR_A_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens", "max_cost", "price", "prices")
+"""Options of a run that a page cannot keep to."""
+
+
 def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]) -> int:
     """`run.py --scenario NAME --ui`: the page, until it is interrupted."""
     from analysis.asked import value
     from analysis.commands_page import serve
 
+    unset = debate_parser().get_default
+    if idle := [f"--{name.replace('_', '-')}" for name in NOT_FOR_A_PAGE if getattr(options, name) != unset(name)]:
+        raise UserError(
+            f"--ui does not take {', '.join(idle)}: a page runs nothing yet, makes folders of its own and knows no limits; "
+            "leave out what it does not take, or hold the run without --ui"
+        )
     if {"interventions", "llms"} & set(given):
         raise UserError(
             "--ui takes neither --intervene nor a party's own --llm: step in on the page, or put them into a preset"

@@ -38,3 +38,30 @@ def test_what_the_address_cannot_hold_is_refused(capsys: pytest.CaptureFixture[s
     assert run.main([*UI, "--intervene", "mute round=1"]) == 2
     assert "--ui takes neither --intervene nor" in capsys.readouterr().err
     assert run.main([*UI, "--llm", "republican=oracle,mu=0"]) == 2
+
+
+@pytest.mark.parametrize(
+    "idle",
+    [
+        ["--max-calls", "0"],
+        ["--max-tokens", "9"],
+        ["--max-cost", "2"],
+        ["--price", "1,2"],
+        ["--prices", "mine.toml"],
+        ["--out", "runs/x"],
+        ["--dry-run"],
+        ["--retry-failures"],
+    ],
+)
+def test_what_a_page_cannot_keep_to_is_refused(idle: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody who set a limit on money believes that it holds."""
+    assert run.main([*UI, *idle]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"run.py: --ui does not take {idle[0]}: ")
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("place", [["--host", "0.0.0.0"], ["--port", "0"]])
+def test_a_place_for_no_page_is_refused(place: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main([*UI[:-1], *place, "--dry-run"]) == 2
+    assert f"{place[0]} is where --ui serves the page" in capsys.readouterr().err
