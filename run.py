@@ -96,9 +96,9 @@ def debate(arguments: Sequence[str]) -> int:
         return show_list()
     if not options.scenario:
         raise UserError("name a scenario: python run.py --scenario echo_chamber (see --list)")
-    if misplaced := next((name for name in ("host", "port") if getattr(options, name) is not None), ""):
-        if not options.ui:
-            raise UserError(f"--{misplaced} is where --ui serves the page: give --ui too, or leave it out")
+    misplaced = [name for name in ("host", "port") if getattr(options, name) is not None and not options.ui]
+    if misplaced:
+        raise UserError(f"--{misplaced[0]} is where --ui serves the page: give --ui too, or leave it out")
     scenario, given = chosen(options)
     if options.ui:
         return page(options, scenario, given)

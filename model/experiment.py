@@ -27,7 +27,7 @@ from model.scenario import STAND_IN, Scenario
 from model.standing_in import present
 
 PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
-LABEL, LOCK = "experiment.json", ".lock"
+LABEL, LOCK, UNWRITTEN = "experiment.json", ".lock", ".tmp"
 _SAID = ("name", "title", "source")  # words about a scenario that change nothing in it
 
 
@@ -48,7 +48,7 @@ def check_folder(folder: Path, scenario: Scenario) -> None:
     """The folder belongs to this very experiment, or to nobody yet. Errors: UserError, and nothing was touched."""
     held = _names(folder)
     if LABEL not in held:
-        if held - {LOCK}:
+        if held - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it had one
             raise UserError(f"{folder} is not empty and holds no run; give another --out")
         return
     theirs, mine = _read(folder / LABEL), _contents(scenario)
@@ -127,14 +127,17 @@ def _data_digest(scenario: Scenario) -> str:
 def _read(label: Path) -> dict[str, Any]:
     try:
         found = dict(json.loads(label.read_text(encoding="utf-8")))
-        return {key: found[key] for key in ("scenario", "prompts", "data", "model")}
+        parts = {key: found[key] for key in ("scenario", "prompts", "data", "model")}
+        if not all(isinstance(parts[key], dict) for key in ("scenario", "prompts", "model")):
+            raise ValueError("it is no label of a run")
+        return parts
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"cannot read {label}: {error}") from error
 
 
 def _write(path: Path, text: str) -> None:
     """Write a small file whole or not at all."""
-    temporary = path.with_name(path.name + ".tmp")
+    temporary = path.with_name(path.name + UNWRITTEN)
     try:
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)

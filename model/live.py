@@ -101,13 +101,13 @@ class Live:
         """Ask an agent once its round is over; the reply comes into `interviews`. Errors: UserError when nobody is there."""
         if not self._thread.is_alive():
             raise UserError("the run is not on its way: there is nobody to ask")
-        self._tell(asked=[*self._asked, Interview(agent, question)])
+        self._want(Interview(agent, question))
 
     def step_in(self, what: Intervention) -> None:
         """Have it come before the next round, whatever round it names; it goes to `interventions`. Errors: UserError."""
         if self.phase == "done" or not self._thread.is_alive():
             raise UserError("the run is not on its way: nothing can happen to it")
-        self._tell(asked=[*self._asked, what])
+        self._want(what)
 
     def join(self, seconds: float | None = None) -> None:
         """Wait for the thread to end."""
@@ -141,6 +141,11 @@ class Live:
             for name, value in wishes.items():
                 setattr(self, f"_{name}", value)
             self._lock.notify_all()
+
+    def _want(self, what: Interview | Intervention) -> None:
+        """One more thing to see to, beside what others want at this moment."""
+        with self._lock:
+            self._tell(asked=[*self._asked, what])
 
     def _show(self, phase: Phase) -> None:
         if phase != self.phase:
@@ -196,7 +201,10 @@ class Live:
 
 
 def _interviewed(model: DebateModel, one: Interview) -> Interview:
-    """Ask the agent on a copy of what it remembers: neither question nor answer is remembered, and no event is recorded."""
+    """Ask the agent on a copy of what it remembers: neither question nor answer is remembered, and no event is recorded.
+
+    An error of the model is the reason why there is no reply: the run itself goes on, or is over.
+    """
     room = next((room for room in model.rooms if one.agent in room.members), None)
     if room is None:
         return replace(one, reason="no_such_agent")
@@ -204,7 +212,10 @@ def _interviewed(model: DebateModel, one: Interview) -> Interview:
         return replace(one, reason="stand_in")
     seed = derive(model.setup.seed, room.id, room.seats[one.agent], "interview", one.question)
     request = room.members[one.agent].compose_interview(one.question, seed)
-    reply = drive([ask(request)], model.backend)[0]
+    try:
+        reply = drive([ask(request)], model.backend)[0]
+    except UserError as error:
+        return replace(one, reason=str(error))
     return replace(one, reply=reply.text, reason=reply.failure.name if reply.failure else None)
 
 

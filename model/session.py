@@ -87,7 +87,7 @@ def sit(
     """Run or resume a scenario in its folder. Errors: UserError for a folder of another run, a full disk, a second sitting.
 
     A spent budget is no error here: the outcome says `stopped`, and the record holds what there is. `on_step` is called before
-    each round, `on_end` after the last; `watcher` is told every event, once it is recorded.
+    each round, `on_end` after the last, when the record is whole; `watcher` is told every event, once it is recorded.
     """
     check_folder(task.folder, task.scenario)
     record, partial = task.folder / RECORD, task.folder / PARTIAL
@@ -118,7 +118,7 @@ def whole(record: Path) -> bool:
 
 
 def _run(task: Ask, progress: Progress | None, steps: Steps, backend: Backend, watcher: Recorder | None) -> Outcome:
-    started = time.monotonic()
+    started, (on_step, on_end) = time.monotonic(), steps
     limits = Limits(Retry(backend), task.budget, task.ledger)
     if task.start and not (task.folder / JOURNAL).exists():
         take_over(task.start / JOURNAL, task.folder / JOURNAL)
@@ -129,16 +129,22 @@ def _run(task: Ask, progress: Progress | None, steps: Steps, backend: Backend, w
     ):
         if task.ledger is None:
             limits.charge(*journal.spent())
-        stopped = _debate(task, journal, Both(recorder, watcher) if watcher else recorder, progress, steps)
-    record = task.folder / (PARTIAL if stopped else RECORD)
-    if not stopped:
-        os.replace(task.folder / PARTIAL, record)
+        model = _debate(task, journal, Both(recorder, watcher) if watcher else recorder, progress, on_step)
+        stopped = str(model.error) if model.error else None
+        record = task.folder / (PARTIAL if stopped else RECORD)
+        if not stopped:
+            recorder.close()
+            os.replace(task.folder / PARTIAL, record)  # before somebody stays to look: the run is over
+            if on_end:
+                on_end(model)
     seconds = time.monotonic() - started
     return Outcome(record, journal.asked, journal.replayed, seconds, stopped, cost=limits.cost, twins=journal.twins)
 
 
-def _debate(task: Ask, backend: Backend, recorder: Counting, progress: Progress | None, steps: Steps) -> str | None:
-    on_step, on_end = steps
+def _debate(
+    task: Ask, backend: Backend, recorder: Counting, progress: Progress | None, on_step: Step | None
+) -> DebateModel:
+    """Hold it to the end, or to the end of the budget, which is then the model's error. Errors: any other of the model's."""
     recorder.write([header(task.scenario, task.given, backend)])
     model = DebateModel(task.scenario, backend=backend, recorder=recorder, progress=progress)
     while not model.over:
@@ -147,14 +153,11 @@ def _debate(task: Ask, backend: Backend, recorder: Counting, progress: Progress 
         if model.setup != task.scenario:
             task = _stepped_in(task, model.setup, backend, recorder)
         model.step()
-    if isinstance(model.error, BudgetSpent):
-        return str(model.error)
-    if model.error:
+    if model.error and not isinstance(model.error, BudgetSpent):
         raise model.error
-    recorder.write([Ended(model.round, recorder.count)])
-    if on_end:
-        on_end(model)
-    return None
+    if not model.error:
+        recorder.write([Ended(model.round, recorder.count)])
+    return model
 
 
 def _stepped_in(task: Ask, scenario: Scenario, backend: Backend, recorder: Counting) -> Ask:

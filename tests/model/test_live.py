@@ -215,3 +215,55 @@ def test_a_run_at_a_pace_rests_between_rounds_until_somebody_wants_something(wat
 def room(live: Live) -> str:
     """The first."""
     return next(event.room for event in live.events if isinstance(event, Seated))
+
+
+def test_a_run_that_is_over_is_whole_while_somebody_looks_at_it(watched: Watched) -> None:
+    """Else a page that is killed at the end leaves a run that another sitting would go on with."""
+    watched.live.play()
+    watched.at("done", 3)
+    names = {path.name for path in watched.live.folder.iterdir()}
+    assert RECORD in names
+    assert PARTIAL not in names
+
+
+def test_an_interview_that_fails_is_no_failure_of_the_run(scenario: Scenario, tmp_path: Path) -> None:
+    """A key that is taken back once a run is over takes nothing from the run."""
+    over: list[bool] = []
+
+    def answer(request: Request) -> str:
+        if over:
+            raise UserError("no credit")
+        return request.answers[0] if request.answers else "I see."
+
+    watched = Watched(scenario, tmp_path / "run", answer)
+    watched.live.play()
+    watched.at("done", 3)
+    over.append(True)
+    watched.live.interview(1, "Why?")
+    watched.until(lambda: len(watched.live.interviews) == 1)
+    watched.live.stop()
+    watched.live.join(PATIENCE)
+    assert watched.live.interviews[0].reason == "no credit"
+    assert (watched.live.phase, watched.live.error) == ("done", "")
+
+
+def test_two_who_ask_at_once_are_both_heard(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is wanted is read and written in one hold of the lock: between the two, the other's question would get lost."""
+
+    class Guarded(Live):
+        @property
+        def _asked(self) -> list:
+            assert self._lock._is_owned()  # type: ignore[attr-defined]
+            return self.__dict__["asked"]
+
+        @_asked.setter
+        def _asked(self, wanted: list) -> None:
+            self.__dict__["asked"] = wanted
+
+    live = Guarded(scenario, tmp_path / "run")
+    monkeypatch.setattr(live._thread, "is_alive", lambda: True)
+    live.interview(1, "Why?")
+    live.step_in(parse("mute round=1"))
+    assert len(live.__dict__["asked"]) == 2

@@ -293,3 +293,19 @@ def test_a_model_that_cannot_be_opened_leaves_no_folder(tmp_path: Path, small: S
     with pytest.raises(UserError, match="unknown model"):
         sit(Ask(small(llm="nosuch"), tmp_path / "run"))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_kill_before_the_label_was_there_locks_nobody_out(tmp_path: Path, small: Small, fake: Fake) -> None:
+    """The lock and a label that is half written: nothing of a run is in the folder yet."""
+    (tmp_path / ".lock").touch()
+    (tmp_path / "experiment.json.tmp").write_text('{"scen')
+    assert sit(Ask(small(), tmp_path), backend=fake).asked == 30
+    assert not (tmp_path / "experiment.json.tmp").exists()
+
+
+@pytest.mark.parametrize("part", ["scenario", "prompts", "model"])
+def test_a_damaged_label_is_one_line(part: str, tmp_path: Path, small: Small, fake: Fake) -> None:
+    label = {"scenario": {}, "prompts": {}, "data": "", "model": {}} | {part: []}
+    (tmp_path / "experiment.json").write_text(json.dumps(label))
+    with pytest.raises(UserError, match=r"cannot read .*experiment\.json"):
+        sit(Ask(small(), tmp_path), backend=fake)
