@@ -15,7 +15,7 @@ one. Results do not depend on the order of completion: every request carries its
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar, cast
 
 from llm.flight import Flight
@@ -26,6 +26,8 @@ Conversation = Generator[tuple[Request, ...], tuple[Reply, ...], Result]
 Progress = Callable[[int], object]
 Bar = Callable[[str, int], AbstractContextManager[Progress]]
 """Opens a progress bar with a title and a total (0: not known), and hands out what moves it on."""
+GRACE = 3.0
+"""Seconds for which a drive that ends before its time takes in what is on its way."""
 MAX_BATCH = 512
 """Requests per `complete`; a batch is also the unit of the journal's commit, so a killed run loses at most this many."""
 
@@ -47,7 +49,9 @@ def drive(
 ) -> list[Result]:
     """Run all conversations to their end; their return values in the order given.
 
-    An exception of the backend or of a conversation ends the drive and is passed on; all conversations are closed.
+    An exception of the backend or of a conversation, or an interrupt, ends the drive and is passed on; all conversations are
+    closed. What a network has on its way then is taken in first, for GRACE seconds at most, so that a journal keeps what was
+    paid for; a second interrupt ends that at once.
     """
     runner = _Concurrent(backend, progress) if backend.in_flight else _Batched(backend, progress)
     try:
@@ -89,9 +93,14 @@ class _Concurrent:
 
     def run(self, conversations: list[Conversation[Any]]) -> list[Any]:
         results: list[Any] = [None] * len(conversations)
-        self._enqueue(_advance(conversations, [(index, None) for index in range(len(conversations))], results))
-        while self.flight:
-            self._enqueue(_advance(conversations, self._land(), results))
+        try:
+            self._enqueue(_advance(conversations, [(index, None) for index in range(len(conversations))], results))
+            while self.flight:
+                self._enqueue(_advance(conversations, self._land(), results))
+        except BaseException:
+            with suppress(Exception):  # the first error is the one to tell
+                self.flight.take_in(GRACE)
+            raise
         return results
 
     def _enqueue(self, waiting: list[tuple[int, tuple[Request, ...]]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Generic, TypeVar
@@ -9,6 +10,8 @@ from typing import Generic, TypeVar
 from llm.request import Network, Reply, Request
 
 Tag = TypeVar("Tag")
+LOOK = 0.01
+"""Seconds between two looks at what is still on its way when nobody waits for it any more."""
 
 
 class Flight(Generic[Tag]):
@@ -33,7 +36,7 @@ class Flight(Generic[Tag]):
         """
         self._send()
         landed = []
-        for request, reply in self.backend.receive():
+        for request, reply in self._receive():
             if request not in self._tags:
                 raise RuntimeError("the backend answered a request that was not on its way")
             tags = self._tags[request]
@@ -42,6 +45,23 @@ class Flight(Generic[Tag]):
                 del self._tags[request]
         self._flying -= len(landed)
         return landed
+
+    def take_in(self, seconds: float) -> None:
+        """Send nothing more, and let what is on its way land in the backend for so long at most: a journal keeps it."""
+        until = time.monotonic() + seconds
+        while self._flying and time.monotonic() < until:
+            landed = len(self.backend.receive(wait=False))
+            self._flying -= landed
+            if not landed:
+                time.sleep(LOOK)
+
+    def _receive(self) -> list[tuple[Request, Reply]]:
+        """An error of the backend comes when nothing is on its way any more."""
+        try:
+            return self.backend.receive()
+        except Exception:
+            self._flying = 0
+            raise
 
     def _send(self) -> None:
         room = min(self.backend.in_flight - self._flying, len(self._queue))

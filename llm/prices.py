@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -23,14 +24,15 @@ DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
 def price_of(spec: str, own: Path | None = None) -> Price | None:
     """The price of a spec's model, None when it is not known. A snapshot (`gpt-4o-2024-08-06`) costs what its model does.
 
-    `own` is a user's file, which counts first, for a model at any address; the table in the box is for the OpenAI API only.
+    `own` is a user's file, which counts first, for a model at any address; the table in the box is for the OpenAI API only, not
+    for another address, in the spec or in $OPENAI_BASE_URL.
     Errors: UserError for a file that cannot be read.
     """
     backend, model, options = split_spec(spec)
     if backend != "openai":
         return None
     tables = [read(own)] if own else []
-    tables += [] if "base_url" in options else [read(TABLE)]
+    tables += [] if "base_url" in options or os.environ.get("OPENAI_BASE_URL") else [read(TABLE)]
     names = (model, DATED.sub("", model))
     return next((table[name] for table in tables for name in names if name in table), None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from llm.backends.fake import Fake
 from llm.driver import Conversation, ask, ask_all, drive
 from llm.errors import BudgetSpent
 from llm.flight import all_of
+from llm.journal import Journal
 from llm.limits import Budget, Limits
 from llm.request import Reply, Request
 
@@ -234,3 +235,54 @@ def test_a_large_wave_is_asked_and_kept_in_batches() -> None:
     one = question()
     drive([ask(one) for _ in range(600)], Sized(lambda request: "."))
     assert sizes == [driver.MAX_BATCH, 600 - driver.MAX_BATCH]
+
+
+class Interrupted(Fake):
+    """A network on which Ctrl-C comes when somebody first waits, and as often again as `more` says."""
+
+    def __init__(self, in_flight: int, more: int = 0):
+        super().__init__(echo, in_flight=in_flight)
+        self.left = 1 + more
+
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
+        if self.left:
+            self.left -= 1
+            raise KeyboardInterrupt
+        return super().receive(wait)
+
+
+def test_an_interrupt_keeps_what_is_on_its_way(open_journal: Callable[..., Journal]) -> None:
+    """Those replies are paid for: thrown away they would be asked twice, and be in no budget. Nothing more is sent."""
+    journal = open_journal(Interrupted(3))
+    with pytest.raises(KeyboardInterrupt):
+        drive([talk(name, [1]) for name in range(8)], journal)
+    assert (journal.asked, journal.spent()[0]) == (3, 3)
+
+
+def test_a_bug_in_a_conversation_keeps_what_is_on_its_way(open_journal: Callable[..., Journal]) -> None:
+    journal, witness = open_journal(Scrambled(echo, 4)), Witness()
+    rooms = [witness.talk(name, 1, breaks=True) for name in range(4)]
+    with pytest.raises(KeyError, match="a bug in a room"):
+        drive(rooms, journal)
+    assert (journal.asked, sorted(witness.closed)) == (4, [0, 1, 2, 3])
+
+
+def test_a_second_interrupt_ends_at_once(open_journal: Callable[..., Journal]) -> None:
+    journal = open_journal(Interrupted(3, more=1))
+    rooms = [talk(name, [1]) for name in range(8)]
+    with pytest.raises(KeyboardInterrupt):
+        drive(rooms, journal)
+    assert journal.asked == 0
+    assert all(inspect.getgeneratorstate(room) == inspect.GEN_CLOSED for room in rooms)
+
+
+def test_what_never_lands_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that fell silent: the wait has an end."""
+
+    class Silent(Interrupted):
+        def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
+            return super().receive() if wait else []
+
+    monkeypatch.setattr(driver, "GRACE", 0.02)
+    with pytest.raises(KeyboardInterrupt):
+        drive([talk(1, [1])], Silent(1))

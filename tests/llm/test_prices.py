@@ -25,6 +25,14 @@ def test_a_model_its_snapshots_and_strangers() -> None:
     assert all(price.completion >= price.prompt > 0 for price in read(TABLE).values())
 
 
+def test_another_address_in_the_environment_is_another_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit on cost at the prices of the OpenAI API would be of somebody else's bill."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert price_of("openai:gpt-4o-mini") is None
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    assert price_of("openai:gpt-4o-mini") == Price(0.15, 0.6)
+
+
 def test_a_table_of_ones_own_comes_first(tmp_path: Path) -> None:
     own = tmp_path / "mine.toml"
     own.write_text("gpt-4o-mini = [1, 2]\nllama3 = [0.0, 0.1]\n")
