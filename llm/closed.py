@@ -12,11 +12,12 @@ from llm.request import Reply, Request
 def answered(reply: Reply, request: Request, shares: Sequence[float]) -> None:
     """Put a distribution into a reply: shares by answer, scaled to sum to 1.
 
-    Its text is the most probable answer at temperature 0 (of equals the last), else one drawn with the request's seed.
+    Its text is the most probable answer at temperature 0 (of equals the one that is listed last), else one drawn with the
+    request's seed.
     """
     answers, temperature = request.answers, request.sampling.temperature
     if temperature == 0:
-        reply.text = max(zip(shares, answers, strict=True))[1]
+        reply.text = answers[max(range(len(answers)), key=lambda place: (shares[place], place))]
     else:
         weights = [(share / max(shares)) ** (1 / temperature) for share in shares]
         reply.text = random.Random(derive(request.seed, "answer")).choices(answers, weights)[0]
