@@ -15,13 +15,15 @@ from pathlib import Path
 import pytest
 from openai import AsyncOpenAI
 
+import run
 from llm.backends import open_spec
+from llm.backends.openai import asking
 from llm.backends.openai.backend import Openai
 from llm.backends.openai.endpoint import Clock, Endpoint
 from llm.backends.openai.opening import Settings, opened
 from llm.backends.openai.transport import LINES, Answer, Line, NoAnswer
 from llm.driver import Conversation, ask, drive
-from llm.errors import UserError
+from llm.errors import Unreachable, UserError
 from llm.journal import Journal
 from llm.limits import REPEATED
 from llm.request import Message, Reply, Request, Sampling, Usage
@@ -502,6 +504,11 @@ PERSONALITIES: dict[str, tuple[Callable[[Body], Act | None], dict[str, object]]]
     ),
     "ignores a schema": (lambda body: said("Green.") if "response_format" in body else None, {"closed": "text"}),
     "breaks on a schema": (lambda body: problem(500) if "response_format" in body else None, {"closed": "text"}),
+    "thinks before it counts legs": (
+        lambda body: said("<think>Hm.</think>Yes.", logprobs=likely(("I", {"I": 0.6, "We": 0.4})))
+        if body.get("logprobs") else said("<think>Hm.</think>Yes."),
+        {"closed": "text", "thinking": 4000},
+    ),
     "thinks aloud": (lambda body: said("<think>Blue.</think>Yes."), {"thinking": 4000}),
 }  # fmt: skip
 
@@ -517,6 +524,24 @@ def test_the_probe_outlasts_what_passes(first: Act, client: str) -> None:
 
     with Loopback(plan) as server:
         assert dict(backend(server, client=client, closed="auto").identity["can"])["closed"] == "logprobs"
+
+
+@pytest.mark.parametrize("passing", [problem(429, "slow down"), problem(503), Act(reset=True)])
+@pytest.mark.parametrize("marker", ["legs has a dog", "colour of grass"])
+def test_no_ability_is_judged_by_a_call_that_nobody_answered(passing: Act, marker: str, client: str) -> None:
+    """Ratings would be read in a worse way for a whole run, since a server was busy for one of the probe's questions."""
+    with (
+        Loopback(lambda body, time: passing if marker in str(body) else echo(body)) as server,
+        pytest.raises(Unreachable, match=r"stayed busy|no answer from"),
+    ):
+        backend(server, client=client, closed="auto")
+
+
+def test_a_rating_of_a_model_that_thinks_first_has_room_for_its_thoughts() -> None:
+    """Sixteen tokens would all be thoughts, and every rating `out_of_tokens`."""
+    for api in ("chat", "completions"):
+        can = asking.Abilities(api, "logprobs", 20, thinking=500)
+        assert asking.body("m", question(answers=SCALE), can)["max_tokens"] == 516
 
 
 @pytest.mark.parametrize(("act", "found"), PERSONALITIES.values(), ids=PERSONALITIES.keys())
@@ -551,6 +576,15 @@ def test_an_endpoint_that_cannot_be_used_is_one_line(plan: Plan, words: str) -> 
         ("openai:m,api=soap", "option api of openai must be one of chat, completions"),
         ("openai:m,in_flight=0", "must be above 0"),
         ("openai:m,base_url=localhost:8000", "must begin with http"),
+        (
+            "openai:m,key=sk-0123456789abcdef",
+            "name of the environment variable that holds the key, never the key itself",
+        ),
+        ("openai:m,key=gsk_0123456789abcdef", "names an environment variable that is not set"),
+        (
+            "openai:m,key=gsk_0123456789abcdef,base_url=http://127.0.0.1:9/v1",
+            "names an environment variable that is not set",
+        ),
         ("openai:m", "put the key into the environment variable OPENAI_API_KEY"),
         ("openai:m,base_url=http://user:word@127.0.0.1:9/v1", "must not hold a name or password"),
         ("openai:m,base_url=http://127.0.0.1:9/v1", r"no answer from http://127.0.0.1:9/v1 \(unreachable"),
@@ -559,8 +593,55 @@ def test_an_endpoint_that_cannot_be_used_is_one_line(plan: Plan, words: str) -> 
 def test_what_cannot_be_opened_is_one_line(spec: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    with pytest.raises(UserError, match=words):
+    with pytest.raises(UserError, match=words) as caught:
         open_spec(spec)
+    assert "0123456789abcdef" not in str(caught.value), "what may be a key is repeated nowhere"
+
+
+def test_a_key_in_place_of_its_variable_is_refused_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a dry run too, which opens no model."""
+    asked = ["--scenario", "two_way", "--llm", "openai:m,key=sk-0123456789abcdef", "--out", str(tmp_path / "run")]
+    for more in ([], ["--dry-run"]):
+        assert run.main([*asked, *more]) == 2
+        told = capsys.readouterr()
+        assert "0123456789abcdef" not in told.out + told.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " "])
+def test_a_key_is_read_without_the_end_of_its_line(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `export OPENAI_API_KEY="$(cat file)"` of a file from elsewhere leaves it."""
+    monkeypatch.setenv("MY_KEY", f"{KEY}{end}")
+    with Loopback(echo) as server:
+        open_spec(f"openai:echo,key=MY_KEY,closed=text,base_url={server.url}")
+    assert server.keys == {f"Bearer {KEY}"}
+
+
+@pytest.mark.parametrize("key", ["sk-näh0123456789", "sk-012\n345", "sk-\x1b[31m"])
+def test_what_can_be_no_key_is_one_line(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", key)
+    with pytest.raises(UserError, match="environment variable MY_KEY holds more than a key") as caught:
+        open_spec("openai:echo,key=MY_KEY,base_url=http://127.0.0.1:9/v1")
+    assert key not in str(caught.value)
+
+
+def test_a_server_tells_the_terminal_nothing() -> None:
+    """Names and errors are shown: an escape sequence in them would write over what stands there."""
+
+    def plan(body: Body, time: int) -> Act:
+        if "sky" in str(body):
+            return replace(said("Yes."), body=said("Yes.").body.replace(b"echo-1", b"\\u001b[2Jecho\\u0007"))
+        return problem(400, "\x1b]0;title\x07never\x00")
+
+    with Loopback(plan) as server:
+        asked = backend(server)
+        (reply,) = asked.complete([question()])
+    assert asked.identity["served"] == "[2Jecho"
+    assert reply.failure is not None
+    assert reply.failure.detail == "400: ]0;titlenever"
+    assert (asked.says + reply.failure.detail).isprintable()
 
 
 def test_no_more_a_minute_than_allowed() -> None:

@@ -27,10 +27,25 @@ down.
 from __future__ import annotations
 
 import os
+import re
 
 from llm.errors import UserError
 from llm.request import Backend
 
+
+class Variable(str):
+    """The name of an environment variable. Errors: UserError, which does not repeat what may be the key itself."""
+
+    def __new__(cls, name: str) -> Variable:
+        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
+            raise UserError(
+                "option key of openai is the name of the environment variable that holds the key, never the key itself: "
+                "put the key into a variable, and give its name"
+            )
+        return super().__new__(cls, name)
+
+
+KEY = Variable("OPENAI_API_KEY")
 MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience", "client"})
 SHARED = ("in_flight", "rpm", "tpm")
 APIS, WAYS, CLIENTS = ("chat", "completions"), ("auto", "logprobs", "choice", "text"), ("fast", "official")
@@ -39,7 +54,7 @@ APIS, WAYS, CLIENTS = ("chat", "completions"), ("auto", "logprobs", "choice", "t
 def open_backend(
     model: str,
     base_url: str = "",
-    key: str = "OPENAI_API_KEY",
+    key: str = KEY,
     api: str = "chat",
     closed: str = "auto",
     thinking: int = -1,
@@ -72,9 +87,9 @@ def open_backend(
         raise UserError(f"base_url of openai must begin with http:// or https://, not {bad!r}")
     if any("@" in url for url in urls):
         raise UserError(
-            f"base_url of openai must not hold a name or password: put the key into the environment variable {key}"
+            f"base_url of openai must not hold a name or password: put the key into the environment variable {KEY}"
         )
-    secret = os.environ.get(key, "")
+    secret = _secret(key)
     if not secret and _PUBLIC in urls:
         raise UserError(
             f"put the key into the environment variable {key}, or name another one: --llm openai:{model},key=NAME"
@@ -84,6 +99,21 @@ def open_backend(
 
     settings = Settings(model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client, once == "yes")
     return opened(settings, in_flight, attempts, patience)
+
+
+def _secret(key: str) -> str:
+    """The key, empty where the usual variable holds none. Errors: UserError, without the name of one that is not set."""
+    secret = os.environ.get(Variable(key), "").strip()
+    if not secret and key != KEY:
+        raise UserError(
+            "option key of openai names an environment variable that is not set: export it, or leave the option out "
+            f"where the server asks for none or the key is in {KEY}"
+        )
+    if not (secret.isascii() and secret.isprintable()):
+        raise UserError(
+            f"the environment variable {key} holds more than a key: a key is letters, digits and signs of ASCII"
+        )
+    return secret
 
 
 _PUBLIC = "https://api.openai.com/v1"

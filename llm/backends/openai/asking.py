@@ -87,5 +87,6 @@ def _closed(request: Request, can: Abilities) -> dict[str, Any]:
     if can.closed == TEXT:
         return {}
     if can.api == COMPLETIONS:
-        return {"logprobs": can.top, can.most: ASIDE}
-    return {"logprobs": True, "top_logprobs": can.top, can.most: len(request.answer_prefix.split()) * 2 + ASIDE}
+        return {"logprobs": can.top, can.most: ASIDE + can.thinking}
+    most = len(request.answer_prefix.split()) * 2 + ASIDE + can.thinking
+    return {"logprobs": True, "top_logprobs": can.top, can.most: most}

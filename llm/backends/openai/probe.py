@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from llm.backends.openai import asking
 from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
 from llm.backends.openai.likely import tells
-from llm.backends.openai.telling import STOP, read, refused, tidy
+from llm.backends.openai.telling import BUSY, STOP, read, tidy
 from llm.backends.openai.transport import Answer, Line, NoAnswer
 from llm.errors import Unreachable, UserError
-from llm.request import Message, Request, Sampling
+from llm.request import Message, Reply, Request, Sampling
 
 TOPS = (20, 5)
 THINKING = 4000
@@ -36,24 +36,23 @@ class Found(NamedTuple):
 async def probe(line: Line, model: str, url: str, api: str, closed: str, thinking: int) -> Found:
     """Find out. `closed` and `thinking` are the user's word for it ("auto" and -1: try). Errors: UserError, in one line."""
     can, told = await _speaks(line, model, url, Abilities(api, thinking=max(thinking, 0)), thinking < 0)
-    telling, sure = await _likely(line, model, can) if closed in ("auto", LOGPROBS) else (can, False)
+    telling, sure = await _likely(line, model, url, can) if closed in ("auto", LOGPROBS) else (can, False)
     if closed == LOGPROBS and telling.closed != LOGPROBS:
         raise UserError(f"{url} gives no likeliest tokens for {model}: leave out closed=logprobs")
     if not sure and closed in ("auto", CHOICE) and api == CHAT:
-        can = await _chooses(line, model, can)
+        can = await _chooses(line, model, url, can)
     can = can if can.closed == CHOICE else telling
     if closed == CHOICE and can.closed != CHOICE:
         raise UserError(f"{url} does not keep {model} to a schema: leave out closed=choice")
-    return Found(can, str(told.get("model") or "") if isinstance(told, dict) else "")
+    return Found(can, tidy(str(told.get("model") or "")) if isinstance(told, dict) else "")
 
 
 async def _speaks(line: Line, model: str, url: str, can: Abilities, free: bool) -> tuple[Abilities, Any]:
     """Does it answer at all, and which of the usual fields does it take?"""
     request = _question("Is the sky blue? Answer with one word.", Sampling(0.7, 16, 0.9, ("\n\n\n",)))
     for _ in range(6):
-        answer = await _post(line, url, asking.body(model, request, can))
+        answer, reply = await _tried(line, model, url, request, can)
         if answer.status == 200:
-            reply = read(answer, request, can)
             if reply.failure and reply.failure.name in ("out_of_tokens", "empty") and free and not can.thinking:
                 can = replace(can, thinking=THINKING)
                 continue
@@ -62,7 +61,7 @@ async def _speaks(line: Line, model: str, url: str, can: Abilities, free: bool) 
             if (reply.thinking or reply.notes.get("thinking_tokens")) and free and not can.thinking:
                 can = replace(can, thinking=THINKING)
             return can, json.loads(answer.body)
-        failure = refused(answer).failure
+        failure = reply.failure
         assert failure is not None
         if failure.name in STOP:
             raise UserError(
@@ -86,21 +85,19 @@ def _without(can: Abilities, said: str, free: bool) -> Abilities:
     return can
 
 
-async def _likely(line: Line, model: str, can: Abilities) -> tuple[Abilities, bool]:
+async def _likely(line: Line, model: str, url: str, can: Abilities) -> tuple[Abilities, bool]:
     """Does it tell likeliest tokens, and are the answers among them?
 
-    A weak model may answer what it is there for, and no question about dogs: then it is enough that they are told.
+    A weak model may answer what it is there for, and no question about dogs: then it is enough that they are told. Of one that
+    thinks first they may be those of its thoughts, which is not enough.
     """
     request = _question("How many legs has a dog? Answer with one digit only.", Sampling(0.0, 8), DIGITS)
     for top in TOPS:
         trying = replace(can, closed=LOGPROBS, top=top)
-        try:
-            answer = await line.post(asking.PATHS[can.api], asking.encode(asking.body(model, request, trying)))
-        except NoAnswer:
-            continue
-        if answer.status == 200 and read(answer, request, trying).way == LOGPROBS:
+        answer, reply = await _tried(line, model, url, request, trying)
+        if reply.way == LOGPROBS:
             return trying, True
-        if answer.status == 200 and tells(_logprobs(answer), can.api == CHAT):
+        if answer.status == 200 and not can.thinking and tells(_logprobs(answer), can.api == CHAT):
             return trying, False
     return can, False
 
@@ -112,31 +109,32 @@ def _logprobs(answer: Answer) -> Any:
         return None
 
 
-async def _chooses(line: Line, model: str, can: Abilities) -> Abilities:
+async def _chooses(line: Line, model: str, url: str, can: Abilities) -> Abilities:
     request = _question("Name the colour of grass.", Sampling(0.0, 40), BEASTS)
     trying = replace(can, closed=CHOICE)
-    try:
-        answer = await line.post(asking.PATHS[can.api], asking.encode(asking.body(model, request, trying)))
-    except NoAnswer:
-        return can
-    return trying if answer.status == 200 and read(answer, request, trying).way == CHOICE else can
+    _, reply = await _tried(line, model, url, request, trying)
+    return trying if reply.way == CHOICE else can
 
 
-async def _post(line: Line, url: str, body: dict[str, Any]) -> Answer:
-    path = asking.PATHS[asking.COMPLETIONS if "prompt" in body else CHAT]
+async def _tried(line: Line, model: str, url: str, request: Request, can: Abilities) -> tuple[Answer, Reply]:
+    """What comes back of one question. Errors: Unreachable when nothing does: that says nothing of what the server can do."""
     try:
-        return await line.post(path, asking.encode(body))
+        answer = await line.post(asking.PATHS[can.api], asking.encode(asking.body(model, request, can)))
     except NoAnswer as error:
         raise Unreachable(
             f"no answer from {url} ({error.name}: {tidy(str(error))}): is the server running, and the address right?"
         ) from error
+    reply = read(answer, request, can)
+    if reply.failure and reply.failure.name in BUSY:
+        raise Unreachable(f"{url} stayed busy ({reply.failure.detail}): run the same command again later")
+    return answer, reply
 
 
 async def _known(line: Line) -> str:
     """The models that the server says it has."""
     try:
         told = json.loads((await line.get("/models")).body)
-        names = sorted(str(one["id"]) for one in told["data"])[:8]
+        names = sorted(tidy(str(one["id"])) for one in told["data"])[:8]
     except (NoAnswer, ValueError, KeyError, TypeError):
         return ""
     return f" (it has {', '.join(names)})" if names else ""

@@ -78,8 +78,8 @@ def rest(answer: Answer) -> float | None:
 
 
 def tidy(text: str) -> str:
-    """A server's words as one line without what looks like a key."""
-    return _SECRET.sub("(secret)", " ".join(text.split()))
+    """A server's words as one line without what looks like a key, or tells a terminal to do something."""
+    return _SECRET.sub("(secret)", "".join(filter(str.isprintable, " ".join(text.split()))))
 
 
 def _reply(told: Any, request: Request, can: Abilities) -> Reply:
@@ -93,7 +93,7 @@ def _reply(told: Any, request: Request, can: Abilities) -> Reply:
     if choice.get("message", {}).get("refusal"):
         return _failed(reply, "refusal", tidy(choice["message"]["refusal"]))
     if not text.strip():
-        return _failed(reply, "out_of_tokens" if reason == "length" else "empty", str(reason), reason != "length")
+        return _failed(reply, "out_of_tokens" if reason == "length" else "empty", tidy(str(reason)), reason != "length")
     reply.text = text
     if reason == "length":
         reply.notes = {**notes, "cut": 1}
