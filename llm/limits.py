@@ -157,14 +157,16 @@ class Limits(Wrapper):
 
     def _add(self, landed: Iterable[tuple[Request, Reply]]) -> None:
         """Count what the replies took. A network backend notes how often it had to ask again: each time was a call."""
-        again, used = 0, defaultdict(list)
+        again, used, untold = 0, defaultdict(list), set()
         for request, reply in landed:
             again += reply.notes.get(REPEATED, 0)
             used[request.voice].append(reply.usage)
             if reply.notes.get(UNCOUNTED):
-                self.ledger.miss(self.budget.prices.get(request.voice, FREE) != FREE)
+                untold.add(request.voice)
         if used:
             self.charge(again, {voice: total(each) for voice, each in used.items()})
+        if untold:
+            self.ledger.miss(priced=any(self.budget.prices.get(voice, FREE) != FREE for voice in untold))
 
     def _reserve(self, wanted: int) -> int:
         allowed = self.ledger.reserve(wanted)

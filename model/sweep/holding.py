@@ -98,5 +98,8 @@ class Elsewhere(Ledger):
     def spend(self, calls: int, tokens: int, cost: float) -> None:
         self.ask("spend", calls, tokens, cost)
 
+    def miss(self, priced: bool) -> None:
+        self.ask("miss", priced)
+
     def told(self) -> str:
         return str(self.ask("told"))

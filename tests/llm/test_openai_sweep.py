@@ -37,6 +37,22 @@ def test_limits_and_budget_hold_for_all_workers(tmp_path: Path, capsys: pytest.C
     assert all(each.calls["failure"].isna().all() for each in tables)
 
 
+def test_a_sweep_stops_at_a_server_that_tells_no_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Workers in processes of their own, too, tell the one limit that it cannot hold; what is on its way is all that is asked."""
+
+    def silent(body: Body, time: int) -> Act:
+        act = person(body)
+        return Act(body=act.body.replace(b'"usage"', b'"unusual"'))
+
+    design = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2", "--seeds", "0:4"]
+    with Loopback(silent) as server:
+        model = ["--llm", "openai:echo,thinking=0,in_flight=4", "--base-url", server.url]
+        command = ["sweep", *design, *model, "--out", str(tmp_path / "sweep"), "--workers", "2"]
+        assert run.main([*command, "--max-tokens", "100000"]) == 2
+        assert "tells no usage, so that --max-tokens 100000 cannot hold" in capsys.readouterr().err
+    assert len(debated(server)) <= 4
+
+
 def debated(server: Loopback) -> list[Body]:
     """What was asked beside the probes of the workers."""
     return [body for body in server.asked if "Is the sky" not in str(body) and "legs has a dog" not in str(body)]
