@@ -130,15 +130,20 @@ def _run(task: Ask, progress: Progress | None, steps: Steps, backend: Backend, w
         if task.ledger is None:
             limits.charge(*journal.spent())
         model = _debate(task, journal, Both(recorder, watcher) if watcher else recorder, progress, on_step)
-        stopped = str(model.error) if model.error else None
-        record = task.folder / (PARTIAL if stopped else RECORD)
-        if not stopped:
-            recorder.close()
-            os.replace(task.folder / PARTIAL, record)  # before somebody stays to look: the run is over
-            if on_end:
-                on_end(model)
-    seconds = time.monotonic() - started
+        record = _kept(task.folder, recorder, model)
+        if on_end and not model.error:
+            on_end(model)
+    seconds, stopped = time.monotonic() - started, str(model.error) if model.error else None
     return Outcome(record, journal.asked, journal.replayed, seconds, stopped, cost=limits.cost, twins=journal.twins)
+
+
+def _kept(folder: Path, recorder: ToFile, model: DebateModel) -> Path:
+    """The record under its name, at once: whoever stays to look at a run that is over holds nothing up."""
+    recorder.close()
+    if model.error:
+        return folder / PARTIAL
+    os.replace(folder / PARTIAL, folder / RECORD)
+    return folder / RECORD
 
 
 def _debate(
