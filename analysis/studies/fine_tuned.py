@@ -12,7 +12,7 @@ over training seeds, which are few: the intervals are over rooms, and what each 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -108,7 +108,7 @@ def shifts(held: Sequence[Held]) -> pd.DataFrame:
     rows = []
     for direction, others in _by_direction(held, AFTER):
         for (topic, party, measure), was in measured(before.tables).items():
-            after = [measured(one.tables)[topic, party, measure] for one in others]
+            after = [measured(one.tables).get((topic, party, measure), was * math.nan) for one in others]
             row = {"direction": direction, "topic": topic, "party": party, "measure": measure}
             rows.append(row | _shift(was, after, *row.values()) | {"wanted": side(topic, direction)})
     return pd.DataFrame(rows, columns=[*_KEYS, *_SHIFT, "wanted"])
@@ -117,22 +117,16 @@ def shifts(held: Sequence[Held]) -> pd.DataFrame:
 def remedy(held: Sequence[Held]) -> pd.DataFrame:
     """Drift of each party toward the base model's Default, before and with adapters per seat: one row a topic and party.
 
-    Drift is the change from the first to the last rating, positive toward the level of the Default before fine-tuning. Columns:
-    before, after (per seat), shift (negative: less drift) with its interval and by training seed, rooms, p (Wilcoxon's signed
-    ranks, two-sided, over rooms).
+    Drift is the change from the first to the last rating, positive toward the side on which the Default is before fine-tuning
+    (`sides`): the same direction in all arms. Columns: before, after (per seat), shift (negative: less drift) with its interval
+    and by training seed, rooms, p (Wilcoxon's signed ranks, two-sided, over rooms).
     """
     before = _before(held)
     rows = []
     for _, others in _by_direction(held, SEATS):
-        ratings = measured(before.tables)
-        level = {
-            topic: rooms.mean()
-            for (topic, party, name), rooms in ratings.items()
-            if (party, name) == (DEFAULT, "first")
-        }
-        was = drift(before.tables, level)
-        for (topic, party, measure), rooms in was.items():
-            after = [drift(one.tables, level)[topic, party, measure] for one in others]
+        toward = sides(before.tables)
+        for (topic, party, measure), rooms in drift(before.tables, toward).items():
+            after = [drift(one.tables, toward).get((topic, party, measure), rooms * math.nan) for one in others]
             row = {"direction": "", "topic": topic, "party": party, "measure": measure}
             rows.append(row | _shift(rooms, after, *row.values()) | {"p": _p(rooms, after)})
     return pd.DataFrame(rows, columns=[*_KEYS, *_SHIFT, "p"]).drop(columns="direction")
@@ -149,7 +143,8 @@ def measured(tables: Tables) -> dict[tuple[str, str, str], pd.Series]:
     for (topic, party), ratings in tables.attitudes.groupby(["topic", "party"], sort=False):
         for column, name in (("attitude", ""), ("expected", " expected")):
             rooms = ratings.pivot_table(column, "room", "round", sort=False)
-            if not rooms.empty:
+            if not rooms.empty:  # a round in which nobody's rating was read has no column
+                rooms = rooms.reindex(columns=sorted({0, last}))
                 found[topic, party, f"first{name}"], found[topic, party, f"last{name}"] = rooms[0], rooms[last]
     for (topic, party), lines in tables.utterances.groupby(["topic", "party"], sort=False):
         if topic in topics():
@@ -162,17 +157,27 @@ def _grade(bank: TopicBank, text: str | None) -> float | None:
     return bank.grade(text) if text else None
 
 
-def drift(tables: Tables, level: dict[str, float]) -> dict[tuple[str, str, str], pd.Series]:
-    """By topic, partisan party and measure (`drift`, `drift expected`): last minus first rating of each room, positive toward the
-    level of the topic.
+def sides(before: Tables) -> dict[tuple[str, str, str], float]:
+    """By topic, partisan party and `drift` or `drift expected`: 1 where the Default's first rating is above the party's, -1 where
+    it is below, NaN where they are the same.
     """
-    ratings = measured(tables)
-    found = {}
+    ratings, found = measured(before), {}
     for topic, party, name in ratings:
-        if name.startswith("first") and party != DEFAULT:
-            kind = name.removeprefix("first")
-            first, last = ratings[topic, party, name], ratings[topic, party, f"last{kind}"]
-            found[topic, party, f"drift{kind}"] = float(np.sign(level[topic] - first.mean())) * (last - first)
+        if name.startswith("first") and party != DEFAULT and (topic, DEFAULT, name) in ratings:
+            gap = ratings[topic, DEFAULT, name].mean() - ratings[topic, party, name].mean()
+            found[topic, party, name.replace("first", "drift")] = float(np.sign(gap)) or math.nan
+    return found
+
+
+def drift(tables: Tables, toward: Mapping[tuple[str, str, str], float]) -> dict[tuple[str, str, str], pd.Series]:
+    """Last minus first rating of each room, positive toward the side that is given for topic, party and measure."""
+    ratings, found = measured(tables), {}
+    for (topic, party, name), sign in toward.items():
+        kind = name.removeprefix("drift")
+        if (topic, party, f"first{kind}") in ratings:
+            found[topic, party, name] = sign * (
+                ratings[topic, party, f"last{kind}"] - ratings[topic, party, f"first{kind}"]
+            )
     return found
 
 

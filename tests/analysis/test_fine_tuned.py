@@ -21,6 +21,7 @@ from analysis.studies.fine_tuned import (
     measured,
     shifts,
     side,
+    sides,
 )
 from analysis.studies.fine_tuned_report import write
 from llm.backends.oracle.mind import planted
@@ -115,13 +116,49 @@ class _Bare:
         self.utterances = pd.DataFrame(columns=["topic", "party", "room", "text"])
 
 
-def test_drift_is_toward_the_level_that_is_given() -> None:
-    """4 to 6 in a room: 2 toward a level of 8, -2 toward one of 1."""
-    ratings = pd.DataFrame([("a", 0, 4.0), ("a", 1, 6.0)], columns=["room", "round", "attitude"]).assign(
-        topic="racism", party="republican", expected=np.nan
-    )
-    for level, moved in ((8.0, 2.0), (1.0, -2.0)):
-        assert drift(_Bare(ratings), {"racism": level})["racism", "republican", "drift"].tolist() == [moved]  # type: ignore[arg-type]
+def two_rooms(*ratings: tuple[str, int, float, float], party: str = "republican") -> pd.DataFrame:
+    """Rows of room, round, attitude and expected attitude."""
+    columns = ["room", "round", "attitude", "expected"]
+    return pd.DataFrame(ratings, columns=columns).assign(topic="racism", party=party)
+
+
+def test_a_party_whose_ratings_were_not_read_leaves_its_lines_empty() -> None:
+    """After hours of debates: neither an error nor a zero."""
+    rest = two_rooms(("a", 0, 5.0, np.nan), ("a", 1, 6.0, np.nan), party="democrat")
+    whole = two_rooms(("a", 0, 4.0, np.nan), ("a", 1, 6.0, np.nan))
+    for unread in (
+        whole.assign(attitude=[4.0, np.nan]),
+        whole.assign(attitude=[np.nan, 6.0]),
+        whole.assign(attitude=np.nan),
+    ):
+        arms = [_Bare(pd.concat([whole, rest])), _Bare(pd.concat([unread, rest]))]
+        held = [Held(Arm(BEFORE, ""), arms[0]), Held(Arm(AFTER, "", "democrat"), arms[1])]  # type: ignore[arg-type]
+        told = shifts(held).set_index(["party", "measure"])["rooms"]
+        assert told["republican"].tolist() == unread["attitude"].notna().tolist()
+        assert told["democrat"].tolist() == [1, 1]
+        measured(arms[1])  # type: ignore[arg-type]
+
+
+def test_drift_has_the_same_direction_in_all_arms() -> None:
+    """Toward the Default as it is before: an arm in which people begin on its other side must not turn the sign. What is
+    expected goes by what is expected of both.
+    """
+    default = two_rooms(("a", 0, 5.0, 3.0), ("a", 1, 5.0, 3.0), party="default")
+    before = _Bare(pd.concat([two_rooms(("a", 0, 4.0, 4.0), ("a", 1, 4.5, 4.5)), default]))
+    after = _Bare(pd.concat([two_rooms(("a", 0, 6.0, 2.0), ("a", 1, 6.5, 2.5)), default]))
+    toward = sides(before)  # type: ignore[arg-type]
+    assert toward == {("racism", "republican", "drift"): 1, ("racism", "republican", "drift expected"): -1}
+    for tables in (before, after):
+        found = drift(tables, toward)  # type: ignore[arg-type]
+        assert found["racism", "republican", "drift"].tolist() == [0.5]
+        assert found["racism", "republican", "drift expected"].tolist() == [-0.5]
+
+
+def test_where_the_default_is_on_no_side_there_is_no_drift_to_tell() -> None:
+    default = two_rooms(("a", 0, 4.0, np.nan), party="default")
+    tables = _Bare(pd.concat([two_rooms(("a", 0, 4.0, np.nan), ("a", 1, 6.0, np.nan)), default]))
+    (found,) = drift(tables, sides(tables)).values()  # type: ignore[arg-type]
+    assert found.isna().all()
 
 
 def test_sides_are_those_of_the_paper() -> None:

@@ -94,7 +94,8 @@ def _attitudes(tables: Tables) -> list[tuple[str, float, float]]:
     """The Default's last rating by topic: mean of the answer distributions where there are any."""
     found, kept = [], measured(tables)
     for topic in tables.topics:
-        rooms = kept.get((topic, DEFAULT, "last expected"), kept[topic, DEFAULT, "last"]).dropna()
+        read = kept.get((topic, DEFAULT, "last"), pd.Series(dtype=float))  # without a rating that was read: no room
+        rooms = kept.get((topic, DEFAULT, "last expected"), read).dropna()
         found.append((topic, float(rooms.mean()), float(rooms.std() / np.sqrt(len(rooms)))))
     return found
 
