@@ -33,6 +33,13 @@ def natural(text: str) -> int:
     return int(text)
 
 
+def positive(text: str) -> int:
+    """A count of 1 or more."""
+    if not (found := natural(text)):
+        raise argparse.ArgumentTypeError("must be 1 or more, not 0")
+    return found
+
+
 def amount(text: str) -> float:
     """Money: a finite number of 0 or more."""
     try:

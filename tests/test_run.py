@@ -155,7 +155,7 @@ def test_dry_run_touches_nothing(
         (["personas", "--party", "green", "--out", "x"], "invalid choice"),
         (["fine-tuned"], "required: --tuned"),
         (["fine-tuned", "--tuned", "nowhere"], "nowhere is no folder of run.py train"),
-        (["sweep-lora", "--ranks", "2,0"], "a rank is 1 or more"),
+        (["sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, not 0"),
         (["export", "--out", "x"], "required: --adapter"),
     ],
 )

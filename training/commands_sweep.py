@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from analysis.commands import hold_all
-from model.commandline import Parser, bar, natural
+from model.commandline import Parser, bar, positive
 from training.base import base_of
 from training.commands import add_plan, chosen
 from training.tuning.pipeline import PARTIES, Pipeline, Plan
@@ -42,10 +41,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
 
 def ranks(text: str) -> tuple[int, ...]:
     """`2,8,16`."""
-    found = tuple(map(natural, text.split(",")))
-    if 0 in found:
-        raise argparse.ArgumentTypeError("a rank is 1 or more")
-    return found
+    return tuple(map(positive, text.split(",")))
 
 
 def sweep_parser() -> Parser:
@@ -58,12 +54,12 @@ def sweep_parser() -> Parser:
     add_plan(parser, ("questions", "answers", "personas", "tokens"))
     parser.add_argument("--party", choices=PARTIES, default="republican", help="whose answers are learned (republican)")
     parser.add_argument("--ranks", metavar="N[,N]", type=ranks, help="ranks of SFT (16,64,128,256; pocket: 2,8,16,32)")
-    parser.add_argument("--dpo", metavar="N", type=natural, help="rank of DPO (16; pocket: 8)")
-    parser.add_argument("--seeds", metavar="N", type=natural, default=3, help="trainings of each (3)")
+    parser.add_argument("--dpo", metavar="N", type=positive, help="rank of DPO (16; pocket: 8)")
+    parser.add_argument("--seeds", metavar="N", type=positive, default=3, help="trainings of each (3)")
     parser.add_argument(
         "--tasks", default=",".join(LOCAL), help="of lm-evaluation-harness, such as mmlu,hellaswag (our own, offline)"
     )
-    parser.add_argument("--limit", metavar="N", type=natural, help="most items of a task (all)")
+    parser.add_argument("--limit", metavar="N", type=positive, help="most items of a task (all)")
     parser.add_argument("--topic", dest="topics", metavar="SLUG[,SLUG]", help="topics (those of the paper)")
     parser.add_argument("--repetitions", metavar="N", help="rooms per topic (40)")
     return parser

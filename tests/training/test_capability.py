@@ -239,12 +239,17 @@ def test_a_score_is_what_the_items_say() -> None:
 
 @asks_a_model
 def test_what_a_person_can_mend_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from training.capability.measure import measure
+    from training.capability.measure import main, measure
 
     with pytest.raises(UserError, match="holds no adapter"):
         measure(str(POCKET), str(tmp_path))
     with pytest.raises(UserError, match="limit must be 1 or more"):
         measure(str(POCKET), limit=0)
+    with pytest.raises(UserError, match="batch must be 1 or more"):
+        measure(str(POCKET), batch=0)
+    with pytest.raises(SystemExit) as told:
+        main([str(POCKET), "--out", str(tmp_path / "nowhere" / "after.json")])
+    assert told.value.code == 2, "said before anything is measured"
     monkeypatch.setattr("training.capability.harness.find_spec", lambda name: None if name == "lm_eval" else name)
     with pytest.raises(UserError, match=r"needs lm_eval: pip install -e '.\[local,eval\]'"):
         measure(str(POCKET))

@@ -50,8 +50,9 @@ def measure(
     `limit` is the most items of a task (of each subject of a group like mmlu); `load` is full, 8bit or 4bit; `batch` the items
     that go through the model together. It runs on a GPU where there is one. Errors: UserError.
     """
-    if limit is not None and limit < 1:
-        raise UserError(f"limit must be 1 or more, not {limit}")
+    for name, value in (("limit", limit), ("batch", batch)):
+        if value is not None and value < 1:
+            raise UserError(f"{name} must be 1 or more, not {value}")
     harness = Harness(tasks, limit, batch)
     import torch
 
@@ -75,6 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--out", type=Path, help="write the result as JSON")
     given = parser.parse_args(arguments)
+    if given.out and not given.out.parent.is_dir():
+        parser.exit(2, f"there is no folder {given.out.parent} to write {given.out.name} in\n")
     try:
         found = measure(given.model, given.adapter, given.tasks.split(","), given.limit, given.load, given.batch)
     except UserError as error:
