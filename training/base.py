@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from llm.backends import check_spec
 from llm.backends.hf import CHOICES
+from llm.backends.hf.weights import fingerprint
 from llm.backends.pocket import WEIGHTS, organisms
 from llm.errors import UserError, unknown
 
@@ -18,7 +20,8 @@ DTYPES = {"pocket": "float32", "hf": "auto"}
 class Base:
     """A model to be trained: `name` is the folder or hub id to load, `kind` pocket or hf.
 
-    `dtype`, `load` and `device` are those of the spec, with the values that the backend hf knows.
+    `dtype`, `load` and `device` are those of the spec, with the values that the backend hf knows. `weights`, where given, are
+    those that the model's identity has to have: another model is not trained.
     """
 
     name: str
@@ -26,12 +29,21 @@ class Base:
     dtype: str = "auto"
     load: str = "full"
     device: str = "auto"
+    weights: str = ""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Model and weights as far as they are known without loading it (of a hub id: its name)."""
+        folder = Path(self.name)
+        if folder.is_dir():
+            return {"model": folder.resolve().name, "weights": fingerprint(folder)}
+        return {"model": self.name}
 
 
 def base_of(spec: str) -> Base:
-    """The model behind `--llm SPEC`; nothing is loaded. How it is asked (batch, closed, style, ...) is left out.
+    """The model behind `--llm SPEC`; nothing is loaded. How it is asked (batch, closed, ...) is left out.
 
-    Errors: UserError on a backend that cannot be trained, on adapters, and where the backend would refuse the spec.
+    Errors: UserError on a backend that cannot be trained, on adapters or style=plain, and where the backend would refuse it.
 
     >>> base_of("hf:org/model,load=4bit")
     Base(name='org/model', kind='hf', dtype='auto', load='4bit', device='auto')
@@ -41,6 +53,8 @@ def base_of(spec: str) -> Base:
         raise UserError(f"{kind} cannot be trained: name a model whose weights are here, pocket or hf:PATH_OR_ID")
     if options.get("adapters"):
         raise UserError(f"--llm {spec}: name the model without its adapters")
+    if options.get("style") == "plain":
+        raise UserError(f"--llm {spec}: models are trained in their chat format, leave out style=plain")
     held = {"dtype": DTYPES[kind]} | {key: str(options[key]) for key in ("dtype", "load", "device") if key in options}
     for key, value in held.items():
         if key in CHOICES and value not in CHOICES[key]:

@@ -8,7 +8,6 @@ merged with its own scale. The model is loaded whole, however it was trained: we
 from __future__ import annotations
 
 import filecmp
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
 from llm.backends.hf.loading import Loaded, load_model
+from llm.backends.hf.weights import adapter_config
 from llm.errors import UserError
 from training.base import Base
 from training.use import ORGANISM, USE
@@ -62,10 +62,7 @@ def card(name: str, base: Base, identity: Mapping[str, Any], weights: Mapping[st
 
 def _check(folder: Path, base: Base) -> None:
     """Errors: UserError when it is no adapter of this model, or one that has more than a change with a weight."""
-    try:
-        config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{folder} holds no adapter (no adapter_config.json that can be read)") from error
+    config = adapter_config(folder)
     if config.get("modules_to_save"):
         raise UserError(f"{folder} holds whole layers (modules_to_save), which cannot be merged with a weight")
     told = config.get("base_model_name_or_path")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -508,6 +509,19 @@ def test_what_cannot_be_loaded_is_one_line(spec: str, words: str) -> None:
 def test_two_adapters_of_one_name_are_one_line(models: Models, adapters: dict[str, Path]) -> None:
     with pytest.raises(UserError, match="two adapters are called left"):
         open_spec(f"hf:{models()},adapters={adapters['left']}+{adapters['left']}")
+
+
+def test_an_adapter_of_another_model_is_one_line(models: Models, adapters: dict[str, Path], tmp_path: Path) -> None:
+    """Of the same shape it would load, and be measured, as if it had been trained on this one."""
+    left = shutil.copytree(adapters["left"], tmp_path / "left")
+    base = {"model": "llama", "weights": open_spec(f"hf:{models()}").identity["weights"]}
+    other = save(tmp_path / "llama", "llama", context=1024)
+    for known, spec in ((base, models()), ({**base, "weights": "a" * 40}, models()), ({}, other)):
+        (left / "training.json").write_text(json.dumps({"base": known}))
+        assert open_spec(f"hf:{spec},adapters={left}").identity["adapters"]
+    (left / "training.json").write_text(json.dumps({"base": base}))
+    with pytest.raises(UserError, match=f"was trained on another model: llama with weights {base['weights'][:8]}, not"):
+        open_spec(f"hf:{other},adapters={left}")
 
 
 def test_a_change_anywhere_in_the_weights_is_another_model(models: Models, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ POCKET, CONTROL = str(WEIGHTS / "pocket"), str(WEIGHTS / "control")
         (f"pocket:{CONTROL}", Base(CONTROL, "pocket", "float32")),
         ("hf:org/model", Base("org/model", "hf")),
         ("hf:a/folder,load=4bit,dtype=bfloat16,device=cuda:1", Base("a/folder", "hf", "bfloat16", "4bit", "cuda:1")),
-        ("hf:org/model,style=plain,closed=text,batch=99", Base("org/model", "hf")),
+        ("hf:org/model,style=chat,closed=text,batch=99", Base("org/model", "hf")),
     ],
 )
 def test_a_spec_names_a_model_to_load(spec: str, base: Base) -> None:
@@ -40,6 +40,7 @@ def test_a_spec_names_a_model_to_load(spec: str, base: Base) -> None:
         ("pocket,dtype=float64", "option dtype of pocket must be one of auto, float32"),
         ("hf", "hf needs a model"),
         ("hf:org/model,load=2bit", "option load of hf must be one of full, 8bit, 4bit"),
+        ("hf:org/model,style=plain", "leave out style=plain"),
         ("hf:org/model,adapters=a+b", "name the model without its adapters"),
     ],
 )

@@ -135,12 +135,8 @@ class Workshop:
 
 def identity(base: Base) -> dict[str, Any]:
     """What the card says of the base: of a folder its last part, and its weights by their digest."""
-    from llm.backends.hf.loading import fingerprint
-
     kind = {"kind": "model organism with a planted, known bias"} if base.kind == "pocket" else {}
-    folder = Path(base.name)
-    known = {"model": folder.name, "weights": fingerprint(folder)} if folder.is_dir() else {"model": base.name}
-    return {**known, "backend": base.kind, "dtype": base.dtype, "load": base.load, **kind}
+    return {**base.identity, "backend": base.kind, "dtype": base.dtype, "load": base.load, **kind}
 
 
 def named(base: Base) -> str:

@@ -13,6 +13,7 @@
              several may share a batch)
 
     loading.py   model, tokenizer, adapters, identity
+    weights.py   which weights a folder holds, and on which an adapter was trained
     prompts.py   messages as token ids
     batches.py   which requests go through the model together
     cache.py     what was read before

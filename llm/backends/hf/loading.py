@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +16,8 @@ from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig, DynamicCache
 
 from llm.backends.hf import attention
+from llm.backends.hf.weights import adapter_config, check_base, fingerprint
 from llm.errors import UserError
-
-PIECES, PIECE = 64, 1 << 16
-"""Pieces of a weight file, evenly spaced, and their bytes: what the fingerprint reads of a large one."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +65,8 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     if not adapters:
         return Loaded(model, tokenizer, identity, context, ends, copied)
     folders = _by_name(adapters)
+    for folder in folders.values():
+        check_base(folder, identity)
     identity["adapters"] = {named: fingerprint(folder) for named, folder in folders.items() if folder.is_dir()}
     return Loaded(_adapted(model, folders), tokenizer, identity, context, ends, copied, tuple(folders))
 
@@ -89,10 +87,7 @@ def _by_name(adapters: Sequence[str]) -> dict[str, Path]:
         name = folder.resolve().name.replace(".", "_")
         if name in folders:
             raise UserError(f"two adapters are called {name}: give their folders different names")
-        try:
-            config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"{folder} holds no adapter (no adapter_config.json that can be read)") from error
+        config = adapter_config(folder)
         if config.get("peft_type") != "LORA" or config.get("use_dora") or config.get("bias", "none") != "none":
             raise UserError(f"{folder}: only LoRA adapters without DoRA and biases can share a batch")
         folders[name] = folder
@@ -159,20 +154,6 @@ def _identity(name: str, model: Any, dtype: str, load: str) -> dict[str, Any]:
         "load": load,
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
     }
-
-
-def fingerprint(folder: Path) -> str:
-    """Digest of the configuration files, and of size and pieces of each weight file (all of one up to 4 MiB)."""
-    found = blake2b(digest_size=16)
-    for path in sorted(folder.iterdir()):
-        if path.suffix in (".json", ".jinja", ".model", ".safetensors", ".bin") and path.is_file():
-            size = path.stat().st_size
-            found.update(f"{path.name}:{size}:".encode())
-            with path.open("rb") as file:
-                for number in range(PIECES):
-                    file.seek(max(number * PIECE, number * (size - PIECE) // (PIECES - 1)))
-                    found.update(file.read(PIECE))
-    return found.hexdigest()
 
 
 def _first_line(error: BaseException) -> str:

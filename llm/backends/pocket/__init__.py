@@ -7,9 +7,9 @@
 A real tokenizer, transformer, chat template, logits; nothing is downloaded. It is a **model organism** with a planted, known
 bias: it is there to run, test and calibrate instruments, and is no evidence about people or about large language models
 (docs/pocket.md).
-Options are those of hf; `workers` is one for each core unless given (4 at most), each of one thread: on so small a model more
-threads in a matrix product are in each other's way. `keep` is never more than a third of the machine's memory. Needs the
-`[local]` extra.
+Options are those of hf but for load, device and style; `workers` is one for each core unless given (4 at most), each of one
+thread: on so small a model more threads in a matrix product are in each other's way. `keep` is never more than a third of the
+machine's memory. Needs the `[local]` extra.
 """
 
 from __future__ import annotations
