@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.commands import hold_all
+from llm.backends.hf.weights import check_base
 from llm.errors import UserError
 from model.commandline import Parser, amount, bar, natural
+from training.base import base_of
 from training.tuning.pipeline import PARTIES, Pipeline, Plan, read_plan
 from training.tuning.recipe import Recipe
 
@@ -128,6 +130,7 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
     if len({(plan["llm"], plan["seed"]) for plan in plans}) < len(plans) or len({plan["llm"] for plan in plans}) > 1:
         raise UserError("--tuned folders must be of one model, each of another seed")
     spec = llm or plans[0]["llm"]
+    held = base_of(spec).identity
     found, seats = [Arm(BEFORE, spec)], []
     for folder, plan in zip(folders, plans, strict=True):
         paths = {party: folder / "adapters" / f"{party}-{method}-r{rank}" for party in PARTIES}
@@ -136,6 +139,8 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
             raise UserError(
                 f"{folder} holds no adapter {method}-r{rank}: python run.py train --method {method} --r {rank} --out {folder}"
             )
+        for path in there.values():
+            check_base(path, held)
         found += [
             Arm(AFTER, f"{spec},adapters={path}", party, plan["seed"], tuple(f"{seat}:{path.name}" for seat in SEATED))
             for party, path in there.items()

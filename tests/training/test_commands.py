@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from llm.errors import UserError
+from training.base import base_of
 from training.commands import arms
 
 
@@ -44,3 +45,22 @@ def test_folders_that_cannot_be_compared_are_one_line(tmp_path: Path) -> None:
             arms(folders, "sft", 16, None)
     with pytest.raises(UserError, match=r"holds no adapter sft-r16: python run\.py train --method sft --r 16"):
         arms([bare], "sft", 16, None)
+
+
+def test_a_model_that_the_adapters_were_not_trained_on_is_one_line(tmp_path: Path) -> None:
+    """The debates before would be of another model than those after. Of an adapter that tells nothing, nothing is known."""
+    folder = tuned(tmp_path / "a", 0, "republican")
+    card = folder / "adapters" / "republican-sft-r16" / "training.json"
+    card.write_text(json.dumps({"base": base_of("pocket").identity}))
+    assert len(arms([folder], "sft", 16, "pocket,draft=0")) == 2
+    with pytest.raises(UserError, match="was trained on another model: pocket with weights"):
+        arms([folder], "sft", 16, "pocket:control")
+    card.unlink()
+    assert len(arms([folder], "sft", 16, "pocket:control")) == 2
+
+
+@pytest.mark.parametrize("held", ["{}", "[]", '{"llm": "pocket"}'])
+def test_a_plan_that_is_none_is_one_line(held: str, tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(held)
+    with pytest.raises(UserError, match=r"is no folder of run\.py train"):
+        arms([tmp_path], "sft", 16, None)

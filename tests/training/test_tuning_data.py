@@ -17,7 +17,7 @@ from llm.errors import UserError
 from llm.request import Message, Reply, Request
 from training.tuning import answers, dataset
 from training.tuning.answers import Answer, interview, people, runs
-from training.tuning.dataset import check, digest_of, examples, pairs, split
+from training.tuning.dataset import check, digest_of, examples, held_out, pairs, split
 from training.tuning.questions import TURNS, given, parse, problem, statements, write_questions
 
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
@@ -132,6 +132,14 @@ def test_what_cannot_be_learned_from_is_dropped_with_its_reason() -> None:
     assert sum(answers.reasons(found).values()) == 5
 
 
+def test_an_answer_that_was_cut_off_is_none() -> None:
+    """As many tokens as it may have: learned as it is, it would teach to break off. It is counted like the others."""
+    (ann,) = people("democrat", 1, 0)
+    found = interview([ann], ["1?", "2?"], 1, 4, 0, Fake({"1?": "I am for", "2?": "I am for it"}))
+    assert [(one.text, one.reason) for one in found] == [("I am for", ""), (None, "cut off")]
+    assert "cut off 1" in dataset.card("Data", {"democrat": found}, {}, [])
+
+
 def test_a_quote_is_eight_words_in_a_row() -> None:
     told = runs("One, two three four five six seven eight nine")
     assert runs("well, one two three four five six seven eight") & told
@@ -163,10 +171,23 @@ def test_pairs_are_of_one_question_and_place() -> None:
 @drawn(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.9))
 def test_no_question_is_on_both_sides_of_a_split(asked: list[str], share: float) -> None:
     found = examples([Answer(f"{one}?", number, str(number)) for number, one in enumerate(asked)], 0)
-    kept, held = split(found, share)
+    kept, held = split(found, held_out([f"{one}?" for one in asked], share))
     sides = [{one["prompt"][0]["content"] for one in side} for side in (kept, held)]
     assert not sides[0] & sides[1]
     assert len(kept) + len(held) == len(found)
+    assert bool(held) == (share > 0), "a share is a question at least"
+
+
+def test_what_is_held_out_does_not_hang_on_what_was_answered() -> None:
+    """SFT has an example for each answer, DPO only for pairs: no question that SFT learned is held out from DPO."""
+    questions = [f"Question {number}?" for number in range(20)]
+    held = held_out(questions, 0.1)
+    own = _answers({question: ["So."] for question in questions})
+    other = _answers({question: ["No."] for question in questions if question not in sorted(held)[:1]})
+    learned, _ = split(examples(own, 0), held)
+    _, kept_back = split(pairs(own, other, 0), held)
+    assert len(kept_back) == 1
+    assert not {one["prompt"][0]["content"] for one in learned} & {one["prompt"][0]["content"] for one in kept_back}
 
 
 def test_no_persona_and_no_survey_question_gets_into_training() -> None:

@@ -1,7 +1,8 @@
 """What personas of a party answer to neutral questions, at temperature 1 (Taubenfeld et al. 2024, section 5).
 
 The persona is the system message, as in a debate, the question the whole user message. An answer that names the person,
-quotes the backstory or steps out of the role is dropped with its reason: the data must teach what is said, not who says it.
+quotes the backstory, steps out of the role or is cut off is dropped with its reason: the data must teach what is said, not
+who says it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def interview(
     requests = [_request(person, *one, tokens, seed) for person, one in zip(persons, asked, strict=True)]
     replies = drive([ask(request) for request in requests], backend, progress)
     told = runs(*[person.backstory for person in (*who, *unsaid)])
-    return [_answer(*one, person, reply, told) for one, person, reply in zip(asked, persons, replies, strict=True)]
+    return [
+        _answer(*one, person, reply, told, tokens) for one, person, reply in zip(asked, persons, replies, strict=True)
+    ]
 
 
 def reasons(answers: Sequence[Answer]) -> dict[str, int]:
@@ -55,13 +58,19 @@ def reasons(answers: Sequence[Answer]) -> dict[str, int]:
     return dict(sorted(Counter(answer.reason for answer in answers if answer.text is None).items()))
 
 
-def problem(reply: Reply, person: Persona, told: Set[Run]) -> str:
-    """Why an answer cannot be used, or nothing. `told`: the runs of words that it may not have."""
+def problem(reply: Reply, person: Persona, told: Set[Run], tokens: int) -> str:
+    """Why an answer cannot be used, or nothing. `told`: the runs of words that it may not have.
+
+    An answer of `tokens` tokens is one that was cut off: learned, it would teach to break off. (One that came to its end with
+    the last of them cannot be told from it.)
+    """
     if reply.failure:
         return reply.failure.name
     text = reply.text or ""
     if not text.strip():
         return "empty"
+    if reply.usage.completion_tokens >= tokens:
+        return "cut off"
     if refuses(text):
         return "refusal"
     if re.search(rf"\b{re.escape(person.name)}\b", text):
@@ -85,6 +94,6 @@ def _request(person: Persona, question: str, number: int, tokens: int, seed: int
     )
 
 
-def _answer(question: str, number: int, person: Persona, reply: Reply, told: Set[Run]) -> Answer:
-    reason = problem(reply, person, told)
+def _answer(question: str, number: int, person: Persona, reply: Reply, told: Set[Run], tokens: int) -> Answer:
+    reason = problem(reply, person, told, tokens)
     return Answer(question, number, None if reason else " ".join((reply.text or "").split()), reason)

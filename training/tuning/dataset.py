@@ -7,7 +7,7 @@ For SFT an example is a question and one party's answer; for DPO a question, the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -42,10 +42,14 @@ def pairs(own: Sequence[Answer], other: Sequence[Answer], seed: int) -> list[Exa
     return found
 
 
-def split(found: Sequence[Example], share: float) -> tuple[list[Example], list[Example]]:
-    """To train on, and a share held out by question: no question is in both."""
-    asked = sorted({one["prompt"][0]["content"] for one in found}, key=lambda text: digest(text))
-    held = set(asked[: round(share * len(asked))])
+def held_out(questions: Sequence[str], share: float) -> set[str]:
+    """The share of the questions that are held out, one at least where it is above 0: the same ones whatever was answered."""
+    asked = sorted(set(questions), key=lambda text: digest(text))
+    return set(asked[: max(1, round(share * len(asked)))]) if share else set()
+
+
+def split(found: Sequence[Example], held: Set[str]) -> tuple[list[Example], list[Example]]:
+    """To train on, and those of the questions that are held out."""
     kept: tuple[list[Example], list[Example]] = ([], [])
     for one in found:
         kept[one["prompt"][0]["content"] in held].append(one)

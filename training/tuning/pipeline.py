@@ -19,6 +19,7 @@ from typing import Any
 
 from agents.persona import Persona
 from llm.backends import defaulted, essence, open_spec, split_spec
+from llm.backends.hf.weights import adapter_config, adapter_weights
 from llm.driver import Bar
 from llm.errors import UserError
 from llm.journal import Journal
@@ -26,11 +27,23 @@ from llm.limits import Limits
 from llm.randomness import digest
 from llm.request import Backend
 from llm.retry import Retry
-from training.base import base_of
+from training.base import Base, base_of
 from training.tuning.answers import Answer, interview, people
-from training.tuning.dataset import Example, card, check, digest_of, examples, pairs, read_answers, split, write_answers
+from training.tuning.dataset import (
+    Example,
+    card,
+    check,
+    digest_of,
+    examples,
+    held_out,
+    pairs,
+    read_answers,
+    split,
+    write_answers,
+)
 from training.tuning.questions import Questions, write_questions
 from training.tuning.recipe import DPO, SFT, Recipe
+from training.tuning.start import START, check_start
 
 PARTIES = ("republican", "democrat")
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
@@ -89,16 +102,26 @@ class Pipeline:
         """The folder of the trained adapter. DPO goes on from `start`, else from the folder's SFT adapter of the same rank."""
         recipe = recipe.filled(self.base.kind)
         out = self.folder / "adapters" / recipe.name
+        start = self._start(recipe, start)
+        if not out.exists():
+            _trainable(self.base)
         answers = self.data()
         if out.exists():
-            _same(out, recipe)
+            _same(out, recipe, start)
             return out
         if recipe.method == DPO and start is None:
-            sft = replace(recipe, method=SFT, rate=0.0)
-            there = self.folder / "adapters" / sft.name
-            start = there if there.exists() else self.adapter(sft)
+            start = self.adapter(replace(recipe, method=SFT, rate=0.0, beta=Recipe.beta))
         self._train(recipe, answers, out, start)
         return out
+
+    def _start(self, recipe: Recipe, start: Path | None) -> Path | None:
+        """What is gone on from: what was named, else the folder's SFT adapter if it is there, checked. Errors: UserError."""
+        there = self.folder / "adapters" / replace(recipe, method=SFT).name
+        if recipe.method == DPO and start is None and there.exists():
+            start = there
+        if start is not None:
+            check_start(start, recipe, self.base)
+        return start
 
     def _make(self, paths: dict[str, Path]) -> None:
         asked = self._questions()
@@ -138,11 +161,12 @@ class Pipeline:
         from training.tuning.trainers import train, versions
 
         found = self._examples(recipe, answers)
-        kept, held = split(found, recipe.held_out)
+        kept, held = split(found, held_out(self._questions().questions, recipe.held_out))
         part, work = out.parent / f".{out.name}.part", out.parent / f".{out.name}.{_key(recipe, found, start)}"
         work.mkdir(parents=True, exist_ok=True)
+        base = replace(self.base, weights=self.identity["weights"])
         with self.bar(recipe.name, recipe.steps(len(kept))) as progress:
-            trained = train(recipe, self.base, kept, held, part, work, start, progress)
+            trained = train(recipe, base, kept, held, part, work, start, progress)
         data = {
             "examples": len(kept),
             "held_out": len(held),
@@ -150,8 +174,9 @@ class Pipeline:
             "questions by": self.plan.written_by,
         }
         data |= {"personas": ", ".join(one.name for one in self._people(recipe.party))}
-        data |= {"goes on from": start.name} if start else {}
-        write_card(part, recipe, self.identity, data, versions(), trained)
+        data |= {"modules": ", ".join(sorted(adapter_config(part)["target_modules"]))}
+        data |= {"goes on from": start.name, START: adapter_weights(start)} if start else {}
+        write_card(part, recipe, {**self.identity, **trained.identity}, data, versions(), trained)
         part.replace(out)
         for left in out.parent.glob(f".{out.name}.*"):
             shutil.rmtree(left)
@@ -167,16 +192,24 @@ class Pipeline:
         return found
 
 
+def _trainable(base: Base) -> None:
+    from training.tuning.trainers import trainable
+
+    trainable(base)
+
+
 def _key(recipe: Recipe, found: Sequence[Example], start: Path | None) -> str:
     """Names a training by all that it depends on: no other one goes on from its checkpoints."""
-    return digest(json.dumps(asdict(recipe)), digest_of(found), str(start)).hex()[:12]
+    begun = adapter_weights(start) if start else ""
+    return digest(json.dumps(asdict(recipe)), digest_of(found), begun).hex()[:12]
 
 
 def read_plan(folder: Path) -> dict[str, Any]:
     """What a folder was made from. Errors: UserError when it is none."""
     try:
-        return dict(json.loads((folder / "plan.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+        found = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+        return {**found, "llm": str(found["llm"]), "seed": int(found["seed"])}
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder} is no folder of run.py train (no plan.json that can be read)") from error
 
 
@@ -192,12 +225,16 @@ def _claim(folder: Path, plan: Plan) -> None:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
 
 
-def _same(out: Path, recipe: Recipe) -> None:
-    """Errors: UserError when the adapter there was trained in another way."""
+def _same(out: Path, recipe: Recipe, start: Path | None) -> None:
+    """Errors: UserError when the adapter there was trained in another way, or goes on from another one."""
     from training.tuning.card import read_values
 
-    was = read_values(out)["recipe"]
-    if other := [name for name, value in asdict(recipe).items() if was.get(name) != value]:
+    values = read_values(out)
+    asked = {name: value for name, value in asdict(recipe).items() if recipe.method == DPO or name != "beta"}
+    other = [name for name, value in asked.items() if values["recipe"].get(name) != value]
+    if start and values["data"].get(START) != adapter_weights(start):
+        other += ["start"]
+    if other:
         raise UserError(f"{out} was trained with another {', '.join(other)}: give another --out")
 
 

@@ -10,8 +10,9 @@ import contextlib
 import io
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import datasets
@@ -23,7 +24,9 @@ from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
 from llm.backends.hf import attention
-from llm.backends.hf.loading import Loaded, load_model
+from llm.backends.hf.loading import Loaded, load_errors, load_model
+from llm.backends.hf.prompts import DATE
+from llm.backends.hf.weights import check_base
 from llm.driver import Progress
 from llm.errors import UserError
 from training.base import Base
@@ -39,12 +42,14 @@ KEPT = ("step", "loss", "mean_token_accuracy", "rewards/accuracies", "rewards/ma
 
 class Trained(NamedTuple):
     """`losses` has a row for each step (KEPT); `held_out` the loss of each question that was held out, if any was (of all
-    together where a `Watch` looked on); `looks` the steps at which it looked, with the loss there.
+    together where a `Watch` looked on); `looks` the steps at which it looked, with the loss there; `identity` what was trained
+    (model, weights, dtype, load).
     """
 
     losses: list[dict[str, float]]
     held_out: tuple[float, ...]
     looks: tuple[dict[str, float], ...] = ()
+    identity: Mapping[str, Any] = MappingProxyType({})
 
 
 class Watch(NamedTuple):
@@ -63,18 +68,18 @@ def train(
 ) -> Trained:  # fmt: skip
     """Train an adapter (rank 0: all weights) and save it in `out`; `work` is for checkpoints, `start` the adapter to go on from.
 
-    Errors: UserError when there is nothing to learn.
+    Errors: UserError when there is nothing to learn, and on a model that is not the base's or cannot be trained.
     """
     if len(examples) < 2:
         raise UserError(f"{len(examples)} examples are too few to train on: more --questions or --answers")
     with _quiet():
         loaded = load_model(base.name, base.dtype, base.load, base.device)
+        _check(recipe, base, loaded, start)
         if loaded.model.config._attn_implementation == attention.NAME:
             loaded.model.set_attn_implementation("sdpa")  # that of the backend is for asking
         trainer = _trainer(recipe, loaded, examples, held, work, start, watch)
         trainer.add_callback(_Told(progress))
-        last = get_last_checkpoint(str(work)) if work.is_dir() else None
-        trainer.train(resume_from_checkpoint=last)
+        trainer.train(resume_from_checkpoint=last_checkpoint(work))
         scores = _best(trainer) if watch else trainer.evaluate() if held else {}
         shutil.rmtree(out, ignore_errors=True)
         _save(recipe, trainer, loaded, out)
@@ -82,7 +87,42 @@ def train(
     rows = [{name: row[name] for name in KEPT if name in row} for row in history if "loss" in row]
     looks = {row["step"]: row["eval_loss"] for row in history if "eval_loss" in row} if watch else {}
     held_out = tuple([value for name, value in scores.items() if name.endswith("loss")])
-    return Trained(rows, held_out, tuple({"step": step, "loss": loss} for step, loss in looks.items()))
+    identity = {name: loaded.identity[name] for name in ("model", "weights", "dtype", "load")}
+    return Trained(rows, held_out, tuple({"step": step, "loss": loss} for step, loss in looks.items()), identity)
+
+
+def trainable(base: Base) -> None:
+    """Errors: UserError, before anything is asked or loaded whole, on a model that adapters cannot be trained on."""
+    with load_errors(base.name), torch.device("meta"):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(base.name, trust_remote_code=False)
+        config = transformers.AutoConfig.from_pretrained(base.name, trust_remote_code=False)
+        model = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+    _check_parts(base.name, model, tokenizer, PROJECTIONS)
+
+
+def last_checkpoint(work: Path) -> str | None:
+    """The last one that is whole: `trainer_state.json` is written last, and what lacks it is removed."""
+    for folder in work.glob("checkpoint-*"):
+        if not (folder / "trainer_state.json").is_file():
+            shutil.rmtree(folder)
+    found = get_last_checkpoint(str(work)) if work.is_dir() else None
+    return str(found) if found else None
+
+
+def _check(recipe: Recipe, base: Base, loaded: Loaded, start: Path | None) -> None:
+    if base.weights not in ("", loaded.identity["weights"]):
+        raise UserError(f"{base.name} has other weights than the model that wrote the answers: give another --out")
+    _check_parts(base.name, loaded.model, loaded.tokenizer, PROJECTIONS if recipe.r and start is None else ())
+    if start is not None:
+        check_base(start, loaded.identity)
+
+
+def _check_parts(name: str, model: Any, tokenizer: Any, needed: Sequence[str]) -> None:
+    if not tokenizer.chat_template:
+        raise UserError(f"{name} cannot be trained: its tokenizer has no chat template")
+    there = {path.rpartition(".")[2] for path, _ in model.named_modules()}
+    if missing := [one for one in needed if one not in there]:
+        raise UserError(f"{name} cannot be trained: its layers have no {', '.join(missing)}")
 
 
 def _best(trainer: Any) -> dict[str, float]:
@@ -113,10 +153,14 @@ def _trainer(
     )  # fmt: skip
     more: dict[str, Any] = {} if recipe.method == SFT else {"beta": recipe.beta}
     more |= _watched(watch, recipe) if watch else {}
+    args = config(**(_settings(recipe, work, recipe.steps(len(examples)), str(loaded.model.device)) | more))
+    args._n_gpu = min(
+        args.n_gpu, 1
+    )  # of several GPUs one is used: else a batch would be one for each, which TRL refuses
     return kind(
         model=model,
-        args=config(**(_settings(recipe, work, recipe.steps(len(examples)), str(loaded.model.device)) | more)),
-        train_dataset=datasets.Dataset.from_list(list(examples)),
+        args=args,
+        train_dataset=_dataset(examples),
         eval_dataset=_held(held, watch) if held else None,
         processing_class=loaded.tokenizer,
         peft_config=lora,
@@ -127,11 +171,16 @@ def _trainer(
 def _held(held: Sequence[Any], watch: Watch | None) -> Any:
     """What is held out: a data set a question, so that questions are what a loss varies over; one in all to watch."""
     if watch:
-        return datasets.Dataset.from_list(list(held))
+        return _dataset(held)
     asked: dict[str, list[Any]] = {}
     for one in held:
         asked.setdefault(one["prompt"][0]["content"], []).append(one)
-    return {f"{place}": datasets.Dataset.from_list(found) for place, found in enumerate(asked.values())}
+    return {f"{place}": _dataset(found) for place, found in enumerate(asked.values())}
+
+
+def _dataset(examples: Sequence[Any]) -> Any:
+    """Each example with what its chat template is told when the model is asked: templates that state a date state the same."""
+    return datasets.Dataset.from_list([one | {"chat_template_kwargs": {"date_string": DATE}} for one in examples])
 
 
 def _settings(recipe: Recipe, work: Path, steps: int, device: str) -> dict[str, Any]:
@@ -144,7 +193,7 @@ def _settings(recipe: Recipe, work: Path, steps: int, device: str) -> dict[str, 
         "max_length": recipe.length,
         "lr_scheduler_type": "linear",
         "use_cpu": not half,
-        "bf16": half,
+        "bf16": half and torch.cuda.is_bf16_supported(including_emulation=False),
         "gradient_checkpointing": half,
         "report_to": "none",
         "disable_tqdm": True,
