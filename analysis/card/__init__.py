@@ -8,5 +8,6 @@ battery.py     what is held in which order, until when                  holding.
 plan.py        the plan before anything is asked                        card.py     the files of a card; figure.py its figure
 page.py        its page, for people                             words.py    what conditions and numbers are called there
 remedies.py    the core once more with something else set (remedies.toml), and what that moves; remedies_report.py its files
-compare.py     cards side by side
+compare.py     cards side by side, and their differences; compare_page.py their page
+costs.py       limits and prices                                        panels.py   the figure of remedies and of several cards
 """
