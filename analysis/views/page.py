@@ -62,7 +62,7 @@ def Views(session: Session) -> None:
     session.seen.get()
     tables = session.tables
     last, chosen = solara.use_reactive(-1), solara.use_reactive("")
-    if tables is None:
+    if tables is None or tables.agents.empty:  # the header is there before anybody is seated
         return
     rounds = max([*tables.attitudes["round"], *tables.utterances["round"]], default=0)
     round_ = rounds if last.value < 0 else min(last.value, rounds)

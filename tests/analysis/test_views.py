@@ -97,6 +97,17 @@ class Watched(Session):
             assert self.changed.wait_for(so, 180), self.told
 
 
+def test_a_record_in_which_nobody_is_seated_yet_has_no_views(held: Callable[[str], Path], tmp_path: Path) -> None:
+    """A page may look between the header and the seats of a run that begins: no view fails on rooms that are not there."""
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    (begun / RECORD).write_text((held("network") / RECORD).read_text().split("\n")[0] + "\n")
+    session = opened(begun)
+    box, _ = solara.render(Views(session), handle_error=False)
+    assert texts(box) == []
+    assert session.told.startswith("loaded, unfinished")
+
+
 @pytest.mark.parametrize("preset", SMALL)
 def test_every_view_shows_a_loaded_run_and_text_stays_text(held: Callable[[str], Path], preset: str) -> None:
     """Markup of a model in a page would run in the reader's browser."""
