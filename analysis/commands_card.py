@@ -59,7 +59,7 @@ def audit(arguments: Sequence[str]) -> int:
     if options.dry_run:
         from analysis.card.plan import lines
 
-        print("\n".join(lines(first, chosen, batches, options.spread, prices(base, options).get(""))))
+        print("\n".join(lines(first, chosen, batches, options.spread, prices(base, options))))
         if remedies:
             from analysis.card.remedies import plan
 

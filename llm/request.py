@@ -162,7 +162,7 @@ class Network(Backend, Protocol):
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         """All that has landed, each request as it was sent; wait for it unless told otherwise.
 
-        To be called while something is on its way.
+        To be called while something is on its way. An error is kept until all else has landed, and raised then.
         """
 
 

@@ -2,6 +2,5 @@
 
 import logging
 
-logging.getLogger("bitsandbytes").setLevel(
-    logging.ERROR
-)  # says at import that an optional kernel is missing; PEFT imports it
+# PEFT imports it, and at import it says that an optional kernel is missing.
+logging.getLogger("bitsandbytes").setLevel(logging.ERROR)

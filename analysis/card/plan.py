@@ -9,25 +9,26 @@ from analysis.card.battery import outside, steps
 from analysis.card.conditions import Batch
 from analysis.card.outside import calls as of
 from analysis.statistics.power import detectable
-from llm.limits import Price
-from llm.prices import bill
-from llm.request import Usage, total
+from llm.prices import Prices, bill
+from llm.request import NOTHING, Usage, total
 from model.plan import plan, scripted
 
 
 def lines(
-    first: Batch, sections: Mapping[str, ModuleType], batches: int, spread: float, price: Price | None
+    first: Batch, sections: Mapping[str, ModuleType], batches: int, spread: float, prices: Prices
 ) -> Iterator[str]:
-    """The plan for a person: conditions with rooms and calls, what it costs, what it can find."""
-    calls, free, used = 0, 0, Usage()
+    """The plan for a person: conditions with rooms and calls, what it costs by voice, what it can find."""
+    calls, free, used = 0, 0, dict[str, Usage]()
     yield f"the bias card of {first.base.llm}: {', '.join(sections)}"
     yield f"  {len(first.base.topics)} topics, {first.base.repetitions} blocks a batch, {first.base.rounds} rounds; a batch:"
     for step in steps(first, sections):
         made = plan(step.scenario)
         unpaid, own = made.unpaid(step.scenario), step.scenario.own_llms()
-        tokens = total([made.tokens[voice] for voice in made.asked if not scripted(own.get(voice, ""))])
+        for voice in made.asked:
+            if not scripted(own.get(voice, "")):
+                used[voice] = total([used.get(voice, NOTHING), made.tokens[voice]])
         asked = sum(made.asked.values()) - unpaid
-        calls, free, used = calls + asked, free + unpaid, total([used, tokens])
+        calls, free = calls + asked, free + unpaid
         beside = f", {unpaid:,} lines of scripted partners" if unpaid else ""
         yield f"    {step.condition:<20} {made.rooms:>5,} rooms {asked:>7,} calls{beside}"
     for kind in outside(first, sections):
@@ -37,8 +38,9 @@ def lines(
     if free:
         yield f"  lines of scripted partners ({free:,}) are no model's and cost nothing; --budget counts them as calls"
     most = f", {batches} batches at most: up to {batches * calls:,} calls" if batches > 1 else ""
-    yield f"  {calls:,} calls a batch, about {used.prompt_tokens:,} tokens in, {used.completion_tokens:,} out (from words){most}"
-    if price and (cost := bill({"": used}, {"": price}, 2)):
+    read, written = total(used.values())
+    yield f"  {calls:,} calls a batch, about {read:,} tokens in, {written:,} out (from words){most}"
+    if cost := bill(used, prices, 2):
         beside = "; interviews and the judge come on top" if outside(first, sections) else ""
         yield f"  the debates of a batch cost up to about {cost}{beside}"
     yield _power(first.base.repetitions, batches, spread)

@@ -35,7 +35,7 @@ def mean(values: pd.Series, by: pd.Series, *name: object, weights: pd.Series | N
     return Mean(value, low, high, int(there.sum()), len(table))
 
 
-def spread(values: Floats, *name: object) -> tuple[float, float]:
+def bounds(values: Floats, *name: object) -> tuple[float, float]:
     """The 95% interval of the mean of one number a group; NaN where nothing varies. name: names the random stream."""
     return (np.nan, np.nan) if even(values) else mean_interval(values, *name)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.deliberation.clusters import spread
+from analysis.deliberation.clusters import bounds
 from analysis.deliberation.episode import STATEMENTS, Episode, Voice
 
 DRAFT, REVISION = STATEMENTS
@@ -122,7 +122,7 @@ def _measure(name: str, label: str, one: Callable[[Episode], float | None], epis
     means = np.array([statistics.fmean(values) for values in by_session.values()])
     if not len(means):
         return Measure(name, label, None, math.nan, math.nan, 0, 0)
-    low, high = spread(means, "deliberation", name)
+    low, high = bounds(means, "deliberation", name)
     return Measure(name, label, float(means.mean()), low, high, len(means), sum(map(len, by_session.values())))
 
 

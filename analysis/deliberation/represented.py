@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 
 from analysis.bootstrap import Floats
-from analysis.deliberation.clusters import spread
+from analysis.deliberation.clusters import bounds
 from analysis.deliberation.episode import STATEMENTS, Episode, Voice
 from analysis.load import Tables, record_of
 from analysis.wording import counted, estimate, markdown_table, tally
@@ -97,4 +97,4 @@ def _row(name: str, episodes: Sequence[Episode]) -> list[str]:
 
 
 def _told(values: Floats, *name: str) -> str:
-    return estimate(float(values.mean()), *spread(values, "represented", *name))
+    return estimate(float(values.mean()), *bounds(values, "represented", *name))

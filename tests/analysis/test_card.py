@@ -295,7 +295,7 @@ def test_every_condition_is_held_once(tmp_path: Path) -> None:
 
 def test_the_plan_says_what_it_costs_and_what_it_can_find(tmp_path: Path) -> None:
     """Partners who are no model cost nothing; muted ones are not asked."""
-    told = "\n".join(lines(Batch(base(), tmp_path), sections(("nulls",)), 2, 0.5, None))
+    told = "\n".join(lines(Batch(base(), tmp_path), sections(("nulls",)), 2, 0.5, {}))
     assert "empty republican         6 rooms      42 calls" in told  # 6 x (3 replies and 4 ratings)
     assert "alone                    6 rooms      72 calls" in told  # 6 x 3 x 4 ratings
     assert "2 batches at most" in told

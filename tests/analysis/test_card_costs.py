@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import run
-from analysis.card.conditions import Batch
 from analysis.card.costs import budgets, ledger, limit
 from analysis.card.outside import INTERVIEWS, VERDICTS
 from llm.backends.fake import Fake
@@ -15,7 +14,6 @@ from llm.errors import UserError
 from llm.journal import Journal
 from llm.limits import FREE, Budget, Price
 from llm.request import Message, Request, Sampling
-from model.scenario import load_preset
 
 CHEAP, DEAR = Price(1.0, 1.0), Price(10.0, 10.0)
 
@@ -42,11 +40,11 @@ def test_a_limit_on_money_needs_every_price() -> None:
     assert (model.prices, judge.prices) == ({"": CHEAP}, {})
 
 
-def spent(path: Path) -> None:
+def spent(path: Path, voice: str = "") -> None:
     """A journal with one call, of which the stand-in counts one token."""
     path.parent.mkdir(parents=True)
     journal = Journal(path, Fake(lambda _: "Yes."))
-    journal.complete([Request((Message("user", "Well then?"),), Sampling(), 1)])
+    journal.complete([Request((Message("user", "Well then?"),), Sampling(), 1, voice=voice)])
     journal.close()
 
 
@@ -97,7 +95,17 @@ def test_what_the_core_costs_without_a_remedy_is_in_the_plan(
     assert "the core without a remedy" not in capsys.readouterr().out
 
 
-def test_a_batch_is_as_dear_as_its_base(tmp_path: Path) -> None:
-    """Voices of the base are priced; a batch has no others that cost."""
-    base = load_preset("three_way").with_settings({"llms": "republican=oracle"})
-    assert set(Batch(base, tmp_path).scenario.own_llms()) == {"republican"}
+def test_a_party_with_a_model_of_its_own_costs_what_that_costs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In what was spent, and in the plan, which names both."""
+    spent(tmp_path / "batch-1" / "three" / "journal.sqlite", "republican")
+    most = Budget(cost=1.0)
+    found = ledger(most, tmp_path, budgets(most, {"": CHEAP, "republican": DEAR}, FREE))
+    assert found is not None
+    assert found.cost * 1e6 == pytest.approx(10)
+    command = ["audit", "--llm", "openai:gpt-4o", "--set", "llms=republican=openai:gpt-4o-mini", "--topic", "racism"]
+    assert run.main([*command, "--blocks", "2", "--sections", "bias", "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert "republican " in told
+    assert "the others " in told

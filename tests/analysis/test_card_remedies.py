@@ -302,7 +302,7 @@ def test_the_plan_names_remedies_and_scripted_partners(tmp_path: Path, capsys: p
     assert "at most of the judge oracle" in told
     partners = base(llms="democrat=fake,default=fake")
     assert plan(partners).unpaid(partners) == 5 * 2 * (2 + 3)  # two of three seats: a line a round, a rating a survey
-    assert "scripted" not in "\n".join(planned(Batch(base(), tmp_path), sections(("variety",)), 1, 0.5, None))
+    assert "scripted" not in "\n".join(planned(Batch(base(), tmp_path), sections(("variety",)), 1, 0.5, {}))
 
 
 def test_remedies_of_ones_own(tmp_path: Path) -> None:
