@@ -51,7 +51,8 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
 
 def _panel(axis: Axes, rows: pd.DataFrame, values: Sequence[str], parties: Sequence[str]) -> None:
     places, numeric = _places(values)
-    aside = ASIDE * ((max(places) - min(places)) or 1)
+    reach = (max(places) - min(places)) or 1
+    aside = ASIDE * reach
     for number, party in enumerate(parties):
         part = rows[rows["party"] == party]
         look = STYLES.get(party, OTHERS[number % len(OTHERS)])
@@ -66,6 +67,7 @@ def _panel(axis: Axes, rows: pd.DataFrame, values: Sequence[str], parties: Seque
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
     if numeric:
         axis.xaxis.set_major_locator(MaxNLocator(5, integer=all(place.is_integer() for place in places)))
+        axis.set_xlim(min(places) - reach / 10, max(places) + reach / 10)  # of values without a cell too
     else:
         axis.set_xticks(places, [textwrap.shorten(plain(value), 18, placeholder="…") for value in values])
         axis.set_xlim(-0.5, len(values) - 0.5)

@@ -9,6 +9,7 @@ import pytest
 
 import run
 from analysis.load import load
+from analysis.sweep.figure import figure
 from analysis.sweep.measure import Measured, measured
 from analysis.sweep.report import write
 from analysis.sweep.tables import NO_SEED, alike, effects, keyed, titled
@@ -102,6 +103,8 @@ def test_what_never_ran_is_in_the_summary_with_its_reason(tmp_path: Path) -> Non
     assert "| why empty |" in summary
     assert f"| {NO_SEED} |" in summary
     assert "| nan |" not in summary
+    axis = figure(effects(asked, held), "").axes[0]
+    assert axis.get_xlim()[0] < 1 < 2 < axis.get_xlim()[1], "the value that never ran has its place"
 
 
 def test_the_first_value_stays_the_reference_without_cells() -> None:
