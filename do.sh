@@ -46,8 +46,8 @@ test)
     ;;
 test-local)
     install "[dev,local,serve,eval,app,browser]" "torch==2.13.0"
-    "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_backend_exam.py \
-        tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py tests/analysis/test_browser.py
+    "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_one_reply.py tests/llm/test_backend_exam.py \
+        tests/model/test_resumed_pocket.py tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py tests/analysis/test_browser.py
     ;;
 docs)
     install "[docs]"

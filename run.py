@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llm.errors import UserError, unknown
-from model.commandline import Parser, Progress, natural, told
+from model.commandline import Interrupted, Parser, Progress, natural, stoppable, told
 from model.options import add_budget, add_scenario, budget, chosen, prices
 
 if TYPE_CHECKING:
+    from llm.request import Backend
     from model.scenario import Scenario
 
 EPILOG = """examples:
@@ -42,21 +45,24 @@ EPILOG = """examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit code: 0 done, 2 something the user can put right, 130 interrupted."""
+    """Run one command. Returns the exit code: 0 done, 2 something the user can put right, 130 interrupted (143, 129: by
+    SIGTERM, SIGHUP)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        if given and not given[0].startswith("-"):
-            return command(given[0])(given[1:])
-        return debate(given)
+        with stoppable():
+            if given and not given[0].startswith("-"):
+                return command(given[0])(given[1:])
+            return debate(given)
     except UserError as error:
         print(f"run.py: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print(
-            "\nrun.py: interrupted; what was answered is kept: the same command with --out and the folder above goes on",
-            file=sys.stderr,
-        )
-        return 130
+    except KeyboardInterrupt as stop:
+        with suppress(OSError):  # the terminal may be gone
+            print(
+                "\nrun.py: interrupted; what was answered is kept: the same command with --out and the folder above goes on",
+                file=sys.stderr,
+            )
+        return 128 + (stop.number if isinstance(stop, Interrupted) else signal.SIGINT)
     except BrokenPipeError:
         sys.stderr.close()
         return 141
@@ -103,7 +109,7 @@ def debate(arguments: Sequence[str]) -> int:
     if options.ui:
         return page(options, scenario, given)
     if options.dry_run:
-        from model.plan import lines
+        from model.estimate import lines
 
         print("\n".join(lines(scenario, prices(scenario, options))))
         return 0
@@ -117,9 +123,14 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     (limits,) = budget(options, scenario)
     task = Ask(scenario, folder, given, limits, options.retry_failures)
-    print(f"folder   {folder}", flush=True)
     with Progress(scenario) as bar:
-        outcome = sit(task, bar.calls, bar.step, on_open=bar.found)
+
+        def begin(backend: Backend) -> None:
+            """The model is there: only now a folder will be."""
+            bar.bar.write(f"folder   {folder}")
+            bar.found(backend)
+
+        outcome = sit(task, bar.calls, bar.step, on_open=begin)
     print(told(scenario, folder, outcome))
 
     from analysis.report import SUMMARY, main_figure, write_report
@@ -163,9 +174,10 @@ def show_list() -> int:
     from llm.backends import names
     from model.scenario import load_preset, preset_names
 
+    width = max(map(len, preset_names()))
     for name in preset_names():
         scenario = load_preset(name)
-        print(f"{name:<14} {scenario.title}\n{'':<14} {scenario.source}")
+        print(f"{name:<{width}} {scenario.title}\n{'':<{width}} {scenario.source}")
     print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in slugs()))
     print("news: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in news()))
     print("models: " + ", ".join(names()))
@@ -178,8 +190,15 @@ def personas(arguments: Sequence[str]) -> int:
         prog="run.py personas",
         description="Write the personas of a set with a model, through the meta-prompts in agents/prompts (docs/personas.md).",
     )
-    parser.add_argument("--set", choices=("voters", "enhanced"), default="voters", help="(voters)")
+    parser.add_argument("--set", choices=("voters", "enhanced", "twins"), default="voters", help="(voters)")
     parser.add_argument("--party", choices=("republican", "democrat", "default"), help="(all that the set writes)")
+    parser.add_argument(
+        "--topic",
+        dest="topics",
+        metavar="NAME[,NAME]",
+        default="",
+        help="for voters: topics on which each persona takes a position, names or paths to .toml files (the shipped ones)",
+    )
     parser.add_argument("--llm", metavar="NAME[:MODEL][,key=value]", default="oracle")
     parser.add_argument("--seed", metavar="N", type=int, default=0)
     parser.add_argument(
@@ -192,20 +211,30 @@ def personas(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     from agents.enhanced import write_enhanced
     from agents.recruit import vacant, write_personas
+    from agents.topic import load_topic, slugs
+    from agents.twins import write_twins
     from llm.backends import open_spec
+    from model.checks import check_topics
 
     write, known = {
         "voters": (write_personas, ("republican", "democrat")),
         "enhanced": (write_enhanced, ("republican", "democrat", "default")),
+        "twins": (write_twins, ("republican", "democrat", "default")),
     }[options.set]
     wanted = (options.party,) if options.party else known
     if not set(wanted) <= set(known):
         raise UserError(f"the {options.set} that are written are {' and '.join(known)}; the Default is one sentence")
+    if options.set == "voters":
+        check_topics(options.llm, [topic for topic in map(load_topic, slugs()) if topic.in_backstories])
     for party in wanted:
         vacant(options.out, party)
     backend = open_spec(options.llm)
+    topics = [topic.strip() for topic in options.topics.split(",") if topic.strip()]
+    if topics and options.set != "voters":
+        raise UserError(f"--topic is for --set voters: personas of {options.set} name no topic of a debate")
+    more = {"topics": topics} if topics else {}
     for party in wanted:
-        print(f"personas {write(party, options.out, backend, options.llm, options.seed)}")
+        print(f"personas {write(party, options.out, backend, options.llm, options.seed, **more)}")
     return 0
 
 

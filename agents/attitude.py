@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from agents.languages import ENGLISH, declines_elsewhere, in_english, numbered
 from llm.errors import UserError
 
 NUMERIC, LABELLED = "numeric", "labelled"
@@ -146,7 +147,7 @@ _ANSWER = re.compile(
     rf"|\({_POINT}\)[.,;!]"
     rf"|{_CUE}\s?{_HEDGE}{_POINT}{_CLOSE}(?:{_BREAK}| in (?:the united|america|this country))"
 )
-_OUT_OF = re.compile(r"(?<=\d)(?: ?/ ?| out of (?:an? (?:possible|maximum of) )?)(\d+|ten)(?!\w|\.\d)")
+_OUT_OF = re.compile(r"(?<=\d)(?: ?/ ?| out of (?:an? (?:possible|maximum of) )?)(\d+|ten|eleven|twelve)(?!\w|\.\d)")
 _REFUSAL = re.compile(
     r"\b(?:as an ai|language model"
     r"|i(?: am|'m| must| have to)? (?:cannot|can't|unable|not able|won't|will not|refuse|decline)"
@@ -160,12 +161,13 @@ _DENIED = re.compile(  # "not a serious problem", "less than serious": up to the
     r"(?:\b(?:not|no|never|nor|neither|hardly|barely|less|more|than|almost|nearly|without|far from|anything but)\b"
     r"|n't\b)[^.;!?]*$"
 )
-_DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_WORDS = {word: number for number, word in enumerate(_DIGITS)}
+_WORDS = {word: number for number, word in enumerate(ENGLISH)}
 _WORD_ANSWER = re.compile(
-    rf"(?:i(?:'d| would) (?:say|rate it)(?: an?)? )?({'|'.join(_WORDS)})( out of (?:ten|\d+)|/\d+)?[.!]*"
+    rf"(?:i(?:'d| would) (?:say|rate it)(?: an?)? )?({'|'.join(_WORDS)})( out of (?:ten|eleven|twelve|\d+)|/\d+)?[.!]*"
 )
 _SPELT = re.compile(rf"\b(?!one(?! (?:in|or|out|to)\b|/))({'|'.join(_WORDS)})\b")  # "one" is mostly a pronoun
+_COMMA = re.compile(r"(?<![\w.,])(\d{1,2}),(\d{1,2})(?![\w.,%]| ?%)")
+_YEAR = re.compile(r"(?<![\w.,^#$€£/–-])(?:1[5-9]|20)\d\d(?![\w^+$€£%/–-]|[.,]\d| ?%)")
 _RAISED = str.maketrans(dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "^"))  # or NFKC would read 7² as 72
 _SAME = str.maketrans({"’": "'", "‐": "-", "−": "-"})
 _MARKDOWN = re.compile(r"\*+|\b_+|_+\b|\.{2,}")
@@ -176,9 +178,11 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
 
     `strict` (default): one number, or one label of a labelled scale, that lies on the scale. Told twice the same is once;
     "8/10" and "8 out of 10" name the scale's end and are 8 on a scale that ends at 10; an echo of the range is skipped.
-    Decimals between the ends are kept. Anything else is None: empty, refusal, no_number, several_numbers, out_of_range,
-    unclear_number (glued, percent, decimal comma, spelt in a sentence, denied, a bound, or not where an answer stands: alone,
-    first before a break, or at the end of a clause after a cue such as "I'd rate it"; so no list number and no count),
+    Decimals between the ends are kept, years behind the rating are skipped. What cannot be read is put into English words,
+    as far as agents/languages.toml has them (German, French, Spanish), and read again. Anything else is None: empty,
+    refusal, no_number, several_numbers, out_of_range, unclear_number (glued, percent, a comma between what may be two
+    numbers, spelt in a sentence, denied, a bound, or not where an answer stands: alone, first before a break, or at the end
+    of a clause after a cue such as "I'd rate it"; so no list number and no count),
     other_scale (a denominator that is not the scale's end), no_label, several_labels, denied_label, label_and_number_disagree.
     `paper`: the first number, clamped to the scale (Taubenfeld et al. leave it open; this is what their public code does).
     """
@@ -189,7 +193,7 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
         return Reading(None, "empty")
     if reader == "paper":
         return _first_number(plain, scale)
-    if _REFUSAL.search(plain):
+    if _REFUSAL.search(plain) or declines_elsewhere(plain):
         return Reading(None, "refusal")
     return _read_labelled(plain, scale) if scale.kind == LABELLED else _read_number(plain, scale)
 
@@ -209,6 +213,13 @@ def _first_number(text: str, scale: Scale) -> Reading:
 
 def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
     """The one number of a text, if it stands where an answer stands (or `anywhere`, beside a label that it must agree with)."""
+    found = _read_english(_without_years(_COMMA.sub(_point, text), scale), scale, anywhere)
+    if found.value is None and (found.reason != "no_number" or numbered(text)):
+        return _read_english(_without_years(_COMMA.sub(_point, in_english(text)), scale), scale, anywhere)
+    return found
+
+
+def _read_english(text: str, scale: Scale, anywhere: bool) -> Reading:
     if word := _WORD_ANSWER.fullmatch(text):
         text = f"{_WORDS[word[1]]}{word[2] or ''}"
     bare = scale.range_pattern.sub(" ", text).strip()
@@ -223,6 +234,20 @@ def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
     if value is None or not digits or _DENIED_NUMBER.search(bare) or not (anywhere or _ANSWER.search(bare)):
         return Reading(None, "unclear_number")
     return _on_scale(value, scale)
+
+
+def _point(found: re.Match[str]) -> str:
+    """A decimal comma as a point, where it is one: "7,5" and "7,2"; "6,7" may be two numbers."""
+    whole, part = found[1], found[2]
+    return f"{whole}.{part}" if part in ("0", "5", "25", "50", "75") or int(part) < int(whole) else found[0]
+
+
+def _without_years(text: str, scale: Scale) -> str:
+    """Without the years that stand behind the first number, which can be no ratings: "5. I lived through 1986"."""
+    first = re.search(r"\d+", text)
+    if first is None or scale.high >= 1000:
+        return text
+    return text[: first.end()] + _YEAR.sub("then", text[first.end() :])
 
 
 def _on_scale(value: float, scale: Scale) -> Reading:

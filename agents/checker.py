@@ -29,8 +29,9 @@ class Checker(NamedTuple):
         said = "\n".join(f"{name}: {text}" for name, text in lines)
         opening = prompt(PROMPTS, "check_opening").fill(frame=frame, topic=topic.title)
         ask = prompt(PROMPTS, "check_ask").fill(words=self.words)
+        heard = frozenset([name for name, _ in lines])
         messages = (Message("system", prompt(PROMPTS, "check").text), Message("user", f"{opening}\n\n{said}\n\n{ask}"))
-        return Request(messages, Sampling(0.0, 4 * self.words), seed, (), PURPOSE, voice=self.voice)
+        return Request(messages, Sampling(0.0, 4 * self.words), seed, (), PURPOSE, voice=self.voice, names=heard)
 
     def read(self, reply: Reply, names: Sequence[str]) -> Speech:
         """The correction as one line; None with the reason where there is none. names: whose lines it may not go on to write."""

@@ -69,7 +69,8 @@ class Rating(NamedTuple):
 
     `attitude` is the value on the topic's 0-10 axis, `expected` the mean of the answer distribution on that axis (both None for
     a probe that measures something else), and `probabilities` the distribution itself, where the backend gives it. `how` names
-    the reader, and the way a closed question was answered where a backend has several (`strict, logprobs`).
+    the reader, and the way a closed question was answered where a backend has several (`strict, logprobs`). `covered` is the
+    probability that all allowed answers had together before they were scaled to sum to 1 (None where that is not known).
     """
 
     probe: str
@@ -80,6 +81,7 @@ class Rating(NamedTuple):
     probabilities: tuple[float, ...] | None
     raw: str | None
     how: str
+    covered: float | None = None
 
 
 class Member(mesa.Agent, Privately, ABC):
@@ -133,6 +135,11 @@ class Member(mesa.Agent, Privately, ABC):
         """Whose lines it might be tempted to write."""
         return self._others
 
+    @property
+    def _names(self) -> frozenset[str]:
+        """Everybody whose lines may be in what it is sent."""
+        return self.memory.names.union((self.name,), self._others)
+
     def unable(self, form: str) -> str | None:
         """Why nothing can be asked of it in this form now, if so."""
         return "absent" if self.absent else "muted" if self.muted else None
@@ -147,7 +154,7 @@ class Member(mesa.Agent, Privately, ABC):
         if self.character.role:
             self._instruction += f" {self.character.ask}"
         messages = (self._system, *self.memory.messages(self._noted(self._instruction)))
-        return Request(messages, self.manner.sampling, seed, adapter=self.adapter, voice=self.voice)
+        return Request(messages, self.manner.sampling, seed, (), "speech", "", *self._speaks, names=self._names)
 
     def absorb_speech(self, reply: Reply) -> Speech:
         """Clean the reply and remember it. A failed or empty one, a refusal, or one in another's name leaves no trace."""
@@ -172,8 +179,8 @@ class Member(mesa.Agent, Privately, ABC):
         sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)
         messages = (self._system, *self.memory.messages(self._reminded(question)))
         kind = "" if again else self.kind(probe)
-        answers, speaks = probe.scale.answers, (self.adapter, self.voice)
-        return Request(messages, sampling, seed, answers, "survey", probe.prefix, *speaks, archetype=kind)
+        answers = probe.scale.answers
+        return Request(messages, sampling, seed, answers, "survey", probe.prefix, *self._speaks, kind, self._names)
 
     def kind(self, probe: Probe) -> str:
         """Whose answers to a survey question might be its own: class and character, which survey it is, the rating before."""
@@ -192,14 +199,16 @@ class Member(mesa.Agent, Privately, ABC):
         shares = tuple([reply.answers[answer] for answer in probe.scale.answers]) if reply.answers else None
         expected = probe.attitude(probe.scale.expected(reply.answers)) if reply.answers and probe.on_axis else None
         how = f"{self.manner.reader}, {reply.way}" if reply.way else self.manner.reader
-        rating = Rating(probe.name, reading.value, reading.reason, attitude, expected, shares, reply.text, how)
+        rating = Rating(
+            probe.name, reading.value, reading.reason, attitude, expected, shares, reply.text, how, reply.covered
+        )
         self.ratings[probe.name], self._stood[probe.name] = rating, attitude
         return rating
 
     def compose_interview(self, question: str, seed: int) -> Request:
         """Ask anything, on a copy of what is remembered, as in a survey; nothing of it is remembered."""
         messages = (self._system, *self.memory.messages(question))
-        return Request(messages, self.manner.sampling, seed, (), "interview", "", self.adapter, self.voice)
+        return Request(messages, self.manner.sampling, seed, (), "interview", "", *self._speaks, names=self._names)
 
     def compose_summary(self, seed: int) -> Request:
         """Ask for a summary of what is about to be forgotten (while `memory.overflows`)."""
@@ -207,9 +216,8 @@ class Member(mesa.Agent, Privately, ABC):
         ask = prompt(PROMPTS, "summary").fill(frame=self.manner.frame, words=SUMMARY_TOKENS // 2)
         last = Message("user", f"{old[-1].content}\n\n{ask}".strip())
         sampling = Sampling(self.manner.survey_temperature, SUMMARY_TOKENS)
-        return Request(
-            (self._system, *old[:-1], last), sampling, seed, (), "summary", adapter=self.adapter, voice=self.voice
-        )
+        messages = (self._system, *old[:-1], last)
+        return Request(messages, sampling, seed, (), "summary", "", *self._speaks, names=self._names)
 
     def absorb_summary(self, reply: Reply) -> None:
         """Put the summary in the place of the old lines; without one they stay."""

@@ -8,6 +8,7 @@ debate. The study writes one persona a leaning; here there are three, so that a 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ class Recipe:
     """What the personas of a party have in common (agents/enhanced.toml)."""
 
     names: list[str]
+    twins: list[str]
     alignment: str
     leaning: str
     location: str
@@ -50,13 +52,18 @@ def recipe(party: str) -> Recipe:
 def write_enhanced(party: str, folder: Path, backend: Backend, model: str, seed: int) -> Path:
     """Write `<folder>/<party>.toml`: every name, then its variants. Errors: UserError when it is there already."""
     path = vacant(folder, party)
-    blank = [Persona("", party, name, "") for name in recipe(party).names]
-    plain = _told(blank, drive([invent(one, seed) for one in blank], backend))
+    plain = invented(party, recipe(party).names, backend, seed)
     asked = [(one, replace(one, **traits)) for traits in VARIANTS for one in plain]
     stories = drive([vary(one.backstory, other, seed) for one, other in asked], backend)
     people = [*plain, *_told([other for _, other in asked], stories)]
     head = f"# Enhanced personas ({party}), written by {model} to agents/prompts/persona_enhanced.txt and persona_variant.txt\n"
     return save(path, head + "# (python run.py personas --set enhanced).\n" + "".join(map(entry, people)))
+
+
+def invented(party: str, names: Sequence[str], backend: Backend, seed: int) -> list[Persona]:
+    """Return a new person for each name, without gender or age. Errors: UserError, see `usable`."""
+    blank = [Persona("", party, name, "") for name in names]
+    return _told(blank, drive([invent(one, seed) for one in blank], backend))
 
 
 def _told(people: list[Persona], stories: list[str]) -> list[Persona]:

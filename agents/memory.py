@@ -20,11 +20,12 @@ Line = tuple[str | None, str]
 class Memory:
     """Whole memory: everything that was said since the start.
 
-    `opening` is the first paragraph of the first user message (what this is, who is there).
+    `opening` is the first paragraph of the first user message (what this is, who is there), `names` all who were heard.
     """
 
     def __init__(self, opening: str):
         self.opening = opening
+        self.names: frozenset[str] = frozenset()
         self._sent: list[Message] = []
         self._heard: list[str] = []
 
@@ -35,6 +36,11 @@ class Memory:
 
     def hear(self, name: str, text: str) -> None:
         """Keep a line said by somebody else."""
+        if name not in self.names:
+            self.names |= {name}
+        self._keep(name, text)
+
+    def _keep(self, name: str, text: str) -> None:
         self._heard.append(f"{name}: {text}")
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
@@ -70,7 +76,7 @@ class _Lines(Memory):
     def empty(self) -> bool:
         return not self._lines
 
-    def hear(self, name: str, text: str) -> None:
+    def _keep(self, name: str, text: str) -> None:
         self._lines.append((name, text))
 
     def spoke(self, instruction: str, text: str) -> None:
@@ -128,7 +134,7 @@ class Retrieval(_Lines):
         self._known: set[str] = set()
         self._reflected = 0
 
-    def hear(self, name: str, text: str) -> None:
+    def _keep(self, name: str, text: str) -> None:
         self._remember(name, text)
 
     def spoke(self, instruction: str, text: str) -> None:

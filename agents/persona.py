@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from agents.datafiles import HERE, build, read_toml
+from agents.party import article, party_name
 from llm.errors import UserError, unknown
 from llm.template import prompt
 
@@ -16,7 +18,7 @@ PERSONAS = HERE / "personas"
 VOTERS = PERSONAS / "voters"
 DEFAULT = "default"
 PEOPLE = {"male": "man", "female": "woman"}
-_AGE = re.compile(r"\b[1-9]\d\b")
+_AGE = re.compile(r"\b[1-9]\d\b(?! years (?:as|in|of|on)\b)")  # not the 31 years of "retired after 31 years as a clerk"
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,6 @@ class Persona:
     gender: str = ""
     age: int = 0
 
-    def is_(self, traits: str) -> bool:
-        """Whether it is the variant of this name."""
-        return traits == self.variant
-
     @property
     def variant(self) -> str:
         """The empty text (neither gender nor age stated), "male", "female", or an age such as "67"."""
@@ -46,8 +44,8 @@ class Persona:
 def persona_set(name: str) -> Path:
     """The folder of a set of personas: one of agents/personas/, or your own at a path. Errors: UserError."""
     if "/" in name:
-        if not any(Path(name).glob("*.toml")):
-            raise UserError(f"{name} holds no personas (no <party>.toml)")
+        if not parties(Path(name)):
+            raise UserError(f"{name} holds no personas (no <party>.toml with [[persona]] tables)")
         return Path(name)
     known = sorted(path.name for path in PERSONAS.iterdir() if path.is_dir())
     if name not in known:
@@ -56,8 +54,17 @@ def persona_set(name: str) -> Path:
 
 
 def parties(folder: Path = VOTERS) -> list[str]:
-    """The parties that a set has personas for."""
-    return sorted(path.stem for path in folder.glob("*.toml"))
+    """The parties that a set has personas for. A TOML file of another kind (with keys, none of them `persona`) is no party."""
+    return sorted(path.stem for path in folder.glob("*.toml") if _is_party(path))
+
+
+def _is_party(path: Path) -> bool:
+    """A broken or empty file counts: whoever names the party is then told what is wrong with it."""
+    try:
+        values = read_toml(path)
+    except UserError:
+        return True
+    return not values or "persona" in values
 
 
 def party_of(seat: str) -> str:
@@ -67,19 +74,28 @@ def party_of(seat: str) -> str:
 
 @cache
 def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
-    """The personas for a seat, PARTY or PARTY:VARIANT (see `Persona.is_`), in file order.
+    """The personas for a seat, PARTY or PARTY:VARIANT (see `Persona.variant`), in file order.
 
-    Errors: UserError on an unknown party, a broken file, a name used twice, a variant that nobody is.
+    PARTY is anyone of the party: of a name with several variants the one without gender and age. Errors: UserError on an
+    unknown party, a broken file, a name used twice, a variant that no persona is, a name of which no variant can be told.
     """
     party, _, traits = seat.partition(":")
     if party not in parties(folder):
         raise unknown("party", party, parties(folder))
     people = everybody(party, folder)
-    found = tuple([person for person in people if person.is_(traits)])
-    if not found:
-        known = sorted({f"{party}:{one.variant}" if one.variant else party for one in people})
+    entries = Counter(person.name for person in people)
+    plain = {person.name for person in people if not person.variant}
+    open_ = [one for one in people if one.variant == traits or (not traits and entries[one.name] == 1)]
+    known = sorted({f"{party}:{one.variant}" if one.variant else party for one in people})
+    if not open_:
         raise unknown(f"seat with the personas of {folder.name}", seat, known)
-    return found
+    if torn := [name for name, number in entries.items() if not traits and number > 1 and name not in plain]:
+        choices = ", ".join(f"{party}:{one.variant}" for one in people if one.name == torn[0])
+        raise UserError(
+            f"{torn[0]} of {party}.toml has an entry each for {choices} and none for the seat {party}: "
+            "name one of these seats, or add an entry without gender and age"
+        )
+    return tuple(open_)
 
 
 @cache
@@ -152,7 +168,8 @@ def _facts(one: Persona) -> list[str]:
     """The age of a persona without one of its own is the one number of two digits in its first sentence."""
     found = _AGE.findall(re.split(r"(?<=[.!?])\s", one.backstory, maxsplit=1)[0])
     age = one.age or (int(found[0]) if len(found) == 1 else 0)
-    person = [] if one.party == DEFAULT else [f"a {one.party.title()}"]
+    name = party_name(one.party)
+    person = [] if one.party == DEFAULT else [f"{article(name)} {name}"]
     return [
         *([f"a {PEOPLE[one.gender]}"] if one.gender else []),
         *person,

@@ -33,12 +33,20 @@ class Privately:
     voice: str
     _system: Message
 
+    @property
+    def _names(self) -> frozenset[str]:
+        raise NotImplementedError
+
+    @property
+    def _speaks(self) -> tuple[str, str]:
+        return self.adapter, self.voice
+
     def compose_thought(self, seed: int) -> Request:
         """Ask for the note that its ability makes before it speaks, on a copy of what is remembered."""
         assert self.ability is not None
         messages = (self._system, *self.memory.messages(self._noted(self.ability.ask(self.manner.frame))))
         sampling = self.manner.sampling._replace(max_tokens=self.ability.tokens)
-        return Request(messages, sampling, seed, (), self.ability.name, adapter=self.adapter, voice=self.voice)
+        return Request(messages, sampling, seed, (), self.ability.name, "", *self._speaks, names=self._names)
 
     def absorb_thought(self, reply: Reply) -> Note:
         """Keep the note until the next one. One that cannot be read is None with a reason: the older one is not kept on."""
@@ -66,7 +74,7 @@ class Privately:
         assert isinstance(self.memory, Retrieval)
         messages = (self._system, *self.memory.recent(prompt(PROMPTS, "reflection").fill(frame=self.manner.frame)))
         sampling = self.manner.sampling._replace(max_tokens=INSIGHT_TOKENS)
-        return Request(messages, sampling, seed, (), "reflection", adapter=self.adapter, voice=self.voice)
+        return Request(messages, sampling, seed, (), "reflection", "", *self._speaks, names=self._names)
 
     def absorb_reflection(self, reply: Reply) -> Note:
         """Keep the insights; the note has one a line."""
@@ -88,7 +96,7 @@ class Privately:
         asked = prompt(PROMPTS, "importance").fill(who=trace.name or "You", line=" ".join(trace.text.split()))
         sampling = Sampling(self.manner.survey_temperature, WEIGHT_TOKENS)
         messages = (self._system, Message("user", f"{self.memory.opening}\n\n{asked}"))
-        return Request(messages, sampling, seed, WEIGHTS.answers, "importance", "", self.adapter, self.voice)
+        return Request(messages, sampling, seed, WEIGHTS.answers, "importance", "", *self._speaks, names=self._names)
 
     def absorb_importance(self, reply: Reply, trace: Trace) -> Reading:
         """Keep the importance (1 to 10), or None with a reason: such a memory is found by the rest of what is known of it."""

@@ -30,9 +30,10 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """A closed question. The last of the `answers` is that of who would rather not say."""
+    """A closed question; `title` names what it asks. The last of the `answers` is that of who would rather not say."""
 
     name: str
+    title: str
     question: str
     answers: tuple[str, ...]
 
@@ -54,16 +55,17 @@ def questionnaire(path: Path = SHIPPED) -> tuple[Item, ...]:
 
 
 def _item(name: str, entry: dict[str, object], declined: str, path: Path) -> Item:
-    question, answers = entry.get("question"), entry.get("answers")
+    question, answers, title = entry.get("question"), entry.get("answers"), entry.get("title", name)
     if (
         not isinstance(question, str)
+        or not isinstance(title, str)
         or not isinstance(answers, list)
         or not all(isinstance(one, str) for one in answers)
     ):
-        raise UserError(f"item {name} of {path} needs a question and a list of answers")
+        raise UserError(f"item {name} of {path} needs a question and a list of answers (and may have a title)")
     if len({*map(_plain, answers), _plain(declined)}) <= len(answers) or not answers:
         raise UserError(f"item {name} of {path}: two answers are the same")
-    return Item(name, question, (*answers, declined))
+    return Item(name, title, question, (*answers, declined))
 
 
 def read_answer(text: str | None, answers: Sequence[str]) -> Answer:

@@ -9,53 +9,75 @@ from typing import NamedTuple
 
 LETTERS = string.ascii_uppercase
 _ARROW = re.compile(r"\s*(?:[-=]{0,2}>|→|≻|⟩|›|&gt;)\s*")
+_LEVEL = re.compile(r"(?<!\w)([A-Za-z][\])\"'`*]*)\s*(?:==?|~|≈|/)\s*(?=[\[(\"'`*]*[A-Za-z](?![\w']))")
 _NAMED = re.compile(r"\b(?:statement|candidate|option)\s+(?=[A-Za-z]\b)", re.I)
-_CHAIN = re.compile(r"(?<![\w'>=<~])[\[(\"'`*]*([A-Za-z])[\])\"'`*]*((?: > [\[(\"'`*]*[A-Za-z][\])\"'`*]*)+)(?![\w'])")
-_TIE = re.compile(r"(?<!\w)([A-Za-z])\s*(=|~|≈|<|/|,|\band\b)\s*(?=([A-Za-z])(?!\w))")
+_ONE = r"[\[(\"'`*]*[A-Za-z][\])\"'`*]*"
+_CHAIN = re.compile(rf"(?<![\w'>=<~])({_ONE}(?: [>=] {_ONE})+)(?![\w'])")
+_ASIDE = re.compile(r"(?<!\w)([A-Za-z])\s*(<|,|\band\b)\s*(?=([A-Za-z])(?!\w))")
 _LOOSE = (",", "and")
-"""What ties letters only where no chain orders them: a chain may be followed by words, `, I think` or `, a clear order`."""
+"""These count only where no chain orders the letters: a chain may be followed by words, `, I think` or `, a clear order`."""
 _DENIED = re.compile(r"\b(?:not|never|rather than|instead of|cannot)\b|n't\b", re.I)
 
 
-class Ranked(NamedTuple):
-    """Indices from 0 (A), best first, or None and the reason."""
+Places = tuple[int | tuple[int, ...], ...]
+"""A ballot as `agents.choice` takes it: indices best first, those that are tied in a tuple."""
 
-    order: tuple[int, ...] | None
+
+class Ranked(NamedTuple):
+    """Indices from 0 (A), best first, tied ones in a tuple; or None and the reason."""
+
+    order: Places | None
     reason: str | None = None
 
 
 def read_ranking(text: str | None, count: int) -> Ranked:
-    """Read the ranking of `count` things called A, B, C, ...: all of them, each once, with an arrow between any two.
+    """Read the ranking of `count` things called A, B, C, ...: all of them, each once, with an arrow or a tie between any two.
 
-    Arrows are >, ->, =>, →, ≻; letters may be small, quoted, bracketed or called "Statement B". Told twice the same is once, and
-    words around it do no harm, those behind a comma neither. Anything else is None: empty, no_ranking, several_rankings, tie (=,
-    ~, / or < between two of the letters, a comma or "and" where the arrows leave one of them out), unknown_letter, repeated,
-    incomplete, denied ("not A > B").
+    Arrows are >, ->, =>, →, ≻; a tie is =, ~, ≈ or /. Letters may be small, quoted, bracketed or called "Statement B". Told
+    twice the same is once, and words around it do no harm, those behind a comma neither. Anything else is None: empty,
+    no_ranking, several_rankings, unordered (< between two of the letters, a comma or "and" where the arrows leave one
+    of them out), unknown_letter, repeated, incomplete, denied ("not A > B").
 
-    >>> read_ranking("Ranking: B > C > A.", 3), read_ranking("B > A", 3)
-    (Ranked(order=(1, 2, 0), reason=None), Ranked(order=None, reason='incomplete'))
+    >>> read_ranking("Ranking: B > C = A.", 3), read_ranking("B > A", 3)
+    (Ranked(order=(1, (0, 2)), reason=None), Ranked(order=None, reason='incomplete'))
     """
     if not text or not text.strip():
         return Ranked(None, "empty")
-    lines = [_ARROW.sub(" > ", _NAMED.sub("", line.replace("**", ""))).strip() for line in text.splitlines()]
-    told = [line for line in lines if " > " in line]
-    chains = {tuple(_letters("".join(found.groups()))) for line in told for found in _CHAIN.finditer(line)}
+    lines = [_signs(line) for line in text.splitlines()]
+    chains = {_levels(found[1]): line for line in lines for found in _CHAIN.finditer(line) if _orders(found[1], count)}
+    told = [line for line in lines if " > " in line or line in chains.values()]
     if not chains:
         return Ranked(None, "no_ranking")
-    if any(_tied(line, chains, count) for line in told):
-        return Ranked(None, "tie")
+    if any(_aside(line, chains, count) for line in told):
+        return Ranked(None, "unordered")
     if any(_DENIED.search(line) for line in told):
         return Ranked(None, "denied")
     if len(chains) > 1:
         return Ranked(None, "several_rankings")
-    return _whole(chains.pop(), count)
+    return _whole(next(iter(chains)), count)
 
 
-def _tied(line: str, chains: Iterable[tuple[str, ...]], count: int) -> bool:
+def _signs(line: str) -> str:
+    """A line with one sign for all arrows and one for all ties."""
+    return _LEVEL.sub(r"\1 = ", _ARROW.sub(" > ", _NAMED.sub("", line.replace("**", "")))).strip()
+
+
+def _orders(chain: str, count: int) -> bool:
+    """A chain of ties alone is a ranking where it names everything, else somebody's equation."""
+    return " > " in chain or set(_letters(chain)) == set(LETTERS[:count])
+
+
+def _levels(chain: str) -> tuple[tuple[str, ...], ...]:
+    """The letters of a chain, level by level."""
+    return tuple(tuple(sorted(_letters(level))) for level in chain.split(" > "))
+
+
+def _aside(line: str, chains: Iterable[tuple[tuple[str, ...], ...]], count: int) -> bool:
     """Are two of the letters put side by side? Loosely said, that counts for nothing where a chain has both of them."""
-    for first, sign, second in _TIE.findall(line):
+    known = [{letter for level in chain for letter in level} for chain in chains]
+    for first, sign, second in _ASIDE.findall(line):
         pair = {first.upper(), second.upper()}
-        ranked = sign in _LOOSE and any(pair <= set(chain) for chain in chains)
+        ranked = sign in _LOOSE and any(pair <= letters for letters in known)
         if first.isupper() == second.isupper() and pair <= set(LETTERS[:count]) and not ranked:
             return True
     return False
@@ -65,10 +87,13 @@ def _letters(chain: str) -> list[str]:
     return [letter.upper() for letter in re.findall(r"[A-Za-z]", chain)]
 
 
-def _whole(chain: tuple[str, ...], count: int) -> Ranked:
-    order = tuple(LETTERS.index(letter) for letter in chain)
-    if max(order) >= count:
+def _whole(chain: tuple[tuple[str, ...], ...], count: int) -> Ranked:
+    named = [LETTERS.index(letter) for level in chain for letter in level]
+    if max(named) >= count:
         return Ranked(None, "unknown_letter")
-    if len(set(order)) < len(order):
+    if len(set(named)) < len(named):
         return Ranked(None, "repeated")
-    return Ranked(order) if len(order) == count else Ranked(None, "incomplete")
+    if len(named) < count:
+        return Ranked(None, "incomplete")
+    levels = [tuple(map(LETTERS.index, level)) for level in chain]
+    return Ranked(tuple(level if len(level) > 1 else level[0] for level in levels))

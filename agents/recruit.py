@@ -1,18 +1,20 @@
 """Writing personas: the meta-prompt, and what is accepted as a backstory.
 
-The wording of the meta-prompt (prompts/backstory.txt) is our own: Taubenfeld et al. show theirs only as an image. It asks
-for Pew-style positions on every topic, one persona covering all of them, at temperature 1.0 (their section 4.2).
+The prompt states the position of the party on each topic, as that of Taubenfeld et al. does (Fig 1a: "includes their positions
+on the four controversial topics"). The positions are data (`[positions]` of a topic file); where a party has none, the model
+chooses one. The wording of the prompt (prompts/backstory.txt) is our own: theirs is an image. Temperature 1.0, as theirs (4.2).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agents.datafiles import HERE, quoted, read_toml, save
 from agents.persona import Persona
-from agents.topic import PROMPTS, load_topic, slugs
+from agents.plausible import SHARED, clash, length_problem, sentences_of, shared_with
+from agents.topic import PROMPTS, Topic, load_topic, slugs
 from llm.driver import Conversation, ask, drive
 from llm.errors import UserError, unknown
 from llm.randomness import derive
@@ -20,7 +22,14 @@ from llm.request import Backend, Message, Reply, Request, Sampling
 from llm.template import prompt
 
 BACKSTORY_TOKENS = 400
-ATTEMPTS = 3
+ATTEMPTS = 5
+SHORTEST, LONGEST = 120, 180
+"""Words of a backstory, asked for and checked."""
+ANSWERS = {
+    "severity": "not a problem at all, a small problem, a moderately big problem, or a very big problem",
+    "agreement": "strongly oppose, somewhat oppose, somewhat favor, or strongly favor",
+}
+"""What a writer chooses from on an axis where the party has no position."""
 Problem = Callable[[Reply], str | None]
 
 
@@ -32,13 +41,23 @@ def names(party: str) -> list[str]:
     return list(known[party])
 
 
-def recruit(party: str, name: str, seed: int) -> Conversation[str]:
-    """A conversation that returns one backstory. Errors: UserError, see `usable`."""
-    return usable(
-        lambda attempt: _compose(party, name, derive(seed, "backstory", party, name, attempt)),
-        lambda reply: problem_of(reply, name),
-        f"{name} ({party})",
-    )
+def in_backstories() -> tuple[str, ...]:
+    """The shipped topics on which a persona takes a position."""
+    return tuple([slug for slug in slugs() if load_topic(slug).in_backstories])
+
+
+def recruit(party: str, name: str, seed: int, topics: Sequence[str] = ()) -> Conversation[str]:
+    """A conversation that returns one backstory. topics: names or paths (none: `in_backstories`).
+
+    Errors: UserError, see `usable`.
+    """
+    text = request_text(party, name, topics or in_backstories())
+
+    def compose(attempt: int) -> Request:
+        own = derive(seed, "backstory", party, name, attempt)
+        return Request((Message("user", text),), Sampling(1.0, BACKSTORY_TOKENS), own, (), "backstory")
+
+    return usable(compose, lambda reply: unfit(reply, name, party), f"{name} ({party})")
 
 
 def usable(compose: Callable[[int], Request], problem: Problem, who: str) -> Conversation[str]:
@@ -55,12 +74,38 @@ def usable(compose: Callable[[int], Request], problem: Problem, who: str) -> Con
     raise UserError(f"no usable backstory for {who} in {ATTEMPTS} replies; the last one {wrong}")
 
 
-def write_personas(party: str, folder: Path, backend: Backend, model: str, seed: int) -> Path:
+def write_personas(
+    party: str, folder: Path, backend: Backend, model: str, seed: int, topics: Sequence[str] = ()
+) -> Path:
     """Recruit every name of a party and write `<folder>/<party>.toml`. Errors: UserError when it is there already."""
     path = vacant(folder, party)
-    known = names(party)
-    stories = drive([recruit(party, name, seed) for name in known], backend)
-    return save(path, to_toml(party, dict(zip(known, stories, strict=True)), model))
+    chosen = [load_topic(topic) for topic in topics or in_backstories()]
+    return save(path, to_toml(party, individuals(party, backend, seed, topics), model, chosen))
+
+
+def individuals(party: str, backend: Backend, seed: int, topics: Sequence[str] = ()) -> dict[str, str]:
+    """A backstory for every name of a party, in which few sentences occur twice.
+
+    A person who has more than half of SHARED in common with the persons before is written anew, so that in the whole set less
+    than SHARED is in common. Errors: UserError after ATTEMPTS rounds.
+    """
+    kept: dict[str, str] = {}
+    for attempt in range(ATTEMPTS):
+        waiting = [name for name in names(party) if name not in kept]
+        seeds = [seed if not attempt else derive(seed, "again", attempt) for _ in waiting]
+        stories = drive([recruit(party, name, own, topics) for name, own in zip(waiting, seeds, strict=True)], backend)
+        said = {sentence for story in kept.values() for sentence in sentences_of(story)}
+        for name, story in zip(waiting, stories, strict=True):
+            if shared_with(story, said) < SHARED / 2:
+                kept[name] = story
+                said |= set(sentences_of(story))
+        if len(kept) == len(names(party)):
+            return {name: kept[name] for name in names(party)}
+    left = [name for name in names(party) if name not in kept]
+    raise UserError(
+        f"{len(left)} of {len(names(party))} backstories ({', '.join(left[:3])}, ...) repeat sentences of others, in {ATTEMPTS} "
+        "rounds of writing: take another model, or another --seed"
+    )
 
 
 def vacant(folder: Path, party: str) -> Path:
@@ -71,10 +116,12 @@ def vacant(folder: Path, party: str) -> Path:
     return path
 
 
-def to_toml(party: str, stories: dict[str, str], model: str) -> str:
-    """The personas of a party as the text of a persona file."""
+def to_toml(party: str, stories: dict[str, str], model: str, topics: Sequence[Topic] = ()) -> str:
+    """The personas of a party as the text of a persona file, which says where the positions come from."""
     head = f"# Personas of a {party.title()}, written by {model} to agents/prompts/backstory.txt (python run.py personas).\n"
-    return head + "".join(entry(Persona("", party, name, story)) for name, story in stories.items())
+    given = [f"#   {topic.title}: {topic.positions.get(party) or 'chosen by the model'}\n" for topic in topics]
+    told = "# Positions that the prompt stated:\n" + "".join(given) if given else ""
+    return head + told + "".join(entry(Persona("", party, name, story)) for name, story in stories.items())
 
 
 def entry(person: Persona) -> str:
@@ -83,21 +130,50 @@ def entry(person: Persona) -> str:
     return f"\n[[persona]]\nname = {quoted(person.name)}\n{traits}backstory = {quoted(person.backstory)}\n"
 
 
-def _compose(party: str, name: str, seed: int) -> Request:
-    topics = [topic for slug in slugs() if (topic := load_topic(slug)).in_backstories]
-    problems = ", ".join(topic.title for topic in topics if topic.axis == "severity")
-    proposals = ", ".join(
-        f"a ban on {topic.title.removeprefix('banning ')}" for topic in topics if topic.axis == "agreement"
+def request_text(party: str, name: str, topics: Sequence[str]) -> str:
+    """The meta-prompt for a person, with a line for each topic."""
+    lines = "\n".join([f"- {subject(topic)}: {position(topic, party)}" for topic in map(load_topic, topics)])
+    slots = {"shortest": str(SHORTEST), "longest": str(LONGEST)}
+    return prompt(PROMPTS, "backstory").fill(party=party.title(), name=name, positions=lines, **slots)
+
+
+def subject(topic: Topic) -> str:
+    """What a position is about: how big a problem it is, or a proposition that is favored or opposed.
+
+    >>> subject(load_topic("racism")), subject(load_topic("abortion"))
+    ('how big a problem racism is', 'whether partial-birth abortions should be banned')
+    """
+    if topic.axis == "severity":
+        return f"how big a problem {topic.title} is"
+    return (
+        f"whether {topic.claim}" if "agreement" in topic.probes else f"their answer to the question {topic.question!r}"
     )
-    text = prompt(PROMPTS, "backstory").fill(party=party.title(), name=name, problems=problems, proposals=proposals)
-    return Request((Message("user", text),), Sampling(1.0, BACKSTORY_TOKENS), seed, (), "backstory")
+
+
+def position(topic: Topic, party: str) -> str:
+    """The answers from which the writer takes one: those of the party, else all of them."""
+    free = ANSWERS.get(topic.axis, ANSWERS["agreement"])
+    return topic.positions.get(party) or f"no position is given, choose one of: {free}"
+
+
+def unfit(reply: Reply, name: str, party: str) -> str | None:
+    """What is wrong with a reply as one of these backstories; None when nothing is."""
+    text = reply.text or ""
+    if wrong := problem_of(reply, name):
+        return wrong
+    if not re.search(rf"\b{party}", text, re.I):
+        return f"does not name the party ({party})"
+    return length_problem(text, SHORTEST, LONGEST)
 
 
 def problem_of(reply: Reply, name: str) -> str | None:
     """What is wrong with any backstory of this person; None when nothing is."""
     text = (reply.text or "").lower()
     if not text.strip():
-        return f"failed ({reply.failure.name if reply.failure else 'empty'})"
+        failure = reply.failure
+        return f"failed ({': '.join(filter(None, [failure.name, failure.detail])) if failure else 'empty'})"
     if not re.search(rf"\b{re.escape(name.lower())}\b", text):
         return "does not name the person"
-    return None if "you" in text.split() else "is not in the second person"
+    if "you" not in text.split():
+        return "is not in the second person"
+    return clash(reply.text or "")

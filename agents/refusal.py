@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from agents.languages import refuses_elsewhere
+
 _CANNOT = r"i(?<!\wi)(?: am|'m)? (?:cannot|can't|can not|won't|will not|unable to|not able to|not comfortable)"
 _ROLE = r"(?:role|persona|character|perspective|viewpoint|person|identity)"
 _NO_ROLE = re.compile(
@@ -30,10 +32,12 @@ def refuses(text: str) -> bool:
 
     >>> refuses("As an AI language model, I cannot role-play."), refuses("I can't accept that, Bob.")
     (True, False)
+    >>> refuses("Als KI-Sprachmodell kann ich keine Meinung haben."), refuses("Als KI aufkam, war ich jung.")
+    (True, False)
     """
     lower = text.lower()
     denies, machine = any(map(lower.__contains__, _DENIALS)), any(map(lower.__contains__, _MACHINES))
-    if not denies and not machine:
-        return False
     said = " ".join(lower.replace("’", "'").split())
-    return bool(_NO_ROLE.search(said) or (denies and (_SORRY.match(said) or _UNABLE.search(said))))
+    if (denies or machine) and _NO_ROLE.search(said):
+        return True
+    return bool(denies and (_SORRY.match(said) or _UNABLE.search(said))) or refuses_elsewhere(said)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.question import Question
+from agents.questionnaire import questionnaire
 from agents.refusal import refuses
 from agents.topic import PROMPTS, scales
 from llm.errors import UserError
@@ -25,10 +26,6 @@ HERE = PROMPTS / "representative"
 KINDS = {"D": "demographics", "O": "opinions", "C": "critiques", "P": "positions"}
 OTHERS = 3
 """Other questions that a representative may be told of (the study: 1 to 3)."""
-TITLES = {
-    "gender": "gender identity", "age": "age", "ethnicity": "ethnicity", "region": "region", "education": "education",
-    "politics": "party voted for", "religion": "religion", "immigration": "immigration status", "income": "household income",
-}  # fmt: skip
 TOKENS = 120
 SCALE = "agreement_1_7"
 
@@ -146,8 +143,9 @@ def _sections(brief: Brief, knows: str) -> Iterator[str]:
 
 
 def profile(demographics: Mapping[str, str]) -> str:
-    """`gender identity female; age 30 to 39`, in the order of the questionnaire."""
-    return "; ".join(f"{title} {line(demographics[key])}" for key, title in TITLES.items() if key in demographics)
+    """`gender (woman), political leaning (left of centre)`, in the order of the questionnaire, by the titles of its items."""
+    known = [item for item in questionnaire() if item.name in demographics]
+    return ", ".join(f"{item.title} ({line(demographics[item.name])})" for item in known)
 
 
 def _other(other: Other, knows: str) -> Sequence[str]:

@@ -36,7 +36,8 @@ def _own_label(name: str) -> re.Pattern[str]:
 
 
 def _label(names: Sequence[str]) -> str:
-    return rf"[\s*_>#-]*(?:{'|'.join(map(re.escape, names))})[*_]*(?:\s*\([^()\n]*\))?[*_]*\s*:"
+    written = dict.fromkeys([*names, *map(str.upper, names)])  # GROSS is how Groß is written in capitals
+    return rf"[\s*_>#-]*(?:{'|'.join(map(re.escape, written))})[*_]*(?:\s*\([^()\n]*\))?[*_]*\s*:"
 
 
 def _unquoted(text: str) -> str:

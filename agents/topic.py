@@ -1,9 +1,9 @@
-"""Topics as data: what the debate is about and how an attitude toward it is asked. A new topic is one file in agents/topics/."""
+"""Topics as data: what the debate is about and how an attitude toward it is asked. A new topic is one file, wherever it lies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -95,7 +95,8 @@ class Topic:
 
     `question` and `case` open a structured debate: what it is to answer, and the situation it is asked in ("" for none).
     `base` is the topic that this one is another case of (run.py case): what is known of that holds for this.
-    `in_backstories`: whether who writes a persona is asked to state a position on it (agents/recruit.py).
+    `in_backstories`: whether who writes a persona is asked to state a position on it (agents/recruit.py). `positions`: those
+    that the personas of a party are given there, in the words of the survey; for a party without one the writer chooses.
     """
 
     slug: str
@@ -107,6 +108,7 @@ class Topic:
     case: str = ""
     base: str = ""
     in_backstories: bool = True
+    positions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def root(self) -> str:
@@ -199,7 +201,13 @@ def news(folder: Path = TOPICS) -> list[str]:
 
 
 def topic_file(slug: str, folder: Path = TOPICS) -> Path:
-    """Where a topic of debates or an item of news stands. Errors: UserError on an unknown slug."""
+    """The file of a topic of debates or an item of news, or the file at a path (`./mine.toml`). Errors: UserError."""
+    if "/" in slug or slug.endswith(".toml"):
+        if not Path(slug).is_file():
+            raise UserError(
+                f"there is no topic file {slug}: give a path to a .toml file, or a name ({', '.join(slugs(folder))})"
+            )
+        return Path(slug)
     if slug not in (known := [*slugs(folder), *news(folder)]):
         raise unknown("topic", slug, known)
     return folder / (NEWS if slug in news(folder) else "") / f"{slug}.toml"
@@ -207,7 +215,7 @@ def topic_file(slug: str, folder: Path = TOPICS) -> Path:
 
 @cache
 def load_topic(slug: str, folder: Path = TOPICS) -> Topic:
-    """The topic or item called `slug`. Errors: UserError on an unknown slug or a broken file."""
+    """The topic or item called `slug`, or in the file at that path. Errors: UserError on an unknown or broken one."""
     values = read_toml(topic_file(slug, folder))
     known = {**scales(), **_scales(section(values, "scales", f"topic {slug}"), f"{slug}.toml")}
     values.pop("scales", None)
@@ -215,7 +223,18 @@ def load_topic(slug: str, folder: Path = TOPICS) -> Topic:
     if not entries:
         raise UserError(f"topic {slug} lacks probes: a [probes.NAME] table for each survey question")
     probes = {name: _probe(name, section(entries, name, f"topic {slug}"), known, slug) for name in entries}
-    return build(Topic, {**values, "slug": slug, "probes": MappingProxyType(probes)}, f"topic {slug}")
+    positions = _positions(section(values, "positions", f"topic {slug}"), f"topic {slug}")
+    return build(
+        Topic, {**values, "slug": slug, "probes": MappingProxyType(probes), "positions": positions}, f"topic {slug}"
+    )
+
+
+def _positions(entries: dict, where: str) -> Mapping[str, str]:
+    """The position of each party. Errors: UserError on one that is no text."""
+    for party, position in entries.items():
+        if not isinstance(position, str) or not position.strip():
+            raise UserError(f"positions of {where}: {party} must be a text such as 'a small problem', not {position!r}")
+    return MappingProxyType(dict(entries))
 
 
 def _probe(name: str, entry: dict, known: Mapping[str, Scale], slug: str) -> Probe:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from environments import environment_class
+from environments.base import Group
 from llm.errors import UserError
 from model.events import Header
 from model.interventions import spec, timetable
 from model.scenario import load_preset
+from model.titles import reseated, seated_title
 
 SAME = {"repetitions", "seed", "llm", "topics"}
 """Settings that leave a preset's design as it is."""
@@ -29,14 +32,27 @@ def title(header: Header) -> str:
     changed = {key: value(scenario, key) for key in header.given if key not in SAME}
     if preset:
         changed = {key: told for key, told in changed.items() if told != value(preset, key)}
+    told = ", ".join(f"{key}={told}" for key, told in changed.items())
+    if changed and (groups := _reseated(scenario)):
+        names = {party: told["name"] for party, told in header.parties.items() if told["name"]}
+        return f"{seated_title(groups, names, scenario['frame'])} (after {paper}, changed); changed: {told}"
     if changed:
         named = scenario["title"][:1].lower() + scenario["title"][1:]
-        told = ", ".join(f"{key}={told}" for key, told in changed.items())
         return f"Based on {named} (after {paper}, changed); changed: {told}"
     own = preset["topics"] if preset else [] if "topics" in header.given else scenario["topics"]
     if set(scenario["topics"]) <= set(own):
         return f"{scenario['title']} ({scenario['source']})"
     return f"{scenario['title']} (after {paper}, on other topics)"
+
+
+def _reseated(scenario: Mapping[str, Any]) -> Sequence[Group]:
+    """The groups of a scenario where others sit in them than in its preset's; none where that is not known."""
+    options = {key: tuple(value) if isinstance(value, list) else value for key, value in scenario["options"].items()}
+    try:
+        groups: Sequence[Group] = environment_class(scenario["environment"])(**options).groups()
+    except (ImportError, TypeError, ValueError):  # an environment of another version, or of somebody's own
+        return ()
+    return groups if reseated(str(scenario["name"]), groups) else ()
 
 
 def command(header: Header) -> str | None:

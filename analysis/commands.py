@@ -31,14 +31,28 @@ def analyse(arguments: Sequence[str]) -> int:
         default="run",
         help="ucl: the procedure of the UCL study, smoothing and all (run)",
     )
+    parser.add_argument(
+        "--smoothed",
+        action="store_true",
+        help="the scores are smoothed already (also found by itself where they were thirds)",
+    )
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/analyse-<time>)")
     options = parser.parse_args(arguments)
-    from analysis.scores.report import write
+    from analysis.judge.quality import warning_of
+    from analysis.scores.report import Told, write
     from analysis.scores.table import read
+    from analysis.scores.ucl import is_smoothed
 
     scores = read(options.file)
     out = options.out or Path("runs") / f"analyse-{time.strftime('%Y%m%d-%H%M%S')}"
-    print(f"report   {write(scores, out, options.mode == 'ucl', options.file.name)}\nfigure   {out / 'scores.png'}")
+    warned = warning_of(options.file.parent)
+    told = Told([f"> {warned}"] if warned else [])
+    report = write(scores, out, options.mode == "ucl", options.file.name, told=told, already=options.smoothed)
+    if warned:
+        print(warned.replace("**", ""))
+    if options.smoothed or is_smoothed(scores):
+        print("note     the scores are smoothed already; they are not smoothed again")
+    print(f"report   {report}\nfigure   {out / 'scores.png'}")
     return 0
 
 
@@ -84,11 +98,15 @@ def judge(arguments: Sequence[str]) -> int:
     add_limits(parser, "folder")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/judge)")
     options = parser.parse_args(arguments)
+    from agents.topic import load_topic
     from analysis.deliberation.consensus_report import deliberates
     from analysis.judge.bench import judged, scores
+    from analysis.judge.quality import against_truth, warning
     from analysis.judge.report import write
     from analysis.judge.verdicts import Judging
+    from analysis.kept import missing
     from analysis.load import load
+    from model.checks import check_topics
 
     told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
     judging = Judging(options.calls, options.temperature, options.examples, told, options.seed)
@@ -100,13 +118,18 @@ def judge(arguments: Sequence[str]) -> int:
         )
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no statement to judge")
+    check_topics(options.llm, map(load_topic, sorted(set(tables.utterances["topic"]))))
     (limits,) = budget_of(options, options.llm)
     found = judged(tables, out, options.llm, judging, bar, limits)
+    said = found[found["text"].notna()]
+    print(missing(said[["score"]], said["reasons"], "verdicts"))
     scores(found).to_csv(out / "scores.csv", index=False)
     print(
         f"verdicts {out / 'verdicts.csv'}\nscores   {out / 'scores.csv'}  (python run.py analyse {out / 'scores.csv'})"
     )
     print(f"report   {write(found, tables, out, options.llm, judging)}")
+    if said := warning(against_truth(found)):
+        print(said.replace("**", ""))
     return 0
 
 
@@ -182,6 +205,7 @@ def validate(arguments: Sequence[str]) -> int:
         raise UserError(f"name {'a model to interview: --llm SPEC' if not options.llm else 'a judge: --judge SPEC'}")
     from analysis.alignment.bench import Validation, items, validated
     from analysis.alignment.report import write
+    from analysis.kept import missing
 
     sets = tuple(part.strip() for part in options.personas.split(",") if part.strip())
     validation = Validation(tuple(options.llm), options.judge, sets, options.seed)
@@ -189,6 +213,7 @@ def validate(arguments: Sequence[str]) -> int:
     calls = len(items(validation)) * len(validation.models)
     print(f"folder   {out}\ncalls    {calls:,} answers and as many verdicts", flush=True)
     answers = validated(validation, out, bar, budget_of(options, *options.llm, options.judge))
+    print(missing(answers[["verdict"]].replace("", None), answers["reason"], "verdicts"))
     print(
         f"report   {write(answers, validation, out)}\nfigure   {out / 'alignment.png'}\nreview   {out / 'review.csv'}"
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llm.errors import UserError
 from model.commandline import Parser, amount, bar, natural, price
-from model.options import addressed, prices
+from model.options import add_keep_going, addressed, prices
 
 if TYPE_CHECKING:
     from analysis.card.battery import Sections
@@ -132,15 +132,17 @@ def _add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="print conditions, calls and what can be found, and ask nothing"
     )
+    add_keep_going(parser)
 
 
 def _base(options: argparse.Namespace) -> Scenario:
     """Whom is asked about what. Errors: UserError."""
     from llm.backends import check_spec
+    from model.checks import check_topics
     from model.scenario import load_preset, parse_settings
 
     if options.blocks < 2:
-        raise UserError("--blocks must be at least 2: of one block there is no interval")
+        raise UserError("--blocks must be at least 2; below 5 blocks in all there is no interval")
     spec = addressed(options.llm, options.base_url)
     check_spec(spec)
     named = {"topics": options.topic, "seed": options.seed, "llm": spec, "repetitions": options.blocks}
@@ -151,6 +153,8 @@ def _base(options: argparse.Namespace) -> Scenario:
     base = load_preset("three_way").with_settings(settings)
     if base.survey != "rounds" or base.interventions or base.rounds < 1:
         raise UserError("a card needs survey=rounds, at least one round and no interventions of its own")
+    for one in (base.llm, *base.own_llms().values(), *filter(None, [options.judge])):
+        check_topics(one, base.subjects())
     return base
 
 
@@ -189,7 +193,8 @@ def _bench(first: Batch, options: argparse.Namespace, most: Budget) -> Bench:
     from llm.prices import tariff
 
     judge = tariff(first.judge, {}, options.prices)[""] if first.judge else FREE
-    known = budgets(most, prices(first.base, options), judge)
+    found = budgets(most, prices(first.base, options), judge)
+    known = found[0]._replace(keep_going=options.keep_going), found[1]._replace(keep_going=options.keep_going)
     return Bench(opened, bar, partial(print, flush=True), ledger(most, first.folder, known), known)
 
 
@@ -208,7 +213,7 @@ def _written(first: Batch, chosen: Sections, held: Held, stopped: str) -> None:
         card.rounded(held),
     )
     print(f"card     {card.write(made)}\nfigure   {first.folder / 'card.png'}")
-    print("\n".join(sentence.replace("**", "") for sentence in made.sentences))
+    print("\n".join(sentence.replace("**", "") for sentence in (*made.warnings, *made.sentences)))
 
 
 def _with_remedies(first: Batch, plain: Held, remedies: Sequence[Remedy], bench: Bench) -> str:

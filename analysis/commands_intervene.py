@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analysis.commands import hold_all
 from model.commandline import Parser
-from model.options import add_limits, add_scenario, budget, chosen
+from model.options import add_limits, add_scenario, budget, chosen, prices
+
+if TYPE_CHECKING:
+    from llm.prices import Prices
+    from model.scenario import Scenario
 
 
 def intervene(arguments: Sequence[str]) -> int:
@@ -27,20 +33,30 @@ def intervene(arguments: Sequence[str]) -> int:
     add_limits(parser, "study's folder")
     parser.add_argument(
         "--placebo",
-        action="store_true",
-        help="a third branch: the same timetable, in which what is said has no content",
+        action=argparse.BooleanOptionalAction,
+        help="a third branch: the same timetable, in which what is said has no content (wherever something is said whose "
+        "content can be left out; --no-placebo: two branches)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print branches, calls, tokens and cost, and run nothing"
     )
     options = parser.parse_args(arguments)
     from analysis.report import SUMMARY, write_report
-    from analysis.studies.intervention import BRANCHES, PLACEBO, WITH, WITHOUT, intervention
+    from analysis.studies.intervention import BRANCHES, PLACEBO, WITH, WITHOUT, intervention, placebo_of
     from analysis.studies.intervention_report import write
     from llm.journal import shared
     from llm.several import open_all
     from model.session import JOURNAL
 
     base, given = chosen(options)
-    study = intervention(base, options.placebo)
-    branches = (WITHOUT, PLACEBO, WITH) if options.placebo else BRANCHES
+    placebo, why = placebo_of(base, options.placebo)
+    study = intervention(base, placebo)
+    branches = (WITHOUT, PLACEBO, WITH) if placebo else BRANCHES
+    if options.dry_run:
+        print("\n".join(_planned(base, branches, prices(base, options))))
+        return 0
+    if why:
+        print(f"placebo  none: {why}")
     out = options.out or Path("runs") / f"intervene-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
     (limits,) = budget(options, base)
@@ -55,3 +71,24 @@ def intervene(arguments: Sequence[str]) -> int:
             write_report(out / branch)
     print(f"report   {write(found, out)}\nfigure   {out / 'intervention.png'}")
     return 0
+
+
+def _planned(base: Scenario, branches: Sequence[str], known: Prices) -> Iterator[str]:
+    """`--dry-run`: each branch is a run of its own, but what comes before the first intervention is asked once."""
+    from dataclasses import replace
+
+    from model.estimate import cost, lines
+    from model.estimate import time as lasting
+    from model.plan import plan
+
+    yield from list(lines(base, known))[:4]
+    first = min(one.round for one in base.interventions)
+    calls = plan(base).calls
+    alike = plan(replace(base, rounds=first - 1, interventions=(), survey="never")).calls if first > 1 else 0
+    surveys = plan(replace(base, rounds=0, interventions=())).ratings * (first if base.survey == "rounds" else 1)
+    whole = len(branches) * calls - (len(branches) - 1) * (alike + surveys)
+    yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {whole:,}:"
+    yield f"  what comes before round {first} is the same in all and asked once"
+    yield from cost([(base, len(branches))], [known])
+    yield "  (tokens and cost as if every branch asked everything)"
+    yield lasting([base], whole)

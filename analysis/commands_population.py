@@ -33,7 +33,8 @@ def population(arguments: Sequence[str]) -> int:
         "--graph",
         metavar="NAME[,key=value]",
         default="small_world",
-        help="small_world, random, ring, blocks, scale_free; each takes degree=N (small_world)",
+        help="small_world, random, ring, blocks, scale_free, geometric, complete, or file,path=FILE, with the options of "
+        "docs/networks.md (small_world)",
     )
     parser.add_argument("--agents", metavar="N", type=natural, default=100_000, help="(100000)")
     parser.add_argument("--steps", metavar="N", type=natural, default=20, help="(20)")
@@ -54,7 +55,6 @@ def population(arguments: Sequence[str]) -> int:
     run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
     folder = options.out or Path("runs") / f"population-{time.strftime('%Y%m%d-%H%M%S')}"
     command = f"python run.py population {shlex.join(arguments)}"
-    print(f"folder   {folder}", flush=True)
     print(f"summary  {_held(run, folder, command)}\nfigure   {folder / 'figures' / 'distribution.png'}")
     return 0
 
@@ -66,17 +66,32 @@ def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
     from model.population import PopulationModel
 
     law = open_law(run["law"])
-    mine = run | {"fit": law.digest}
+    mine = run | {"fit": law.digest} | _file(run["graph"])
     if (folder / SUMMARY).exists():
         _claimed(folder, mine)
         print("this population is finished; nothing was run")
         return folder / SUMMARY
     model = PopulationModel(law, run["graph"], run["agents"], run["parties"], run["steps"], run["seed"])
     _claimed(folder, mine)
+    print(f"folder   {folder}", flush=True)
     _record(model, folder, run)
-    if law.caption:
-        print(law.caption)
+    for line in filter(None, (law.caption, law.extrapolation(run["steps"]))):
+        print(line)
     return write(folder, model.datacollector.get_model_vars_dataframe(), run, law, command)
+
+
+def _file(graph: str) -> dict[str, str]:
+    """The digest of the file that a graph is read from; a changed one is another population."""
+    from environments import graphs
+    from environments._specs import opened
+    from llm.randomness import digest
+
+    if not graph.startswith("file,"):
+        return {}
+    try:
+        return {"file": digest(Path(opened(graphs, graph).path).read_bytes().hex()).hex()}
+    except (ValueError, OSError) as error:
+        raise UserError(f"graph {graph}: {error}") from error
 
 
 def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
@@ -84,7 +99,7 @@ def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
     recorder = model.recorder = _recorder(folder, run)
     with bar(run["law"], run["steps"], "step") as progress:
         try:
-            recorder.open(model.codes, [party.name for party in model.parties])
+            recorder.open(model.codes, [party.name for party in model.parties], model.nodes)
             recorder.write(0, model.opinions)
             model.run(progress)
         finally:

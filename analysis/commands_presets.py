@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from llm.errors import UserError
 from model.commandline import Parser, amount, bar, natural
-from model.options import add_limits, budget_of
+from model.options import add_limits, budget_of, budgets_of
 
 if TYPE_CHECKING:
     from analysis.load import Tables
@@ -28,25 +28,30 @@ def rhetoric(arguments: Sequence[str]) -> int:
     parser.add_argument("--llm", metavar="SPEC", required=True, help="the judge; any model, whatever the debaters are")
     parser.add_argument("--seed", metavar="N", type=natural, default=0)
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/rhetoric)")
+    add_limits(parser, "folder")
     options = parser.parse_args(arguments)
+    from analysis.kept import missing
     from analysis.load import load
     from analysis.rhetoric.report import write
-    from analysis.rhetoric.tags import tagged
+    from analysis.rhetoric.tags import APPEALS, tagged
 
     tables, out = load(options.run), options.out or options.run / "rhetoric"
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no utterance to tag")
-    found = tagged(tables, out, options.llm, options.seed, bar)
+    (limits,) = budget_of(options, options.llm)
+    found = tagged(tables, out, options.llm, options.seed, bar, limits)
+    said = found[found["text"].notna()]
+    print(missing(said[list(APPEALS)], said["reasons"], "utterances"))
     print(f"tags     {out / 'tags.csv'}\nreport   {write(found, tables, out, options.llm)}")
     return 0
 
 
 def deviation(arguments: Sequence[str]) -> int:
-    """`run.py deviation RUN --llm SPEC`: how far what is said has moved from the news."""
+    """`run.py deviation RUN --llm SPEC`: how far what is said is from the news."""
     parser = Parser(
         prog="run.py deviation",
-        description="Have a model say of every utterance of a run how far it has moved from the news that came in, by "
-        "role and step (preset news_roles; docs/presets.md).",
+        description="Have a model say how far every utterance of a run is from the news that came in, by role and step. This "
+        "is the distance of opinions, not the evolution of a story (preset news_roles; docs/presets.md).",
     )
     parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
     parser.add_argument("--llm", metavar="SPEC", required=True, help="the judge; any model, whatever the speakers are")
@@ -57,6 +62,7 @@ def deviation(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     from analysis.deviation.judge import judged, source_of
     from analysis.deviation.report import write
+    from analysis.kept import missing
     from analysis.load import load
 
     tables, out = load(options.run), options.out or options.run / "deviation"
@@ -65,6 +71,8 @@ def deviation(arguments: Sequence[str]) -> int:
     source = options.source or source_of(tables, str(options.run))
     (limits,) = budget_of(options, options.llm)
     found = judged(tables, source, out, options.llm, options.seed, bar, limits)
+    said = found[found["text"].notna()]
+    print(missing(said[["deviation"]], said["reason"], "verdicts"))
     print(f"verdicts {out / 'verdicts.csv'}\nreport   {write(found, tables, source, out, options.llm)}")
     return 0
 
@@ -85,7 +93,8 @@ def personalised(arguments: Sequence[str]) -> int:
     folder, base = out_of(options, "personalised"), load_preset("personalised").with_settings(settings)
     print(f"folder   {folder}", flush=True)
     names = [name.replace(", ", "_") for name in study.CONDITIONS]
-    found = hold_all(study.personalised(base), names, folder, tuple(settings))
+    limits = budgets_of(options, base, folder, names)
+    found = hold_all(study.personalised(base), names, folder, tuple(settings), None, *limits)
     print(f"report   {study.write(found, options.data, folder)}")
     return 0
 
@@ -104,7 +113,9 @@ def prior_beliefs(arguments: Sequence[str]) -> int:
     settings = given(options)
     folder, base = out_of(options, "prior-beliefs"), load_preset("prior_beliefs").with_settings(settings)
     print(f"folder   {folder}", flush=True)
-    found = hold_all(study.beliefs(base), list(study.CONDITIONS), folder, tuple(settings))
+    names = list(study.CONDITIONS)
+    limits = budgets_of(options, base, folder, names)
+    found = hold_all(study.beliefs(base), names, folder, tuple(settings), None, *limits)
     print(f"report   {study.write(found, folder)}")
     return 0
 
@@ -143,7 +154,8 @@ def _conditions(
     folder, base = out_of(options, command), load_preset(preset).with_settings(settings)
     print(f"folder   {folder}", flush=True)
     names = [name.replace(", ", "_").replace(" ", "_") for name in conditions]
-    print(f"report   {write(hold_all(study(base), names, folder, tuple(settings)), folder)}")
+    found = hold_all(study(base), names, folder, tuple(settings), None, *budgets_of(options, base, folder, names))
+    print(f"report   {write(found, folder)}")
     return 0
 
 
@@ -162,14 +174,21 @@ def audit_probe(arguments: Sequence[str]) -> int:
     parser.add_argument("--temperature", metavar="X", type=amount, default=1.0, help="(1)")
     parser.add_argument("--seed", metavar="N", type=natural, default=0)
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder; an unfinished one is resumed")
+    add_limits(parser, "folder")
     options = parser.parse_args(arguments)
+    from agents.topic import load_topic
+    from analysis.kept import missing
     from analysis.studies import probe_audit as study
+    from model.checks import check_topics
 
     named = {name: getattr(options, name) for name in ("topic", "probe", "personas", "repeats", "temperature", "seed")}
     audit, folder = study.Audit(**named), out_of(options, "audit-probe")
     audit.question, audit.people()  # what is misspelt is told before anything is asked
+    check_topics(options.llm, [load_topic(options.topic)])
     print(f"folder   {folder}", flush=True)
-    found = study.audited(audit, options.llm, folder, bar)
+    (limits,) = budget_of(options, options.llm)
+    found = study.audited(audit, options.llm, folder, bar, limits)
+    print(missing(found[["rating"]], found["reason"], "ratings"))
     print(f"report   {study.write(found, audit, options.llm, folder)}")
     return 0
 
@@ -185,6 +204,7 @@ def debates(command: str, description: str) -> Parser:
         "--set", metavar="KEY=VALUE", action="append", default=[], help="any field of the preset (repeatable)"
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder; an unfinished one is resumed")
+    add_limits(parser, "folder, by all conditions")
     return parser
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from llm.errors import UserError
 from model.commandline import Parser, natural
+from model.options import add_limits, budgets_of
 
 
 def archetypes(arguments: Sequence[str]) -> int:
@@ -28,6 +29,7 @@ def archetypes(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="folder (runs/archetypes-<time>); an unfinished one is resumed"
     )
+    add_limits(parser, "study's folder, by both")
     options = parser.parse_args(arguments)
     from analysis.commands import hold_all
     from analysis.studies.archetypes import ALL, SHARED
@@ -45,7 +47,8 @@ def archetypes(arguments: Sequence[str]) -> int:
     folder = options.out or Path("runs") / f"archetypes-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {folder}", flush=True)
     names = [ALL.replace(" ", "_"), SHARED]
-    found = hold_all(study(base, options.size), names, folder, tuple(settings))
+    limits = budgets_of(options, base, folder, names)
+    found = hold_all(study(base, options.size), names, folder, tuple(settings), None, *limits)
     print(
         f"{headline(found)}\nreport   {write(found, folder, base, options.size)}\nfigure   {folder / 'archetypes.png'}"
     )

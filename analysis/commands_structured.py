@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from model.scenario import Scenario
 
 OURS = ("oracle", "pocket")
+ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
+"""The published procedure: Sam, Alex and Taylor in every run."""
 
 
 def parser() -> Parser:
@@ -46,7 +48,12 @@ def parser() -> Parser:
     found.add_argument("--repetitions", metavar="N", help="runs a topic and condition (10)")
     found.add_argument("--rounds", metavar="N", help="statements of each speaker (12)")
     found.add_argument("--seed", metavar="N", help="same seed, same record")
-    found.add_argument("--mode", choices=("run", "ucl"), default="run", help="ucl: the published procedure first (run)")
+    found.add_argument(
+        "--mode",
+        choices=("run", "ucl"),
+        default="run",
+        help="ucl: the published procedure first, with the study's one persona a seat (run)",
+    )
     found.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="as of run.py --scenario")
     found.add_argument(
         "--out", metavar="DIR", type=Path, help="folder (runs/structured-...); what it holds is gone on with"
@@ -65,8 +72,9 @@ def structured(arguments: Sequence[str]) -> int:
     from analysis.studies.structured.hold import folders
     from analysis.studies.structured.hold import structured as study
     from analysis.studies.structured.report import write
-    from llm.backends import check_spec
+    from llm.backends import check_reached, check_spec
     from llm.journal import shared
+    from model.checks import check_topics
     from model.session import JOURNAL
 
     models = options.llm or ["pocket"]
@@ -75,8 +83,12 @@ def structured(arguments: Sequence[str]) -> int:
         check_spec(spec)
     chosen = experiment(options.experiment, models)
     base, given = _base(options, chosen, models[0])
+    for spec in (*models, *base.own_llms().values(), judge):
+        check_topics(spec, base.subjects())
     if options.dry_run:
         return _planned(chosen, base, options.calls)
+    for spec in (*models, *base.own_llms().values(), judge):
+        check_reached(spec)
     out = options.out or Path("runs") / f"structured-{options.experiment}-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
     told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
@@ -104,6 +116,8 @@ def _base(options: argparse.Namespace, chosen: Experiment, model: str) -> tuple[
     if taken := {key for one in chosen.conditions.values() for key in one} & set(settings):
         raise UserError(f"--set {', '.join(sorted(taken))}: the conditions of {options.experiment} differ in that")
     named = {key: getattr(options, key) for key in ("topics", "repetitions", "rounds", "seed")}
+    if options.mode == "ucl":
+        settings = {**ONE_PERSONA, **settings}
     settings |= {"llm": model, **{key: value for key, value in named.items() if value is not None}}
     base = load_preset(PRESET).with_settings(settings)
     if base.rounds < 2:
@@ -122,14 +136,14 @@ def _judge(models: Sequence[str]) -> str:
 def _planned(chosen: Experiment, base: Scenario, calls: int) -> int:
     from model.plan import count
 
-    whole = 0
+    whole, width = 0, max(28, *map(len, chosen.conditions))
     for name, settings in chosen.conditions.items():
         _, rooms, replies, ratings = count(base.with_settings(settings))
         whole += replies + ratings + replies * calls
         print(
-            f"{name:<28} {rooms:>5} rooms  {replies:>7,} replies  {ratings:>7,} ratings  {replies:>7,} statements to judge"
+            f"{name:<{width}} {rooms:>5} rooms  {replies:>7,} replies  {ratings:>7,} ratings  {replies:>7,} statements to judge"
         )
-    print(f"{'in all':<28} {whole:,} calls at most, with {calls} for each statement to the judge")
+    print(f"{'in all':<{width}} {whole:,} calls at most, with {calls} for each statement to the judge")
     return 0
 
 

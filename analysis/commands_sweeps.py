@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from analysis.wording import counted
 from llm.errors import UserError
-from model.commandline import Parser, natural
-from model.options import add_budget, add_scenario, addressed, budget, chosen
+from model.commandline import Parser, meter, natural
+from model.options import add_budget, add_scenario, addressed, budget, chosen, prices
 
 if TYPE_CHECKING:
     from model.scenario import Scenario
@@ -28,8 +28,8 @@ EPILOG = """examples:
   python run.py sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)"""
 
 ALIKE = 3
-"""Cells in a row that no model answers, after which a sweep ends: it is not there."""
-NOT_TRIED = "not tried: no model answered the cells before it"
+"""Cells in a row that no model answers, or not so that it could be read, after which a sweep ends."""
+NOT_TRIED = "not tried: the cells before it had no answer that could be read"
 WHERE = ("--out", "--workers", "--ray")
 
 
@@ -55,7 +55,7 @@ def parser() -> Parser:
     found.add_argument(
         "--out", metavar="DIR", type=Path, help="folder (runs/sweep-<scenario>-<time>); what it holds is gone on with"
     )
-    found.add_argument("--dry-run", action="store_true", help="print combinations, cells and calls, and run nothing")
+    found.add_argument("--dry-run", action="store_true", help="print cells, calls, tokens and cost, and run nothing")
     add_budget(found, "sweep's folder, by all workers together")
     found.set_defaults(seed=None)
     return found
@@ -70,10 +70,17 @@ def sweep(arguments: Sequence[str]) -> int:
         raise UserError("--workers must be at least 1")
     cells, given = _cells(options)
     if options.dry_run:
-        return _planned(cells)
+        return _planned(cells, options)
+    from llm.backends import check_reached
     from model.session import locked
     from model.sweep.cells import claim_sweep
+    from model.sweep.cluster import check_address
 
+    for scenario, *_ in _combinations(cells):  # before the folder is made
+        for spec in (scenario.llm, *scenario.own_llms().values()):
+            check_reached(spec)
+    if options.ray:
+        check_address(options.ray)
     out = options.out or Path("runs") / f"sweep-{cells[0].combined.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
     with locked(out):
@@ -94,6 +101,7 @@ def _design(arguments: Sequence[str]) -> list[str]:
 
 def _cells(options: argparse.Namespace) -> tuple[list[Cell], tuple[str, ...]]:
     """The cells, and the names of the fields that were given. Errors: UserError."""
+    from model.checks import check_topics
     from model.seating import check_files
     from model.sweep.cells import cells, parse_seeds, parse_vary
 
@@ -106,6 +114,8 @@ def _cells(options: argparse.Namespace) -> tuple[list[Cell], tuple[str, ...]]:
     found = cells(base, varied, parse_seeds(options.seeds))
     for scenario, *_ in _combinations(found):
         check_files(scenario)
+        for spec in (scenario.llm, *scenario.own_llms().values()):
+            check_topics(spec, [] if scenario.questions else scenario.subjects())
     return found, (*given, *varied, "seed")
 
 
@@ -123,14 +133,20 @@ def _addressed(varied: dict[str, tuple[str, ...]], options: argparse.Namespace) 
     return {**varied, **own}
 
 
-def _planned(cells: Sequence[Cell]) -> int:
-    """`--dry-run`: the cells and calls of each combination."""
-    whole = 0
-    for scenario, name, seeds in _combinations(cells):
+def _planned(cells: Sequence[Cell], options: argparse.Namespace) -> int:
+    """`--dry-run`: the cells and calls of each combination; tokens, cost and time of all."""
+    from model.estimate import cost, time
+
+    whole, rows = 0, _combinations(cells)
+    width = max(40, *[len(name) for _, name, _ in rows])
+    for scenario, name, seeds in rows:
         calls = _calls(scenario)
         whole += calls * seeds
-        print(f"{name:<40} {counted(seeds, 'seed'):>10} {calls:>10,} calls each")
-    print(f"{'in all':<40} {counted(len(cells), 'cell'):>10} {whole:>10,} calls")
+        print(f"{name:<{width}} {counted(seeds, 'seed'):>10} {calls:>10,} calls each")
+    print(f"{'in all':<{width}} {counted(len(cells), 'cell'):>10} {whole:>10,} calls")
+    held = [(scenario, seeds) for scenario, _, seeds in rows]
+    print("\n".join(cost(held, [prices(scenario, options) for scenario, _ in held])))
+    print(time([scenario for scenario, _ in held], whole))
     return 0
 
 
@@ -143,28 +159,30 @@ def _combinations(cells: Sequence[Cell]) -> list[tuple[Scenario, str, int]]:
 
 
 def _calls(scenario: Scenario) -> int:
-    from model.plan import count, others
+    from model.plan import expected
 
-    _, _, replies, ratings = count(scenario)
-    return replies + ratings + others(scenario)
+    return expected(scenario)
 
 
 def _held(options: argparse.Namespace, cells: Sequence[Cell], given: tuple[str, ...], out: Path, command: str) -> int:
     """Hold the cells, write the report."""
     from analysis.sweep.measure import measured
     from analysis.sweep.report import write
+    from model.missing import Tally
     from model.sweep.holding import Job
     from model.sweep.running import hold_all
 
     scenarios = {cell.combination: cell.combined for cell in cells}
     limits = dict(zip(scenarios, budget(options, *scenarios.values()), strict=True))
-    jobs = [Job(cell, out, given, limits[cell.combination].prices, options.retry_failures) for cell in cells]
+    how = options.retry_failures, options.keep_going
+    jobs = [Job(cell, out, given, limits[cell.combination].prices, *how) for cell in cells]
     workers, limit = options.workers or _cores(), limits[cells[0].combination]
-    found, stopped, asked, gone, last, began = {}, {}, 0, 0, None, time.monotonic()
+    found, stopped, asked, gone, last, began, tally = {}, {}, 0, 0, None, time.monotonic(), Tally()
     with _Bar(cells) as shown:
         for place, held in hold_all(jobs, measured, workers, limit, options.ray, shown.calls, shown.say):
             shown.cell(place, held)
             asked += held.asked
+            tally.add(held.tally or Tally())
             if held.stopped is None:
                 found[place] = held.found
             else:
@@ -177,9 +195,11 @@ def _held(options: argparse.Namespace, cells: Sequence[Cell], given: tuple[str, 
     if last:
         stopped |= {place: NOT_TRIED for place in range(len(cells)) if place not in found and place not in stopped}
     print(f"cells    {len(found)} of {len(cells)} are finished; {asked:,} calls asked in {seconds:.1f} s")
+    if tally.line:
+        print(tally.line)
     print(f"summary  {write(out, cells, found, stopped, command)}\ntable    {out / 'cells.csv'}")
     if last:
-        why = f"no model answered {ALIKE} cells in a row, and no further cell was tried"
+        why = f"{ALIKE} cells in a row had no answer that could be read, and no further cell was tried"
         raise UserError(f"{why}: {last}; the same command goes on")
     if stopped:
         raise UserError(
@@ -193,17 +213,15 @@ def _cores() -> int:
 
 
 class _Bar:
-    """Cells and calls done, calls a second and time left on a terminal; quiet elsewhere."""
+    """Cells and calls done, calls a second and time left."""
 
     def __init__(self, cells: Sequence[Cell]):
         self.expected = {name: _calls(scenario) for scenario, name, _ in _combinations(cells)}
         self.cells, self.done = cells, 0
 
     def __enter__(self) -> _Bar:
-        from tqdm import tqdm
-
         total = sum(self.expected[cell.combination] for cell in self.cells)
-        self.bar = tqdm(total=total, unit="call", desc="sweep", disable=None, dynamic_ncols=True)
+        self.bar = meter("sweep", total)
         return self
 
     def calls(self, number: int) -> None:

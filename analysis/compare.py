@@ -14,8 +14,9 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis import honesty
 from analysis.load import Tables
-from analysis.plots import OTHERS, STYLES, style
-from analysis.wording import DASH, group_title, plain
+from analysis.looks import of_run
+from analysis.plots import style
+from analysis.wording import DASH, group_title, plain, seat_title
 from model.events import Header
 
 KEYS = ("topic", "group", "party", "round")
@@ -79,6 +80,7 @@ def draw(one: Tables, other: Tables, names: tuple[str, str]) -> Figure:
     """A panel for each topic and group that both have: the first run filled and drawn through, the second open and broken."""
     panels = shared(one, other)
     both = [(means(one), "-", None), (means(other), (0, (4, 2)), "none")]
+    looks, names_ = of_run(one, other), {**other.names, **one.names}
     columns = min(3, max(1, len(panels)))
     rows = -(-max(1, len(panels)) // columns)
     with style():
@@ -87,10 +89,9 @@ def draw(one: Tables, other: Tables, names: tuple[str, str]) -> Figure:
         axes = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
         for axis, (topic, group) in zip(axes, panels, strict=False):
             for (points, line, filling), name in zip(both, names, strict=True):
-                _lines(
-                    axis, points[(points["topic"] == topic) & (points["group"] == group)], line, filling, plain(name)
-                )
-            _label(axis, f"{one.title(topic)}\n{textwrap.fill(group_title(group), 34)}")
+                here = points[(points["topic"] == topic) & (points["group"] == group)]
+                _lines(axis, here, line, filling, plain(name), looks, names_)
+            _label(axis, f"{one.title(topic)}\n{textwrap.fill(group_title(group, names_), 34)}")
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
         handles = {
@@ -101,13 +102,16 @@ def draw(one: Tables, other: Tables, names: tuple[str, str]) -> Figure:
     return figure
 
 
-def _lines(axis: Axes, points: pd.DataFrame, line: Any, filling: str | None, name: str) -> None:
-    for place, (party, rows) in enumerate(points.groupby("party", sort=False)):
-        look = STYLES.get(str(party)) or OTHERS[place % len(OTHERS)]
+def _lines(
+    axis: Axes, points: pd.DataFrame, line: Any, filling: str | None, name: str,
+    looks: Mapping[str, Mapping[str, Any]], names: Mapping[str, str],
+) -> None:  # fmt: skip
+    for party, rows in points.groupby("party", sort=False):
+        look = looks[str(party)]
         axis.errorbar(
             rows["round"], rows["mean"], yerr=rows["se"].fillna(0), color=look["color"], linestyle=line,
             marker=look["markers"][0], markerfacecolor=filling or look["color"], markersize=4, linewidth=1, capsize=2,
-            label=f"{str(party).title()}, {name}",
+            label=f"{seat_title(str(party), names)}, {name}",
         )  # fmt: skip
 
 

@@ -12,7 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis import honesty
 from analysis.load import Tables
-from analysis.plots import MARK, OTHERS, style
+from analysis.looks import OTHERS
+from analysis.plots import MARK, add_caption, style
 from analysis.wording import group_title, plain, span
 
 LOOKS: dict[str, Any] = {
@@ -37,13 +38,13 @@ def figure(tables: Tables, found: pd.DataFrame) -> Figure:
             ]
             for round_ in sorted(here["round"].unique()):
                 axis.axvline(round_ - 0.5, **MARK)
-            named = f"\n{group_title(group)}" if len({group for (_, group), _ in panels}) > 1 else ""
+            named = f"\n{group_title(group, tables.names)}" if len({group for (_, group), _ in panels}) > 1 else ""
             axis.set_title(f"{tables.title(topic)}{named}")
         axes[0].set_ylabel("People of a room")
         drawn.legend(
             *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=7
         )
-        drawn.suptitle(plain(f"{told}, bars are 95% intervals over rooms"), fontsize=7, wrap=True)
+        add_caption(drawn, plain(f"{told}, bars are 95% intervals over rooms"))
     return drawn
 
 

@@ -22,10 +22,12 @@ NOTES = {
     "runs.",
 }
 BRIEF = {
-    "oracle": "**A rule-based test speaker, no language model.** What this page finds was planted in it (oracle, the "
-    "known-truth speaker): that shows how the measurement works, and nothing about humans or language models.",
-    "pocket": "**A model organism.** What this page finds was planted (pocket, a small language model trained on what "
-    "a rule-based speaker wrote): that shows how the measurement works, and nothing about humans or large language models.",
+    "oracle": "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). Its bias, influence and pull "
+    "are planted, and nothing else is, such as a difference between men and women: this page shows how the measurement works, "
+    "and nothing about humans or language models.",
+    "pocket": "**A model organism** (pocket, a small language model trained on what a rule-based speaker wrote). Its bias, "
+    "influence and pull are planted: this page shows how the measurement works, and nothing about humans or large language "
+    "models.",
     "fake": "**A stand-in that says a fixed line, no language model.** This page shows nothing but that the pipeline runs.",
 }
 """The same before anything else on a page."""

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pandas as pd
+
 from llm.backends import open_spec
-from llm.driver import Bar, Conversation, drive
+from llm.driver import Bar, Conversation, Progress, drive
 from llm.errors import UserError
 from llm.journal import Journal
 from llm.limits import NO_LIMIT, Budget, Ledger, Limits
 from llm.request import Backend
 from llm.retry import Retry
+from model.missing import Key, Tally
 
 Result = TypeVar("Result")
+FIRST = 20
+"""Answers that are asked for alone, to see whether they can be read."""
 
 
 @contextmanager
@@ -41,12 +46,44 @@ def driven(
     title: str,
     budget: Budget = NO_LIMIT,
     ledger: Ledger | None = None,
+    why: Callable[[Result], str | None] = lambda one: None,
 ) -> list[Result]:
-    """All of them before a model (its spec, or open already), at once. Every reply is kept in `journal.sqlite` of the folder."""
+    """All of them before a model (its spec, or open already). Every reply is kept in `journal.sqlite` of the folder; `why` as in
+    `read`, where the budget says whether to keep going.
+    """
     backend = open_spec(model) if isinstance(model, str) else model
     journaled = kept(backend, folder / "journal.sqlite", budget, ledger)
     with bar(title, len(conversations)) as progress, journaled as journal:
-        return drive(conversations, journal, progress)
+        name = model if isinstance(model, str) else title
+        return read(conversations, journal, progress, why, (name, "answers"), budget.keep_going)
+
+
+def read(
+    conversations: list[Conversation[Result]],
+    backend: Backend,
+    progress: Progress,
+    why: Callable[[Result], str | None],
+    asked: tuple[str, str],
+    keep_going: bool = False,
+) -> list[Result]:
+    """What all of them say of what a model answered. `why` names the reason where that cannot be read, `asked` the model and what
+    it is asked for. The first few are asked alone. Errors: Unreadable where (nearly) nothing of these can be read.
+    """
+    model, what = asked
+    first, found = Tally(), drive(conversations[:FIRST], backend, progress)
+    for one in found:
+        first.count(Key("", what), why(one))
+    if not keep_going:
+        first.check((), {"": model}, {})
+    return [*found, *drive(conversations[FIRST:], backend, progress)]
+
+
+def missing(values: pd.DataFrame, reasons: Iterable[str], what: str) -> str:
+    """The line on what could not be read, of a table with a row for each that was asked: where a value is missing, its reason."""
+    tally = Tally()
+    for lost, reason in zip(values.isna().any(axis=1), reasons, strict=True):
+        tally.count(Key("", what), (reason.split(",")[0] or "empty") if lost else None)
+    return tally.line
 
 
 def claim(path: Path, wanted: Mapping[str, Any], what: str) -> None:

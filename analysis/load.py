@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from itertools import zip_longest
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ TYPES = {"int": "int64", "float | None": "float64"}
 class Tables:
     """One run. Every table has its columns and their types even when it is empty.
 
-    agents:     one row a seat: room, agent, topic, group, repetition, seat, party, persona, name
+    agents:     one row a seat: room, agent, topic, group, repetition, seat, party, persona, name, and of a network read from a
+                file the node at which it sits, and the node's attributes (JSON)
     characters: one row an agent that was given something beside its persona: the keys, role, confirmation_bias, and a column a
                 trait with its level (empty where none was given)
     utterances: one row a turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
@@ -39,7 +41,8 @@ class Tables:
     attitudes:  one row a rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
                 attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
                 reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),
-                earlier (JSON: replies to the same question that could not be read)
+                earlier (JSON: replies to the same question that could not be read), covered (the probability of all
+                allowed answers together, of which `probabilities` are shares; empty where the model does not tell)
     probes:     one row a rating of a further probe (`also` in the scenario, and what somebody expects to answer at the end:
                 `forecast`), with the columns of attitudes; attitude and expected are empty for a probe that measures no
                 attitude toward the topic
@@ -51,7 +54,8 @@ class Tables:
     interventions: one row for what was done to some of a room: room, topic, group, repetition, round (before it), what (the
                 kind), agents (JSON), text (what they heard, or the model they speak through), by, reason (why nothing was said)
     links:      one row a link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
-                change (added, removed), source, target (agents: the source hears the target; an undirected link has two rows)
+                change (added, removed), source, target (agents: the source hears the target; an undirected link has
+                two rows), weight (as in the graph's file; no rule goes by it)
     heard:      one row a turn that an agent of a network heard or was shown: room, round, agent, iteration (the utterance's)
     """
 
@@ -77,6 +81,11 @@ class Tables:
     @property
     def topics(self) -> list[str]:
         return list(self.agents["topic"].unique())
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What parties are called, of those to whom their set of personas gives a name."""
+        return {party: told["name"] for party, told in self.header.parties.items() if told["name"]}
 
     @property
     def beliefs(self) -> pd.DataFrame:
@@ -107,7 +116,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         kinds[type(event)].append(event)
     if not kinds[events.Header]:
         raise UserError(f"{run} has a record without a header: nothing was recorded yet")
-    agents = _frame(kinds[events.Seated], events.Seated)
+    agents = _placed(_frame(kinds[events.Seated], events.Seated), kinds[events.Node])
     calls = _frame(kinds[events.Called], events.Called)
     notes = calls.pop("notes")
     for name in NOTED:
@@ -132,11 +141,26 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     )
 
 
+def _placed(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFrame:
+    """With the node at which an agent sits, and its attributes as JSON; empty where no graph was read from a file."""
+    known = {(one.room, one.agent): one for one in nodes}
+    found = [known.get(key) for key in zip(agents["room"], agents["agent"], strict=True)]
+    agents["node"] = pd.Series([_storable(one.node) if one else None for one in found], dtype="object")
+    told = [json.dumps(one.attributes) if one and one.attributes else None for one in found]
+    agents["attributes"] = pd.Series(told, dtype="object")
+    return agents
+
+
 def _links(changes: Sequence[events.Linked | events.Unlinked]) -> pd.DataFrame:
     """In the order in which they happened: a link may vanish and appear in one round."""
     kinds = {events.Linked: "added", events.Unlinked: "removed"}
-    rows = [(one.room, one.round, kinds[type(one)], *pair) for one in changes for pair in one.pairs]
-    return _columns(rows, room="object", round="int64", change="object", source="int64", target="int64")
+    rows = [
+        (one.room, one.round, kinds[type(one)], *pair, weight)
+        for one in changes
+        for pair, weight in zip_longest(one.pairs, getattr(one, "weights", ()))
+    ]
+    types = {"room": "object", "round": "int64", "change": "object", "source": "int64", "target": "int64"}
+    return _columns(rows, **types, weight="float64")
 
 
 def _heard(heard: Sequence[events.Heard]) -> pd.DataFrame:

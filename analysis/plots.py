@@ -27,19 +27,10 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.crowd import HALF, by_party
 from analysis.load import Tables
+from analysis.looks import LABELLED, STYLES, of_run
 from analysis.metrics._cells import DEFAULT, Level, default_level
-from analysis.wording import group_title, slug, span
+from analysis.wording import group_title, seat_title, slug, span
 
-STYLES: dict[str, dict[str, Any]] = {
-    "republican": {"color": "#c1272d", "markers": "s^DP", "linestyle": "-"},
-    "democrat": {"color": "#1f5fa8", "markers": "ovhX", "linestyle": "-."},
-    DEFAULT: {"color": "#777777", "markers": "dp*8", "linestyle": ":"},
-}
-OTHERS: tuple[dict[str, Any], ...] = (
-    {"color": "#8a5a00", "markers": "><H*", "linestyle": (0, (1, 1))},
-    {"color": "#00785a", "markers": "<H*>", "linestyle": (0, (8, 2, 1, 2, 1, 2))},
-    {"color": "#a8508a", "markers": "H*><", "linestyle": (0, (3, 2))},
-)
 LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
 MARK: Any = {"color": "#555555", "linestyle": "-", "linewidth": 0.6, "zorder": 0.5}
 RC: Any = {
@@ -68,7 +59,7 @@ def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: s
     if len(tables.groups) > 1:
         for group in tables.groups:
             save(
-                attitudes(tables, points, [group], f"{group_title(group)}. {caption}"),
+                attitudes(tables, points, [group], f"{group_title(group, tables.names)}. {caption}"),
                 folder / f"attitudes_{slug(group)}",
             )
     return main
@@ -83,6 +74,12 @@ def save(figure: Figure, stem: Path) -> Path:
     return png
 
 
+def add_caption(figure: Figure, caption: str, size: float = 7) -> None:
+    """Put the caption above the panels, in as many lines as the figure's width asks for, so that nothing of it is cut off."""
+    letters = int(figure.get_figwidth() * 112 / size)
+    figure.suptitle("\n".join(textwrap.fill(line, letters) for line in caption.splitlines()), fontsize=size)
+
+
 def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], caption: str) -> Figure:
     """Rows are groups, columns topics; one group alone has up to three topics a row, and four two by two."""
     panels = [(group, topic) for group in groups for topic in tables.topics]
@@ -91,12 +88,13 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
     levels = [_level(tables, topic, group, lines) for (group, topic), lines in zip(panels, shown, strict=True)]
     dashed = f"Default, before (n={span(level.n for level in levels if level)})"
     seats = pd.unique(pd.concat([lines["seat"] for lines in shown]))
+    looks = of_run(tables)
     half = [HALF] if any("low" in lines for lines in shown) else []
-    labels = [*(str(seat).title() for seat in seats), *half, *([dashed] if any(levels) else [])]
+    labels = [*(seat_title(str(seat), tables.names) for seat in seats), *half, *([dashed] if any(levels) else [])]
     with style():
         figure, axes = _canvas(rows, columns, NAMED if len(groups) > 1 else LEFT, caption, labels)
         for axis, lines, level in zip(axes, shown, levels, strict=False):
-            _panel(axis, lines)
+            _panel(axis, lines, looks, tables.names)
             if level:
                 axis.axhline(level.value, label=dashed, **LEVEL)
         for axis, (group, topic) in zip(axes, panels, strict=False):
@@ -180,7 +178,7 @@ def _label(axes: Sequence[Axes], tables: Tables, groups: Sequence[str], columns:
     for axis, topic in zip(axes, tables.topics, strict=False):
         axis.set_title(tables.title(topic))
     for row, axis in enumerate(axes[::columns]):
-        name = f"{textwrap.fill(group_title(groups[row]), 18)}\n" if len(groups) > 1 else ""
+        name = f"{textwrap.fill(group_title(groups[row], tables.names), 18)}\n" if len(groups) > 1 else ""
         axis.set_ylabel(f"{name}Attitude (0–10)")
 
 
@@ -201,17 +199,20 @@ def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
     )
 
 
-def _panel(axis: Axes, points: pd.DataFrame) -> None:
-    others = [party for party in points["party"].unique() if party not in STYLES]
+def _panel(axis: Axes, points: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> None:
     for (seat, party), line in points.groupby(["seat", "party"], sort=False):
-        style = STYLES.get(party) or OTHERS[others.index(party) % len(OTHERS)]
+        style, name = looks[party], seat_title(str(seat), names)
         axis.errorbar(
-            line["iteration"], line["mean"], yerr=line["se"].fillna(0), label=str(seat).title(),
+            line["iteration"], line["mean"], yerr=line["se"].fillna(0), label=name,
             **_look(style, str(seat)), capsize=2, elinewidth=0.8, capthick=0.8, linewidth=1.0,
         )  # fmt: skip
         thin: Any = {"color": style["color"], "linestyle": style["linestyle"], "linewidth": 0.4, "label": HALF}
         for end in ("low", "high") if "low" in line else ():
             axis.plot(line["iteration"], line[end], **thin)
+        if len(looks) > LABELLED and (there := line.dropna(subset="mean")) is not None and len(there):
+            axis.annotate(
+                f" {name}", there[["iteration", "mean"]].iloc[-1], fontsize=5, va="center", annotation_clip=False
+            )
     if not points["n"].sum():
         axis.text(0.5, 0.5, "no ratings", transform=axis.transAxes, ha="center", va="center")
     axis.set_ylim(-0.3, 10.3)

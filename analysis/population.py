@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from agents.laws import Law
-from analysis.plots import OTHERS, STYLES, save, style
+from analysis.looks import looks
+from analysis.plots import add_caption, save, style
 from analysis.tables import write_table
 from analysis.wording import harmless, markdown_table, number, plain
 from model.columns import ATTITUDES
@@ -27,7 +27,8 @@ AXIS = (0.0, 10.0)
 SUMMARY = "summary.md"
 ABOUT = (
     "A law moves numbers: nobody speaks here, and no language model is asked. What comes out follows from the law, the graph and "
-    "the start, and is no evidence about people or language models."
+    "the start, and is no evidence about people or language models. There is no feed and there are no interventions: at every "
+    "step all say their opinion to their neighbours in the graph."
 )
 
 
@@ -61,7 +62,7 @@ def write(folder: Path, scalars: pd.DataFrame, run: Mapping[str, Any], law: Law,
     write_table(kept, folder / "tables" / "scalars")
     write_table(spread, folder / "tables" / "distribution")
     caption = f"{run['law']} on {run['graph']}, {run['agents']:,} agents, seed {run['seed']}"
-    caption = f"{caption}. {law.caption}" if law.caption else caption
+    caption = ". ".join(filter(None, [caption, law.caption, law.extrapolation(run["steps"])]))
     figure = save(drawn(spread, kept, caption), folder / "figures" / "distribution")
     lines = _lines(kept, run, law, figure.relative_to(folder).as_posix(), command)
     (folder / SUMMARY).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -90,16 +91,15 @@ def drawn(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
             )
         axis.set(xlabel="Step", ylabel="Attitude (0–10)", ylim=AXIS, xlim=(edges[0], edges[-1]))
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axis.set_title(textwrap.fill(plain(caption), 84))
-        axis.legend(loc="upper right", fontsize=7)
+        add_caption(figure, plain(caption), 8)
+        axis.legend(loc="best", fontsize=7)
     return figure
 
 
 def _looks(scalars: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
     """The columns of means, of the parties where there are several, and how each is drawn."""
     names = [name for name in scalars if name.startswith("mean_")] or ["mean"]
-    for place, name in enumerate(names):
-        look = STYLES.get(name.removeprefix("mean_")) or OTHERS[place % len(OTHERS)]
+    for name, look in zip(names, looks(name.removeprefix("mean_") for name in names).values(), strict=True):
         every = max(1, math.ceil(len(scalars) / 12))
         yield (
             name,
@@ -112,6 +112,8 @@ def _lines(scalars: pd.DataFrame, run: Mapping[str, Any], law: Law, figure: str,
     yield f"# A population of {run['agents']:,}\n"
     yield harmless(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.") + "\n"
     yield f"> {ABOUT}\n"
+    if warning := law.extrapolation(run["steps"]):
+        yield f"> **{warning}: what comes after is not checked against any debate.**\n"
     yield f"![Share of people by attitude and step]({figure})\n"
     yield "## In short\n"
     start, end = scalars.iloc[0], scalars.iloc[-1]

@@ -14,7 +14,9 @@ import pandas as pd
 from agents.checker import PURPOSE as CHECK
 from agents.topic import load_topic
 from analysis import asked, honesty, outside
+from analysis.bootstrap import FEWEST
 from analysis.load import Tables
+from analysis.measured import told
 from analysis.metrics import applies, metrics
 from analysis.metrics._cells import DEFAULT, default_level
 from analysis.wording import (
@@ -27,22 +29,26 @@ from analysis.wording import (
     markdown_table,
     number,
     plain,
+    seat_title,
+    seats_in,
     span,
     tally,
 )
 from llm.errors import UserError
 from llm.prices import UNPRICED, Prices, bill
 from llm.request import Usage
+from model import attendance
 from model.interventions import parse
 from model.interventions.fact_check import FactCheck
 from model.scenario import REPRESENTATIVE
 
 ASKED = {
-    "rounds": "Attitudes are asked before the debate and after each round and run from 0 to 10:",
-    "ends": "Attitudes are asked before and after the debate and run from 0 to 10:",
-    "never": "No attitude was asked; on its axis of 0 to 10 it would have been:",
+    "rounds": "Attitudes are asked before the debate and after each round, and shown on an axis from 0 to 10:",
+    "ends": "Attitudes are asked before and after the debate, and shown on an axis from 0 to 10:",
+    "never": "No attitude was asked; it would have been, to be shown on an axis from 0 to 10:",
 }
-FEW = " With so few rooms they are a rough guide at best."
+FEW = 10
+"""Rooms below which a summary warns of wide intervals."""
 Results = Mapping[str, pd.DataFrame]
 NOTHING: Mapping[str, str] = {}
 
@@ -104,13 +110,19 @@ def _how_to_read(tables: Tables) -> Iterator[str]:
     yield "## How to read the numbers\n"
     yield (
         f"The unit of analysis is the room, one debate: n = {scenario['repetitions']} rooms per topic and group. Agents of "
-        "a room are averaged first. Brackets hold 95% bootstrap intervals over rooms; nothing is corrected for the number "
-        f"of rows.{FEW if scenario['repetitions'] < 10 else ''}{_shared(tables)}{_donors(tables)} {ASKED[scenario['survey']]}\n"
+        "a room are averaged first. Brackets hold 95% intervals over rooms; nothing is corrected for the number "
+        f"of rows.{_few(scenario['repetitions'])} {told(tables)}{_shared(tables)}{_donors(tables)} {ASKED[scenario['survey']]}\n"
     )
     for topic in tables.topics:
         yield f"- {harmless(tables.title(topic))}: {_axis(topic, str(scenario['probe']))}"
     yield ""
     yield from _level(tables)
+
+
+def _few(rooms: int) -> str:
+    if rooms < FEWEST:
+        return f" With fewer than {FEWEST} rooms there are no intervals, and nothing can be concluded."
+    return " With so few rooms intervals are wide and little can be concluded." if rooms < FEW else ""
 
 
 def _shared(tables: Tables) -> str:
@@ -144,16 +156,16 @@ def _level(tables: Tables) -> Iterator[str]:
                 known[group, level.source].append(level.n)
     if known:
         told = [
-            f"{group_title(group)}: {_source(group, source)} (n = {span(ns)} a topic)"
+            f"{group_title(group, tables.names)}: {_source(group, source, tables.names)} (n = {span(ns)} a topic)"
             for (group, source), ns in known.items()
         ]
         yield harmless(f"The Default's level is its mean before the debates. {'; '.join(told)}.") + "\n"
 
 
-def _source(group: str, source: str) -> str:
+def _source(group: str, source: str, names: Mapping[str, str]) -> str:
     if source == REFERENCE:
         return "of those asked outside"
-    return "of its own" if source == group else f"of those in {group_title(source)}"
+    return "of its own" if source == group else f"of those in {group_title(source, names)}"
 
 
 def _axis(topic: str, probe: str) -> str:
@@ -162,9 +174,10 @@ def _axis(topic: str, probe: str) -> str:
     except UserError:
         return "not a topic or probe of this version"
     scale = found.scale
-    low, high = sorted((scale.low, scale.high), key=found.attitude)
-    ends = f"0 is {scale.labels[low]}, 10 is {scale.labels[high]}"
-    return harmless(f"{found.construct}, {ends} ({found.question})")
+    asked_on = " to ".join(f"{end} ({scale.labels[end]})" for end in (scale.low, scale.high))
+    low, high = (f"{found.attitude(end):g}" for end in (scale.low, scale.high))
+    shown = "" if (low, high) == (f"{scale.low}", f"{scale.high}") else f", which are {low} and {high} here"
+    return harmless(f"{found.construct}, asked from {asked_on}{shown}: {found.question}")
 
 
 def missing(tables: Tables) -> Iterator[str]:
@@ -204,9 +217,11 @@ def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING)
     rooms, own = seats.loc[seats["group"] != REFERENCE, "room"].nunique(), honesty.own_models(tables.header)
     rows = {
         "model": "; ".join([scenario["llm"], *[f"{who}: {spec}" for who, spec in own.items()]]),
-        "groups": "; ".join(group_title(group) for group in tables.groups),
+        "groups": "; ".join(group_title(group, tables.names) for group in tables.groups),
         "topics": ", ".join(tables.title(topic) for topic in tables.topics),
         "rooms": f"{rooms:,} ({scenario['repetitions']} per topic and group), {len(seats):,} agents",
+        "personas": _personas(tables),
+        **({"weights of links": "recorded; no rule goes by them"} if tables.links["weight"].notna().any() else {}),
         "length": f"{scenario['rounds']} rounds; {len(tables.utterances):,} replies, {len(tables.attitudes):,} ratings",
         "calls": f"{len(calls):,} asked ({_tokens(calls)}){_saved(tables.calls)}",
         "sent before": _sent_before(calls),
@@ -221,6 +236,24 @@ def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING)
     }
     yield "## What was run on what\n"
     yield markdown_table(["what", "value"], [list(row) for row in (rows | dict(changed)).items()]) + "\n"
+
+
+def _personas(tables: Tables) -> str:
+    """How many of the personas sat in a debate, and who did not, and why; as far as their set is still as it was."""
+    scenario, rooms = tables.header.scenario, tables.agents[tables.agents["group"] != REFERENCE]
+    seats = dict.fromkeys(seat for group in tables.groups for seat in seats_in(group))
+    ids = set(rooms["persona"]) - {""}
+    try:
+        found = attendance.attendance(seats, str(scenario["personas"]), ids)
+    except UserError:
+        return f"{len(ids):,} sat; the set {scenario['personas']} is not here, so it is not known who has no seat"
+    named = rooms["attributes"].notna().all() and rooms["attributes"].str.contains('"persona"').all()
+    changed = sum(len(one.seated) for one in found) < len(ids)
+    return (
+        f"{len(ids):,} sat; their files have changed since"
+        if changed
+        else attendance.told(found, attendance.NAMED if named else str(scenario["cast"]))
+    )
 
 
 def asked_of_model(calls: pd.DataFrame) -> pd.DataFrame:
@@ -330,8 +363,8 @@ def _keys(frame: pd.DataFrame, metric: ModuleType) -> list[str]:
 def _key(tables: Tables, key: str, value: Any) -> str:
     told: dict[str, Callable[[Any], str]] = {
         "topic": tables.title,
-        "group": group_title,
-        "party": str.title,
+        "group": lambda group: group_title(group, tables.names),
+        "party": lambda party: seat_title(party, tables.names),
         "round": str,
     }
     return told[key](value)

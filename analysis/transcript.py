@@ -100,7 +100,7 @@ def _contents(tables: Tables, sections: dict[tuple[str, str], list[_Room]]) -> I
 
 
 def _heading(tables: Tables, topic: str, group: str) -> str:
-    told = "asked outside the debates" if group == REFERENCE else group_title(group)
+    told = "asked outside the debates" if group == REFERENCE else group_title(group, tables.names)
     return harmless(f"{tables.title(topic)}: {told}")
 
 

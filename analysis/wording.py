@@ -8,51 +8,23 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+from model.titles import group_title as group_title
+from model.titles import listed as listed
+from model.titles import seat_title as seat_title
+from model.titles import seats_in as seats_in
+
 REFERENCE = "reference"
 DASH = "–"
+MOST_DIGITS = 6
 MARKUP = re.compile(r"([\\`*{}\[\]#|~!]|(?<![^\W_])_|_(?![^\W_]))")
 AFTER = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 """Where a backslash keeps a bare address from becoming a link."""
-
-
-def group_title(group: str) -> str:
-    """`republican+republican+default` -> `Two Republicans and a Default`; `democrat:male` is a male Democrat.
-
-    A population is counted in its name: `30 republican+30 democrat` -> `30 Republicans and 30 Democrats`.
-    """
-    counts = Counter[str]()
-    for part in group.split("+"):
-        number, _, seat = part.partition(" ")
-        many = number.isdecimal() and seat
-        counts[seat if many else part] += int(number) if many else 1
-    named = [(_kind(seat), number) for seat, number in counts.items()]
-    parts = [
-        f"{_article(kind)} {kind}" if number == 1 else f"{NUMBERS.get(number, str(number))} {kind}s"
-        for kind, number in named
-    ]
-    text = listed(parts)
-    return text[0].upper() + text[1:]
-
-
-def _kind(seat: str) -> str:
-    party, _, variant = seat.partition(":")
-    return f"{variant} {party.title()}".strip()
-
-
-def listed(parts: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def counted(number: int, noun: str) -> str:
     """`1 reply`, `1,200 replies`, `3 lines`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
-
-
-def _article(word: str) -> str:
-    return "an" if word[:1].lower() in set("aeio") else "a"
 
 
 def slug(group: str) -> str:
@@ -68,9 +40,16 @@ def number(value: object, digits: int = 2) -> str:
 
 
 def estimate(value: float | None, low: float | None, high: float | None, digits: int = 2) -> str:
-    """`1.50 (1.20 to 1.80)`; only the number when it has no interval; a dash when there is none."""
-    told = number(value, digits)
-    return told if DASH in (told, number(low)) else f"{told} ({number(low, digits)} to {number(high, digits)})"
+    """`1.50 (1.20 to 1.80)`; only the number when it has no interval; a dash when there is none.
+
+    More digits where both ends would read the same.
+    """
+    if DASH in (number(value), number(low)):
+        return number(value, digits)
+    ends = number(low, digits), number(high, digits)
+    if ends[0] == ends[1] and digits < MOST_DIGITS:
+        return estimate(value, low, high, digits + 1)
+    return f"{number(value, digits)} ({ends[0]} to {ends[1]})"
 
 
 def span(values: Iterable[int]) -> str:

@@ -20,12 +20,14 @@ class Group(NamedTuple):
     """People seated together, by party or PARTY:VARIANT; `name` labels the condition in tables and figures.
 
     `mediated`: whether a mediator is with them, who has no seat of its own. `networked`: whether links say who hears whom.
+    `people`: the name of the persona that each seat is for, "" for anyone; empty where no seat is for one.
     """
 
     name: str
     seats: tuple[str, ...]
     mediated: bool = False
     networked: bool = False
+    people: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:

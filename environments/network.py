@@ -3,7 +3,8 @@
 Options
     parties     the parties of the people, in turn (republican, democrat); a party named twice has twice the share
     size        how many people there are (60)
-    graph       the links at the start: complete, ring, small_world, scale_free, blocks, geometric, file (environments/graphs)
+    graph       the links at the start: complete, ring, small_world, scale_free, random, blocks, geometric, file
+                (environments/graphs)
     rule        who meets whom in a round: neighbours, pairs, posts, sequential, bounded_confidence (environments/rules)
     activation  who speaks in a round: every, share, poisson, hawkes (environments/activation)
     rewiring    how links change between rounds: none, nearer (environments/rewiring)
@@ -26,6 +27,7 @@ from environments import activation, graphs, rewiring, rules
 from environments._society import Feed, Pairs, Society
 from environments._specs import opened
 from environments.base import Group, Order, Room, Turn, speaking_order
+from environments.graphs._base import Node
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,10 @@ class Network:
     def __post_init__(self) -> None:
         if not self.parties:
             raise ValueError("parties must name at least one party")
-        if self.size < len(set(self.parties)):
-            raise ValueError(f"size must be at least {len(set(self.parties))}: one of each party")
         for folder, spec in self._choices():
             opened(folder, spec)
+        if self.size < len(set(self.parties)):
+            raise ValueError(f"size must be at least {len(set(self.parties))}: one of each party")
         opened(graphs, self.graph).fits(self.groups()[0].seats)
 
     def _choices(self) -> list[tuple[Any, str]]:
@@ -80,14 +82,44 @@ class Network:
         path = getattr(opened(graphs, self.graph), "path", None)
         return (path,) if path else ()
 
+    def _people(self) -> tuple[tuple[str, str], ...]:
+        people: tuple[tuple[str, str], ...] = opened(graphs, self.graph).people
+        return people
+
     def groups(self) -> tuple[Group, ...]:
-        seats = (self.parties * (self.size // len(self.parties) + 1))[: self.size]
+        people = self._people()
+        seats = tuple(party for party, _ in people)
+        seats = seats or (self.parties * (self.size // len(self.parties) + 1))[: self.size]
+        named = tuple(persona for _, persona in people)
         counted = [f"{number} {party}" if number > 1 else party for party, number in Counter(seats).items()]
-        return (Group("+".join(counted), seats, networked=True),)
+        return (Group("+".join(counted), seats, networked=True, people=named if any(named) else ()),)
 
     def links(self, seats: tuple[str, ...], rng: Random) -> Pairs:
+        self._check_people(seats)
         pairs: Pairs = opened(graphs, self.graph).pairs(seats, rng)
         return pairs
+
+    def _check_people(self, seats: tuple[str, ...]) -> None:
+        """Errors: ValueError where a file has other people than `parties` and `size` say."""
+        if not self._people():
+            return
+        if set(seats) != set(self.parties):
+            own = ",".join(dict.fromkeys(seats))
+            raise ValueError(
+                f"the nodes of {self.files[0]} are of {own}, not {','.join(self.parties)}: set parties={own}"
+            )
+        if len(seats) != self.size:
+            raise ValueError(f"{self.files[0]} has {len(seats)} nodes for {self.size} people: set size={len(seats)}")
+
+    def nodes(self, seats: tuple[str, ...], rng: Random) -> tuple[Node, ...]:
+        """The node of each seat of a graph from a file, by the draws of `links`; empty for other graphs."""
+        nodes: tuple[Node, ...] = opened(graphs, self.graph).nodes(seats, rng)
+        return nodes
+
+    def weights(self, seats: tuple[str, ...], rng: Random) -> dict[tuple[int, int], float]:
+        """The weights of links, by the draws of `links`; empty where they have none."""
+        weights: dict[tuple[int, int], float] = opened(graphs, self.graph).weights(seats, rng)
+        return weights
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
         society = _society(room)

@@ -1,12 +1,12 @@
 """Large graphs as sparse arrays, for populations without agent objects: a million people, and whom each hears.
 
-A graph is a `scipy.sparse.csr_array` (n, n) of ones: row i holds whom i hears. All here are undirected, without links to
+A graph is a `scipy.sparse.csr_array` (n, n) of ones: row i holds whom i hears. Those drawn here are undirected, without links to
 oneself and without double ones. `degree` is the mean number of neighbours. The generator is the caller's. Errors: ValueError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import combinations
 
 import networkx as nx
@@ -35,18 +35,18 @@ def ring(size: int, degree: float) -> csr_array:
     return _linked(np.sort(_coded(*_lattice(size, degree), size)), size)
 
 
-def small_world(size: int, degree: float, rewire: float, generator: np.random.Generator) -> csr_array:
-    """A ring lattice in which each link, with probability `rewire`, leads from its first end to anybody.
+def small_world(size: int, degree: float, rewired: float, generator: np.random.Generator) -> csr_array:
+    """A ring lattice in which each link, with probability `rewired`, leads from its first end to anybody.
 
     Source: Watts and Strogatz 1998, Nature 393, 440-442. Departure: all links are rewired at once, not one by one around the
     ring; one that would be there already, or lead to oneself, is drawn again, from anybody where its first end is linked with
     everybody. The number of links stays n degree / 2.
     """
-    if not 0 <= rewire <= 1:
-        raise ValueError(f"rewire must be from 0 to 1, not {rewire:g}")
+    if not 0 <= rewired <= 1:
+        raise ValueError(f"rewired must be from 0 to 1, not {rewired:g}")
     _check(size, degree, size // 2)
     one, other = _lattice(size, degree)
-    gone = generator.random(len(one)) < rewire
+    gone = generator.random(len(one)) < rewired
     taken, left = np.sort(_coded(one[~gone], other[~gone], size)), one[gone]
     while len(left):
         codes = _coded(left, generator.integers(size, size=len(left)), size)
@@ -108,11 +108,13 @@ def scale_free(size: int, degree: float, generator: np.random.Generator) -> csr_
     return from_networkx(nx.barabasi_albert_graph(size, int(degree) // 2, seed=int(generator.integers(2**31))))
 
 
-def from_networkx(graph: nx.Graph) -> csr_array:
-    """Any graph of up to 100,000 nodes, numbered in its own order; of a directed one, a to b says that a hears b. Weights are
-    dropped."""
+def from_networkx(graph: nx.Graph, nodes: Sequence[Hashable] | None = None) -> csr_array:
+    """Any graph of up to 100,000 nodes, numbered in its own order or that of `nodes`; of a directed one, a to b says that a
+    hears b. The data are the `weight` of links, 1 where a link has none. Errors: ValueError for a weight that is not above 0."""
     _refuse_large(len(graph))
-    found = csr_array(nx.to_scipy_sparse_array(graph, weight=None, dtype=float, format="csr"))
+    found = csr_array(nx.to_scipy_sparse_array(graph, nodes, dtype=float, format="csr"))
+    if not (np.isfinite(found.data).all() and (found.data > 0).all()):
+        raise ValueError("the weight of a link must be a number above 0")
     found.setdiag(0)
     found.eliminate_zeros()
     return _narrow(found)

@@ -9,6 +9,7 @@ A batch is one transaction (WAL): what `complete` has returned survives `kill -9
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +35,8 @@ _SPENT = (
     "SELECT voice, COUNT(*) + TOTAL(json_extract(reply, '$.notes.repeated')), TOTAL(prompt_tokens), TOTAL(completion_tokens) "
     "FROM outcomes GROUP BY voice"
 )
+MAGIC = b"SQLite format 3\0"
+"""How every database of SQLite begins."""
 _LOOK_UP = 500  # keys per SELECT, below SQLite's limit of 999 variables
 
 
@@ -95,6 +98,9 @@ class Journal(Wrapper):
         self._waiting: dict[bytes, list[Request]] = {}
         self._landed: list[tuple[Request, Reply]] = []
         self._database = open_database(path)
+        with journal_errors(path), path.open("rb") as file:
+            found = os.fstat(file.fileno())
+        self._file = found.st_dev, found.st_ino
         self._started = time.time()
         self._retried: set[bytes] = set()
         self._met: set[bytes] = set()
@@ -165,10 +171,31 @@ class Journal(Wrapper):
         with journal_errors(self.path), self._database:
             self._database.execute("BEGIN")
             self._database.executemany(_INSERT, rows)
+        self._there(len(rows))
         self.asked += len(rows)
         if self.retry_failures:
             self._retried.update(outcomes)
         return outcomes
+
+    def _there(self, rows: int) -> None:
+        """Errors: UserError where the file is no longer the one that was opened: SQLite goes on writing to what nobody can open.
+
+        Its log may be missing: another program that reads the journal as the last one may put it away (docs of SQLite, WAL).
+        """
+        try:
+            with self.path.open("rb") as file:
+                found = os.fstat(file.fileno())
+                sound = file.read(len(MAGIC)) == MAGIC and (found.st_dev, found.st_ino) == self._file
+        except OSError as error:
+            raise UserError(f"the journal {self.path} is gone ({error.strerror}): {self._lost(rows)}") from error
+        if not sound:
+            raise UserError(f"the journal {self.path} is no longer the file it was: {self._lost(rows)}")
+
+    def _lost(self, rows: int) -> str:
+        return (
+            f"nothing more is asked; up to {self.asked + rows:,} replies of this sitting are lost, as far as no copy of the file "
+            "has them; put it back, or begin anew with another --out"
+        )
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
         found: dict[bytes, Reply] = {}
@@ -229,6 +256,15 @@ def shared(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Ledger | 
             calls, used = spent_in(path)
             ledger.spend(calls, sum(map(sum, used.values())), own.money(used))
     return ledger
+
+
+def rate_in(path: Path) -> float | None:
+    """Calls a second over the sittings of a journal that is not open; None where fewer than 20 were asked."""
+    with journal_errors(path), closing(read_database(path)) as connection:
+        asked, seconds = connection.execute(
+            "SELECT TOTAL(asked), TOTAL(seconds) FROM sittings WHERE seconds"
+        ).fetchone()
+    return asked / seconds if asked >= 20 and seconds else None
 
 
 def read_identity(path: Path) -> dict[str, Any]:

@@ -25,6 +25,7 @@ class Price(NamedTuple):
 class Budget(NamedTuple):
     """Totals of a run folder, over all its sittings. None is no limit; a limit on cost needs prices.
 
+    `keep_going`: spend on where (nearly) nothing that is answered can be read (model/missing.py).
     `prices` has one for each voice of a run with several models, and that of the first model by the name of ""; what has none
     costs nothing.
     """
@@ -33,6 +34,7 @@ class Budget(NamedTuple):
     tokens: int | None = None
     cost: float | None = None
     prices: Mapping[str, Price] = MappingProxyType({})
+    keep_going: bool = False
 
     def money(self, used: Mapping[str, Usage]) -> float:
         """What tokens by voice cost."""

@@ -34,7 +34,8 @@ class Request:
     of each. `answer_prefix` is how the reply begins before the answer, where the question fixes that ("I think it is a ").
     `adapter` names the adapter of a local model that is to answer (empty: the model as it is), `voice` the model, where a run has
     several. `purpose` (speech, survey, ...) is a label for the record and the meters; it is no part of what is asked. Neither is
-    `archetype`, which names those who may share answers to a closed question (llm/archetypes.py; empty: it is asked itself).
+    `archetype`, which names those who may share answers to a closed question (llm/archetypes.py; empty: it is asked itself),
+    nor `names`: everybody whose lines, `NAME: text`, the messages may hold (None: unknown). No pattern has to guess at names.
     """
 
     messages: tuple[Message, ...]
@@ -46,6 +47,7 @@ class Request:
     adapter: str = ""
     voice: str = ""
     archetype: str = ""
+    names: frozenset[str] | None = None
     _key: tuple[tuple[str, bool], bytes] | None = field(default=None, init=False, repr=False)
 
     def key(self, identity: str, seedless: bool = False) -> bytes:
@@ -96,7 +98,8 @@ class Reply:
     `answers` maps each allowed answer to its probability where the backend knows it (sums to 1).
     `notes` are counts that the backend wants in the record (`unread`: lines it could not interpret). `thinking` is what a model
     that thinks first wrote before its reply; nobody hears it. `way` is how a closed question was answered, where there are
-    several ways (exact, logprobs, choice, text).
+    several ways (exact, logprobs, choice, text). `covered` is the probability of all allowed answers together, as the model gave
+    it (`answers` are scaled to sum to 1); None where the backend does not know it.
     """
 
     text: str | None
@@ -106,6 +109,7 @@ class Reply:
     notes: Mapping[str, int] = field(default_factory=dict)
     thinking: str = ""
     way: str = ""
+    covered: float | None = None
 
     @classmethod
     def failed(cls, name: str, detail: str = "", transient: bool = False) -> Reply:
@@ -113,7 +117,7 @@ class Reply:
 
     def to_json(self) -> str:
         """The reply as one canonical line of JSON."""
-        kept = {
+        kept: dict[str, Any] = {
             "text": self.text,
             "failure": self.failure,
             "usage": self.usage,
@@ -121,13 +125,14 @@ class Reply:
             "notes": dict(self.notes),
         }
         kept |= {name: text for name, text in (("thinking", self.thinking), ("way", self.way)) if text}
+        kept |= {} if self.covered is None else {"covered": self.covered}
         return json.dumps(kept, ensure_ascii=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, line: str) -> Reply:
         kept = json.loads(line)
         failure = Failure(*kept["failure"]) if kept["failure"] else None
-        more = kept.get("thinking", ""), kept.get("way", "")
+        more = kept.get("thinking", ""), kept.get("way", ""), kept.get("covered")
         return cls(kept["text"], failure, Usage(*kept["usage"]), kept["answers"], kept["notes"], *more)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ _SLOT = re.compile(r"\{([a-z_]+)\}")
 
 
 class Template:
-    """Text with `{slot}`s. Filling needs exactly its slots, no more and no fewer (ValueError otherwise).
+    """Text with `{slot}`s. Filling needs exactly its slots, no more and no fewer (else UserError: a user may edit prompts).
 
     A filler is inserted as it is: braces in it are never read as slots.
 
@@ -42,8 +43,19 @@ class Template:
 
     def fill(self, /, **slots: object) -> str:
         if slots.keys() != self.slots:
-            raise ValueError(f"prompt {self.source} has slots {sorted(self.slots)}, got {sorted(slots)}")
+            raise UserError(_misfit(self.source, slots.keys() - self.slots, self.slots - slots.keys()))
         return self._form % slots
+
+
+def _misfit(source: str, lacking: Iterable[str], strange: Iterable[str]) -> str:
+    """What is wrong with a prompt's slots, in one line."""
+    said = [f"lacks {_listed(lacking)}: put it back"] if lacking else []
+    said += [f"has {_listed(strange)}, which nothing fills: take it out"] if strange else []
+    return f"the prompt {source} {', and '.join(said)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))
 
 
 @cache

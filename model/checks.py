@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agents.abilities import open_ability
 from agents.mediators import open_mediator
 from agents.memory import Retrieval, make_memory
-from agents.persona import load_personas, party_of, persona_set
+from agents.persona import load_personas, parties, party_of, persona_set
 from agents.representative import known
 from agents.topic import PUBLIC, TURNS, Topic
+from llm.backends import split_spec, topics_of
 from llm.errors import UserError, unknown
 from model import standing_in
 from model.endowment import endowments
@@ -18,8 +21,10 @@ from model.interventions.base import Presence
 from model.interventions.fact_check import FactCheck
 
 if TYPE_CHECKING:
+    from llm.request import Backend
     from model.scenario import Scenario
 
+WORDS = re.compile(r"[^\W\d_](?:[\w' -]*\w)?")
 _LEAST = {
     "repetitions": 1,
     "episodes": 1,
@@ -42,8 +47,7 @@ def check(scenario: Scenario) -> None:
         _probes(scenario, subject)
     _deliberation(scenario)
     _surveys(scenario)
-    for seat in scenario.seats():
-        load_personas(seat, persona_set(scenario.personas))
+    _personas(scenario)
     _abilities(scenario)
     endowments(scenario)
     scenario.own_adapters()
@@ -53,16 +57,56 @@ def check(scenario: Scenario) -> None:
     standing_in.check(scenario)
 
 
+def check_taught(scenario: Scenario, backend: Backend) -> None:
+    """Errors: UserError on a topic that an opened model does not know. One that says nothing of topics takes any.
+
+    pocket would say of another topic what it says of its own; the oracle has nothing planted on one. In private deliberations the
+    oracle takes any question.
+    """
+    said = dict(backend.identity)
+    for one in (said, said.get("first", {}), *said.get("voices", {}).values()):
+        known = one.get("topics") or ([] if scenario.questions else list(one.get("parameters", ())))
+        _refuse(one.get("backend", ""), known, scenario.subjects() if known else [])
+
+
+def check_topics(spec: str, topics: Iterable[Topic]) -> None:
+    """The same of a model that was not opened yet, by its spec: before a folder is made, or a plan printed. Errors: UserError."""
+    known = topics_of(spec)
+    if known is not None:
+        _refuse(split_spec(spec)[0], known, topics)
+
+
+def _refuse(model: str, known: Sequence[str], topics: Iterable[Topic]) -> None:
+    for topic in topics:
+        if topic.root not in known:
+            raise UserError(
+                f"{model} was not taught {topic.slug}: it knows {', '.join(known)}. Name another model with --llm, or, "
+                f'where the topic is a case of one of these, say so in its file (base = "{known[0]}")'
+            )
+
+
 def _values(scenario: Scenario) -> None:
     for name, least in _LEAST.items():
         if not least <= getattr(scenario, name) < math.inf:  # nan is refused too
             raise UserError(f"{name} must be at least {least} and finite, not {getattr(scenario, name)}")
     if not 0 < scenario.top_p <= 1:
         raise UserError(f"top_p must be above 0 and at most 1, not {scenario.top_p}")
-    if not scenario.frame.strip():
-        raise UserError("frame must be a word, such as debate or conversation")
+    if not WORDS.fullmatch(scenario.frame):
+        raise UserError(f"frame must be a word, such as debate or conversation, not {scenario.frame!r}")
     if not (scenario.topics or scenario.questions) or len(set(scenario.topics)) < len(scenario.topics):
         raise UserError("topics must name at least one topic, each once")
+
+
+def _personas(scenario: Scenario) -> None:
+    folder = persona_set(scenario.personas)
+    for party in scenario.reference:
+        if party_of(party) not in parties(folder):
+            raise UserError(
+                f"reference={party}: the personas of {folder.name} have no {party_of(party)}.toml, so it cannot be asked "
+                "before the debates; --set reference= asks no party beforehand"
+            )
+    for seat in scenario.seats():
+        load_personas(seat, folder)
 
 
 def _surveys(scenario: Scenario) -> None:

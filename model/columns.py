@@ -1,4 +1,5 @@
-"""The record of a population in columns: attitudes.parquet (step, agent, attitude) and agents.parquet (agent, party)."""
+"""The record of a population in columns: attitudes.parquet (step, agent, attitude) and agents.parquet (agent, party, and
+the node of a graph of one's own)."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ KEY = b"parley"
 
 
 class Columns(Protocol):
-    def open(self, parties: Codes, names: Sequence[str]) -> None:
-        """Who is there."""
+    def open(self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = ()) -> None:
+        """Who is there; nodes: at which node of a graph of one's own, by its name."""
 
     def write(self, step: int, opinions: Floats) -> None:
         """Everybody's attitude after a step."""
@@ -33,7 +34,7 @@ class Columns(Protocol):
 class Nothing:
     """Keeps nothing: for sweeps that read the DataCollector, and for benchmarks."""
 
-    def open(self, parties: Codes, names: Sequence[str]) -> None:
+    def open(self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = ()) -> None:
         return None
 
     def write(self, step: int, opinions: Floats) -> None:
@@ -59,9 +60,10 @@ class ToParquet:
                 self._partial, self._schema, compression="zstd", use_dictionary=False, column_encoding=encodings
             )
 
-    def open(self, parties: Codes, names: Sequence[str]) -> None:
+    def open(self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = ()) -> None:
         party = pa.DictionaryArray.from_arrays(pa.array(parties, pa.int32()), pa.array(names, pa.string()))
-        who = pa.table({"agent": pa.array(np.arange(len(parties)), pa.int32()), "party": party})
+        columns = {"agent": pa.array(np.arange(len(parties)), pa.int32()), "party": party}
+        who = pa.table(columns | ({"node": pa.array(nodes, pa.string())} if nodes else {}))
         with self._errors():
             pq.write_table(who, self.folder / AGENTS, compression="zstd")
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+import signal
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +18,35 @@ from llm.errors import UserError
 if TYPE_CHECKING:
     from model.scenario import Scenario
     from model.session import Outcome
+
+
+class Interrupted(KeyboardInterrupt):
+    """A command was told to end by a signal other than Ctrl-C; `number` is that signal's."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number = number
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Within, SIGTERM (a scheduler's) and SIGHUP (a terminal that closes) end a command as Ctrl-C does: replies on their way are
+    kept. A signal that is ignored, as under nohup, stays ignored; outside of the main thread nothing changes.
+    """
+
+    def stop(number: int, _: object) -> None:
+        raise Interrupted(number)
+
+    found = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    main = threading.current_thread() is threading.main_thread()
+    mine = [one for one in found if main and signal.getsignal(one) is signal.SIG_DFL]
+    for one in mine:
+        signal.signal(one, stop)
+    try:
+        yield
+    finally:
+        for one in mine:
+            signal.signal(one, signal.SIG_DFL)
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,35 +92,76 @@ def price(text: str) -> tuple[float, float]:
     return amount(parts[0]), amount(parts[1])
 
 
-@contextmanager
-def bar(title: str, total: int, unit: str = "call") -> Iterator[Callable[[int], object]]:
-    """A progress bar with rate and time left on a terminal, quiet elsewhere; 0 is a total that nobody knows."""
+EVERY = 30.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+
+class Lines:
+    """Progress where there is no terminal (a log, a cluster's output): a line on the errors' side every half minute. It
+    has of a bar (tqdm) what is used here; `clock` is the seam for tests.
+    """
+
+    def __init__(
+        self, desc: str, total: int | None, unit: str, postfix: str, clock: Callable[[], float] = time.monotonic
+    ):
+        self.desc, self.total, self.unit, self.postfix, self.clock = desc, total, unit, postfix, clock
+        self.done, self.began = 0, clock()
+        self.told = self.began
+
+    def update(self, number: int) -> None:
+        self.done += number
+        if self.clock() - self.told >= EVERY:
+            self.told = self.clock()
+            sys.stderr.write(f"{self.line}\n")
+            sys.stderr.flush()
+
+    @property
+    def line(self) -> str:
+        """`two_way: 120 of 600 calls, 4.0 a second, 120 s left, round 2/5`."""
+        rate = self.done / max(self.clock() - self.began, 1e-9)
+        whole = f" of {self.total:,}" if self.total else ""
+        left = f", {max(self.total - self.done, 0) / rate:,.0f} s left" if self.total and rate else ""
+        more = f", {self.postfix}" if self.postfix else ""
+        return f"{self.desc}: {self.done:,}{whole} {self.unit}s, {rate:,.1f} a second{left}{more}"
+
+    def set_postfix_str(self, text: str) -> None:
+        self.postfix = text
+
+    def write(self, text: str) -> None:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        """There is nothing to clear away."""
+
+
+def meter(desc: str, total: int, unit: str = "call", postfix: str = "") -> Any:
+    """A bar with rate and time left on a terminal, a line now and then elsewhere; 0 is a total that nobody knows."""
+    if not sys.stderr.isatty():
+        return Lines(desc, total or None, unit, postfix)
     from tqdm import tqdm
 
-    with tqdm(total=total or None, unit=unit, desc=title, disable=None, dynamic_ncols=True) as shown:
+    return tqdm(total=total or None, unit=unit, desc=desc, dynamic_ncols=True, postfix=postfix or None)
+
+
+@contextmanager
+def bar(title: str, total: int, unit: str = "call") -> Iterator[Callable[[int], object]]:
+    """What moves a meter on, which is closed at the end."""
+    with closing(meter(title, total, unit)) as shown:
         yield shown.update
 
 
 class Progress:
-    """Rooms, calls done, calls per second and time left on a terminal; quiet elsewhere."""
+    """Rooms, calls done, calls per second and time left."""
 
     def __init__(self, scenario: Scenario):
         self.scenario = scenario
 
     def __enter__(self) -> Progress:
-        from tqdm import tqdm
+        from model.plan import count, expected
 
-        from model.plan import count, others
-
-        _, self.rooms, replies, ratings = count(self.scenario)
-        self.bar = tqdm(
-            total=replies + ratings + others(self.scenario),
-            unit="call",
-            desc=self.scenario.name,
-            disable=None,
-            dynamic_ncols=True,
-            postfix=f"{self.rooms} rooms",
-        )
+        self.rooms = count(self.scenario)[1]
+        self.bar = meter(self.scenario.name, expected(self.scenario), postfix=f"{self.rooms} rooms")
         return self
 
     def calls(self, number: int) -> None:
@@ -106,12 +180,13 @@ class Progress:
 
 
 def told(scenario: Scenario, folder: Path, outcome: Outcome) -> str:
-    """One line on what the sitting did."""
+    """One line on what the sitting did, and one on what could not be read."""
     if outcome.already:
         return f"{folder} is finished; nothing was asked (--retry-failures asks the failed calls again)"
     rate = f" ({outcome.asked / outcome.seconds:,.0f} calls/s)" if outcome.seconds and outcome.asked else ""
     replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
     replayed += f", {outcome.twins:,} the same as others" if outcome.twins else ""
     cost = f"; this folder has cost {outcome.cost:.4g} so far" if outcome.cost else ""
-    asked = f"{outcome.asked:,} calls asked{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
-    return f"{scenario.name} on {scenario.llm}: {asked}"
+    done = "replayed" if scenario.llm.startswith("recorded:") else "asked"
+    asked = f"{outcome.asked:,} calls {done}{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
+    return "\n".join(filter(None, [f"{scenario.name} on {scenario.llm}: {asked}", outcome.tally.line]))

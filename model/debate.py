@@ -8,12 +8,15 @@ then everybody is asked. One `step` in order:
 4. the events are recorded, room by room in seating order;
 5. the DataCollector collects.
 
-Works alike on Mesa 3.3 and 3.5. No exception leaves `step` (on Mesa 3.5 it would stop the model for ever without a word):
-it is kept in `error`, no further round is held, and `run()` raises it.
+Works alike on Mesa 3.3 and 3.5. An exception (of an agent, an environment, a reporter or a backend) is raised where it happens,
+in the constructor or in `step`; `error` keeps it, and no further round is held. With `collect_errors` it is not raised:
+`error` and the column `stopped` tell it (for `mesa.batch_run`, which an exception would end; docs/sweeps.md). A reporter that
+raises is raised always: without it there is no row.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from functools import partial
@@ -25,11 +28,13 @@ from agents.character import PLAIN
 from agents.topic import foretold
 from environments.base import MEDIATOR, Networked, Room
 from llm.archetypes import Archetypes
+from llm.backends import scripted
 from llm.driver import Conversation, Progress, drive
 from llm.errors import UserError, unknown
 from llm.randomness import stream
 from llm.request import Backend, Request, identity_text
 from llm.several import open_all
+from model.checks import check_taught
 from model.closing import hold_closing, hold_questionnaire
 from model.collecting import AGENT_REPORTERS, reporters, standing
 from model.conversation import hold_round
@@ -37,6 +42,7 @@ from model.endowment import endowments
 from model.events import Endowed, Event, Posed, Seated
 from model.grid import grid
 from model.interventions import Intervention, away, intervene
+from model.missing import Tally
 from model.recorder import Nowhere, Recorder
 from model.representing import lots, represent
 from model.room import Desk, RoomState
@@ -57,8 +63,11 @@ class DebateModel(mesa.Model):
     """All rooms of a scenario, advancing together.
 
     preset: a scenario's name or a Scenario. topics, repetitions, rounds, llm: as on the command line; None leaves the
-    preset's value (repetitions: 2 for a preset given by name). settings: further fields, "frame=conversation memory=last:12".
+    preset's value (repetitions: 2 for a preset given by name). settings: further fields, "frame=conversation memory=last:12",
+    a value with blanks in quotes.
     rng: the seed (int). backend, recorder, progress: seams; by default the scenario's own model, no record, no progress.
+    collect_errors: keep what stops the model in `error` instead of raising it; `run()` raises it all the same.
+    keep_going: go on where (nearly) nothing that a model answers can be read (model/missing.py), which is an error otherwise.
 
     For `mesa.batch_run` pass parameters by name; seeds as {"rng": [1, 2]} on Mesa 3.3 or rng=[1, 2] on 3.5 (docs/sweeps.md).
     """
@@ -75,6 +84,8 @@ class DebateModel(mesa.Model):
         backend: Backend | None = None,
         recorder: Recorder | None = None,
         progress: Progress | None = None,
+        collect_errors: bool = False,
+        keep_going: bool = False,
     ):
         self.setup = _scenario(preset, topics, repetitions, rounds, llm, settings, rng)
         super().__init__(rng=self.setup.seed)
@@ -82,14 +93,16 @@ class DebateModel(mesa.Model):
         self.characters = endowments(self.setup)
         self.environment = self.setup.build_environment()
         self.voices = self.setup.own_llms()
+        self._models = {"": self.setup.llm} | {one: llm for one, llm in self.voices.items() if not scripted(llm)}
         opened = backend if backend is not None else open_all(self.setup.llm, self.voices)
         self.backend = Archetypes(opened, self.setup.archetypes) if self.setup.archetypes else opened
         self.adapters = _adapters(self.setup, self.backend)
-        _refuse_unknown_topics(self.setup, self.backend)
+        check_taught(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else Nowhere()
         self.progress = progress
         self.round = 0
         self.error: Exception | None = None
+        self.collect_errors, self.keep_going, self.tally = collect_errors, keep_going, Tally()
         self.desk = Desk(self.setup.seed, None if isinstance(self.recorder, Nowhere) else self._key, self.setup.asks)
         self._identity = identity_text(self.backend)
         self._felt: dict[int, float | None] = {}
@@ -154,8 +167,10 @@ class DebateModel(mesa.Model):
     def _guarded(self, phase: Callable[[], None]) -> None:
         try:
             phase()
-        except Exception as error:  # noqa: BLE001  kept and shown: run() raises it, the page and batch_run read it
+        except Exception as error:
             self.error = error
+            if not self.collect_errors:
+                raise
         self.standing = standing(self)
         self.datacollector.collect(self)
 
@@ -235,8 +250,14 @@ class DebateModel(mesa.Model):
             self._hold([hold_closing(room, self.round, self.setup.asks, items, self.desk) for room, items in told])
 
     def _hold(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
+        found, voices = Tally(), {agent.unique_id: agent.voice for agent in self.agents} if self.voices else {}
         for events in drive(conversations, self.backend, self.progress):
             self.recorder.write(events)
+            found.hear(events, voices, self._models)
+        earlier = set(self.tally.asked)
+        self.tally.add(found)
+        if not self.keep_going:
+            found.check(earlier, self._models, self.desk.details)
 
     def _seat(self) -> list[RoomState]:
         """Make the agents and let Mesa group and shuffle them: one AgentSet a room, each with a random stream of its own."""
@@ -284,7 +305,7 @@ class DebateModel(mesa.Model):
                 yield Endowed(number, room.id, given.role, dict(given.traits), given.confirmation_bias)
         if room.chair:
             yield Seated(MEDIATOR, *place, PARTY, PARTY, "", room.chair.name)
-        yield from linked(room)
+        yield from linked(room, table)
 
     def _key(self, request: Request) -> bytes:
         return request.key(self._identity, self.backend.seedless(request))
@@ -310,7 +331,7 @@ def _scenario(
         "seed": None if rng is None else int(rng),
     }
     return scenario.with_settings(
-        {**parse_settings(settings.split()), **{key: value for key, value in given.items() if value is not None}}
+        {**parse_settings(shlex.split(settings)), **{key: value for key, value in given.items() if value is not None}}
     )
 
 
@@ -321,15 +342,6 @@ def _adapters(scenario: Scenario, backend: Backend) -> dict[str, str]:
         if adapter not in loaded:
             raise unknown("adapter", adapter, loaded)
     return wanted
-
-
-def _refuse_unknown_topics(scenario: Scenario, backend: Backend) -> None:
-    """Errors: UserError on a topic of which a model says that it was not taught it (one that says nothing takes any)."""
-    said = dict(backend.identity)
-    for one in (said, said.get("first", {}), *said.get("voices", {}).values()):
-        for topic in scenario.subjects():
-            if topic.root not in one.get("topics", [topic.root]):
-                raise UserError(f"{one['backend']} was not taught {topic.slug}: it knows {', '.join(one['topics'])}")
 
 
 def _refuse_unknown_rooms(interventions: Iterable[Intervention], rooms: Iterable[RoomState]) -> None:

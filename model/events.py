@@ -6,7 +6,7 @@ that the same command gives the same bytes (times are in the journal's table `si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, get_args
 
 SCHEMA = 2
@@ -17,6 +17,7 @@ class Header:
     """Everything needed to run it again. `given` are the arguments given, the rest of `scenario` was defaulted.
 
     `stand_ins`: which seats were held by a surrogate, and its fidelity (model/standing_in.py).
+    `parties`: name and colour (each may be empty) of those whose persona files give them (agents/party.py).
     """
 
     kind: ClassVar[str] = "header"
@@ -29,6 +30,7 @@ class Header:
     revision: str
     versions: dict[str, str]
     stand_ins: tuple[dict[str, Any], ...] = ()
+    parties: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,17 @@ class Endowed:
 
 
 @dataclass(frozen=True, slots=True)
+class Node:
+    """The node of a graph from a file at which an agent sits: its name there, and its attributes as the file has them."""
+
+    kind: ClassVar[str] = "node"
+    room: str
+    agent: int
+    node: str
+    attributes: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Posed:
     """The question of a room, where rooms draw theirs from a set (see agents.question.Question for its fields).
 
@@ -86,12 +99,14 @@ class Linked:
     """Links of a networked room that appear before a round's turns (round 0: the graph at the start), as (source, target).
 
     The source hears the target; an undirected link is there both ways. Rooms around a table, where all hear all, have none.
+    `weights`: one a pair where the graph is from a file that has them (None for a link without one); no rule goes by them.
     """
 
     kind: ClassVar[str] = "linked"
     room: str
     round: int
     pairs: tuple[tuple[int, int], ...]
+    weights: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +185,10 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """How the mediator predicts that a member (`agent`) ranks the candidates: their numbers, best first; None has a `reason`.
+    """How the mediator predicts that a member (`agent`) ranks the candidates: their numbers, best first, ties in tuples.
 
-    `asked` is how often it was asked for, `earlier` are the replies before the last one (`raw`), which could not be read.
+    None has a `reason`. `asked` is how often it was asked for, `earlier` are the replies before the last one (`raw`), which could
+    not be read.
     """
 
     kind: ClassVar[str] = "ranked"
@@ -180,7 +196,7 @@ class Ranked:
     round: int
     iteration: int
     agent: int
-    order: tuple[int, ...] | None
+    order: tuple[int | tuple[int, ...], ...] | None
     reason: str | None
     raw: str | None
     asked: int
@@ -253,6 +269,7 @@ class Rated:
     """One survey answer after `iteration` turns (0: before the debate). See agents.debater.Rating for the fields.
 
     `asked` is how often the question was put; `earlier` are the replies before the last one, which could not be read.
+    `probabilities` are scaled to sum to 1; before that they came to `covered` (None where the model does not tell).
     """
 
     kind: ClassVar[str] = "rated"
@@ -270,6 +287,7 @@ class Rated:
     how: str
     asked: int
     earlier: tuple[str | None, ...] = ()
+    covered: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +357,7 @@ Event = (
     Header
     | Seated
     | Endowed
+    | Node
     | Posed
     | Linked
     | Unlinked

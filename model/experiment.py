@@ -25,6 +25,7 @@ from llm.template import digests
 from model.events import SCHEMA, Header
 from model.scenario import STAND_IN, Scenario
 from model.standing_in import present
+from model.titles import parties_told
 
 PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
 LABEL, LOCK, UNWRITTEN = "experiment.json", ".lock", ".tmp"
@@ -35,7 +36,7 @@ def header(scenario: Scenario, given: tuple[str, ...], backend: Backend) -> Head
     """All that is needed to run it again."""
     prompts, data = _prompts(scenario), _data_digest(scenario)
     asked = scenario.to_dict(), tuple(sorted(given)), dict(backend.identity)
-    return Header(SCHEMA, *asked, prompts, data, revision(), versions(), present(scenario))
+    return Header(SCHEMA, *asked, prompts, data, revision(), versions(), present(scenario), parties_told(scenario))
 
 
 def versions() -> dict[str, str]:

@@ -23,7 +23,10 @@ def to_line(event: Event) -> str:
 
 def from_line(line: str) -> Event:
     """The event of a line. Errors: ValueError for a torn line, an unknown kind or field, another schema."""
-    values = json.loads(line)
+    try:
+        values = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
     if isinstance(values, dict):
         values = {name: _frozen(value) if isinstance(value, list) else value for name, value in values.items()}
     if not isinstance(values, dict) or values.get("kind") not in KINDS:
@@ -39,7 +42,7 @@ def from_line(line: str) -> Event:
 
 def _frozen(values: list[Any]) -> tuple[Any, ...]:
     """A list as a tuple, and so those in a list of lists."""
-    return tuple(map(tuple, values)) if values and isinstance(values[0], list) else tuple(values)
+    return tuple([tuple(value) if isinstance(value, list) else value for value in values])
 
 
 def read(path: Path) -> Iterator[Event]:

@@ -24,7 +24,7 @@ from llm.request import Backend
 from model.debate import DebateModel
 from model.events import Event
 from model.interventions import Intervention
-from model.plan import count, others
+from model.plan import count, expected
 from model.scenario import Scenario
 from model.session import Ask, sit
 
@@ -68,8 +68,8 @@ class Live:
         backend: Backend | None = None,
         given: tuple[str, ...] = (),
     ):
-        _, self.rooms, replies, ratings = count(scenario)
-        self.scenario, self.folder, self.total = scenario, folder, replies + ratings + others(scenario)
+        self.rooms = count(scenario)[1]
+        self.scenario, self.folder, self.total = scenario, folder, expected(scenario)
         self.phase: Phase = "ready"
         self.round, self.calls, self.error = 0, 0, ""
         self.events: list[Event] = []

@@ -11,7 +11,7 @@ from llm.errors import UserError
 from model.commandline import amount, natural, price
 
 if TYPE_CHECKING:
-    from llm.limits import Budget, Price
+    from llm.limits import Budget, Ledger, Price
     from model.scenario import Scenario
 
 
@@ -70,11 +70,22 @@ def add_limits(parser: argparse.ArgumentParser, folder: str) -> None:
         help="money per million tokens in and out (llm/prices.toml knows some models)",
     )
     parser.add_argument("--prices", metavar="FILE", type=Path, help="a table of your own, as llm/prices.toml")
+    add_keep_going(parser)
+
+
+def add_keep_going(parser: argparse.ArgumentParser) -> None:
+    """Whether a run goes on of which nothing can be read."""
+    parser.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="go on where (nearly) no rating or reply can be read; otherwise the run stops after that survey or round",
+    )
 
 
 def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
     """The scenario as asked for, and the names of the fields that were given."""
     from llm.backends import check_spec
+    from model.checks import check_topics
     from model.scenario import load_preset, parse_settings
 
     named = {
@@ -89,6 +100,7 @@ def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
     scenario = load_preset(options.scenario).with_settings(settings)
     for spec in (scenario.llm, *scenario.own_llms().values()):
         check_spec(spec)
+        check_topics(spec, [] if scenario.questions else scenario.subjects())
     return scenario, tuple(settings)
 
 
@@ -137,6 +149,17 @@ def budget_of(options: argparse.Namespace, *specs: str) -> list[Budget]:
     return _limited(options, [(spec, {}) for spec in specs])
 
 
+def budgets_of(
+    options: argparse.Namespace, base: Scenario, out: Path, names: Sequence[str]
+) -> tuple[list[Budget], Ledger | None]:
+    """The limits of runs of one scenario's models in folders of `out`, and the ledger that they share."""
+    from llm.journal import shared
+    from model.session import JOURNAL
+
+    (limits,) = budget(options, base)
+    return [limits] * len(names), shared(limits, [(out / name / JOURNAL, limits) for name in names])
+
+
 def _limited(options: argparse.Namespace, asked: Sequence[tuple[str, Mapping[str, str]]]) -> list[Budget]:
     """Errors: UserError for a limit on cost where a price is not known."""
     from llm.limits import FREE, Budget, Price
@@ -151,4 +174,5 @@ def _limited(options: argparse.Namespace, asked: Sequence[tuple[str, Mapping[str
             spec = own.get(unpriced[0], first)
             raise UserError(f"--max-cost needs --price IN,OUT, money per million tokens: no price is known for {spec}")
     limits = options.max_calls, options.max_tokens, options.max_cost
-    return [Budget(*limits, {voice: price for voice, price in known.items() if price}) for *_, known in found]
+    priced = [{voice: price for voice, price in known.items() if price} for *_, known in found]
+    return [Budget(*limits, one, options.keep_going) for one in priced]

@@ -1,18 +1,17 @@
-"""Who is in a population, where they begin, and who hears whom, as it stands on the command line."""
+"""Who is in a population, and where they begin, as it stands on the command line."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from agents.laws.base import Codes, Floats
-from environments import sparse
-from llm.errors import UserError, unknown
+from llm.errors import UserError
 
 AXIS = (0.0, 10.0)
 DETAIL = 100
@@ -78,6 +77,21 @@ def seated(parties: tuple[Party, ...], size: int, generator: np.random.Generator
     return generator.permutation(np.minimum(codes, len(parties) - 1))
 
 
+def by_node(parties: Sequence[str]) -> tuple[Party, ...]:
+    """The parties of the nodes of a graph of one's own, everybody evenly over the axis; none where nodes have none."""
+    return tuple([Party(name, float(number), AXIS) for name, number in Counter(parties).items()])
+
+
+def placed(parties: Sequence[str], names: Sequence[str]) -> Codes:
+    """(n,) the place of each node's party in `names`. Errors: UserError on nodes of another party, a party without nodes."""
+    if set(parties) != set(names):
+        theirs = ",".join(dict.fromkeys(parties))
+        raise UserError(
+            f"the nodes of the graph are of {theirs}, the parties are {','.join(names)}: name the same ones"
+        )
+    return np.array([names.index(party) for party in parties], dtype=np.int64)
+
+
 def begun(parties: tuple[Party, ...], codes: Codes, generator: np.random.Generator) -> Floats:
     """(n,) where everybody begins."""
     drawn, found = generator.random(len(codes)), np.empty(len(codes))
@@ -85,46 +99,3 @@ def begun(parties: tuple[Party, ...], codes: Codes, generator: np.random.Generat
         mine = codes == code
         found[mine] = np.interp(drawn[mine], np.linspace(0, 1, len(party.starts)), party.starts)
     return found
-
-
-Build = Callable[[Codes, np.random.Generator, dict[str, float]], csr_array]
-GRAPHS: dict[str, tuple[Build, dict[str, float]]] = {
-    "random": (lambda who, rng, at: sparse.random_graph(len(who), at["degree"], rng), {"degree": 10}),
-    "ring": (lambda who, rng, at: sparse.ring(len(who), at["degree"]), {"degree": 10}),
-    "small_world": (
-        lambda who, rng, at: sparse.small_world(len(who), at["degree"], at["rewire"], rng),
-        {"degree": 10, "rewire": 0.1},
-    ),
-    "blocks": (
-        lambda who, rng, at: sparse.blocks(who, at["degree"], at["homophily"], rng),
-        {"degree": 10, "homophily": 0.8},
-    ),
-    "scale_free": (lambda who, rng, at: sparse.scale_free(len(who), at["degree"], rng), {"degree": 10}),
-}
-"""How each graph is built of everybody's party, a generator and its options, and the options' defaults."""
-
-
-def linked(spec: str, members: Codes, generator: np.random.Generator) -> csr_array:
-    """The graph of a spec, NAME[,option=value...]. Errors: UserError on an unknown name or option, and on what cannot be
-    built."""
-    name, *pairs = spec.split(",")
-    if name not in GRAPHS:
-        raise unknown("graph", name, GRAPHS)
-    build, options = GRAPHS[name]
-    try:
-        return build(members, generator, options | dict(_option(name, pair, options) for pair in pairs))
-    except ValueError as error:
-        raise UserError(f"graph {name}: {error}") from error
-
-
-def _option(name: str, pair: str, known: dict[str, float]) -> tuple[str, float]:
-    key, _, value = pair.partition("=")
-    if key not in known:
-        raise unknown(f"option of {name}", key, known)
-    try:
-        found = float(value)
-    except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
-        raise UserError(f"option {key} of {name} must be a number: write it as {key}=value")
-    return key, found

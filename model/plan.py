@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -17,13 +17,11 @@ from agents.questionnaire import questionnaire
 from agents.topic import TURNS
 from environments._society import Society
 from environments.base import Group, Room, waves
-from llm.backends import split_spec
+from llm.backends import scripted
 from llm.backends.fake import Fake
-from llm.prices import Prices, bill
 from llm.randomness import stream
 from llm.request import Request, Usage, total
 from model.debate import DebateModel
-from model.interventions import spec
 from model.scenario import Scenario
 from model.seating import first_links
 from model.standing_in import file_of
@@ -34,24 +32,14 @@ FEW = 5
 """Repetitions that an estimate of how many speak is made of."""
 
 
-SCRIPTED = ("fake", "lines")
-"""Backends that are no model: partners who say what is written for them cost nothing."""
-
-
-def scripted(spec: str) -> bool:
-    """Whether a spec names no model.
-
-    >>> scripted("lines:runs/a/lines.json"), scripted("oracle")
-    (True, False)
-    """
-    return split_spec(spec)[0] in SCRIPTED
-
-
 class Plan(NamedTuple):
-    """Numbers of a run without re-asks and summaries. Tokens by voice are estimates (words * 4/3, every reply at full length).
+    """Numbers of a run in which every rating is read at the first ask. Tokens by voice are estimates (words * 4/3, every reply as
+    long as is asked for); of a `full` plan the most that there can be (replies at max_tokens, surveys asked as often as may
+    be).
 
     `others` are calls that are neither a reply nor a rating: candidates and rankings of a mediator, questionnaires, corrections;
-    less the replies of a mediator that asks no model. `notes` are what agents write for themselves (agents/abilities/). `asked`
+    less the replies of a mediator that asks no model. `notes` are what agents write for themselves (agents/abilities/, and
+    summaries of what they forget). `asked`
     are all calls by voice, as they would be made: the muted are not asked.
     """
 
@@ -145,17 +133,29 @@ def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
     return [sum(turn.speaker in asked for turn in lot) for lot in lots]
 
 
-def plan(scenario: Scenario) -> Plan:
-    """The full plan: one repetition is held with a stand-in that says as many words as are asked for, and scaled up."""
-    words, notes, calls = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
-    line = " ".join(["word"] * scenario.words)
+def expected(scenario: Scenario) -> int:
+    """About how many calls a run takes, for progress bars: at once, unless agents write notes for themselves."""
+    if scenario.think != "none" or scenario.memory.startswith(("summary", "retrieve")):
+        return plan(scenario).calls
+    _, _, replies, ratings = count(scenario)
+    return replies + ratings + others(scenario)
+
+
+def plan(scenario: Scenario, full: bool = False) -> Plan:
+    """The whole plan: one repetition is held with a stand-in that says as many words as are asked for (`full`: as fit into
+    max_tokens), and scaled up.
+    """
+    words, notes, calls = defaultdict[tuple[str, str], float](float), Counter[str](), Counter[str]()
+    most = int(scenario.manner().sampling.max_tokens / TOKENS_PER_WORD)
+    line = " ".join(["word"] * (max(most, scenario.words) if full else scenario.words))
 
     def stand_in(request: Request) -> str:
         text = request.answers[0] if request.answers else _ranking(request) or line
         notes[request.purpose] += 1
         calls[request.voice] += 1
-        words[request.voice, "prompt"] += sum(message.content.count(" ") + 1 for message in request.messages)
-        words[request.voice, "reply"] += text.count(" ") + 1
+        times = scenario.asks if full and request.purpose == "survey" else 1
+        words[request.voice, "prompt"] += times * sum(message.content.count(" ") + 1 for message in request.messages)
+        words[request.voice, "reply"] += times * (most_of(request) if full else text.count(" ") + 1)
         return text
 
     DebateModel(replace(scenario, repetitions=1, archetypes=0), backend=Fake(stand_in)).run()
@@ -165,53 +165,17 @@ def plan(scenario: Scenario) -> Plan:
         for voice in sorted({voice for voice, _ in words})
     }
     more = others(scenario) + scenario.repetitions * notes[CHECK]
-    noted = scenario.repetitions * sum(notes[name] for name in (*names(), "reflection", "importance"))
+    noted = scenario.repetitions * sum(notes[name] for name in (*names(), "reflection", "importance", "summary"))
     asked = {voice: number * scenario.repetitions for voice, number in sorted(calls.items())}
     return Plan(*count(scenario), more, noted, used, asked)
+
+
+def most_of(request: Request) -> float:
+    """The most words that a reply may have."""
+    return request.sampling.max_tokens / TOKENS_PER_WORD
 
 
 def _ranking(request: Request) -> str:
     """A ranking of what is listed as A, B, ..., where one is asked for."""
     listed = re.findall(r"(?m)^([A-Z]): ", request.messages[-1].content) if request.purpose == "ranking" else []
     return " > ".join(listed)
-
-
-def lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
-    """The plan for a person, with what it will cost where a price is known (llm/prices.py)."""
-    made = plan(scenario)
-    yield f"{scenario.name}: {scenario.title}"
-    yield (
-        f"  {made.rooms:,} rooms, {made.agents:,} agents; {_subjects(scenario)}, "
-        f"repetitions {scenario.repetitions}, rounds {scenario.rounds}"
-    )
-    more = f", and {made.others:,} of mediators, checkers and the questionnaire" if made.others > 0 else ""
-    about = "about " if varies(scenario) else ""
-    more += f", and {made.notes:,} notes to themselves" if made.notes else ""
-    yield (
-        f"  {about}{made.calls:,} calls to {scenario.llm}: {about}{made.replies:,} replies and {made.ratings:,} ratings{more} "
-        f"(more if a rating has to be asked again{_fewer(scenario)})"
-    )
-    if unpaid := made.unpaid(scenario):
-        yield f"  {unpaid:,} of these calls go to scripted partners, which are no model and cost nothing"
-    usage = made.usage
-    tokens = f"about {_rounded(usage.prompt_tokens)} tokens in and up to about {_rounded(usage.completion_tokens)} out"
-    yield f"  {tokens} (estimated from words)"
-    for one in scenario.interventions:
-        yield f"  before round {one.round}: {spec(one)}"
-    if cost := bill(made.tokens, prices, 2):
-        yield f"  cost up to about {cost}"
-
-
-def _fewer(scenario: Scenario) -> str:
-    return f"; fewer, as {scenario.archetypes} of a kind answer for the others" if scenario.archetypes else ""
-
-
-def _subjects(scenario: Scenario) -> str:
-    if scenario.questions:
-        return f"questions {len(scenario.pool())}, episodes {scenario.episodes}"
-    return f"topics {len(scenario.topics)}"
-
-
-def _rounded(tokens: int) -> str:
-    """Two digits: 4,630,453 is 4,600,000."""
-    return f"{float(f'{tokens:.2g}'):,.0f}"

@@ -5,7 +5,8 @@ No agent objects: everybody is a row. One `step` in order:
 2. the attitudes are recorded, if this step is one of those that are;
 3. the DataCollector collects.
 
-Works alike on Mesa 3.3 and 3.5. As in model/debate.py no exception leaves `step`: it is kept in `error`, and `run()` raises it.
+Works alike on Mesa 3.3 and 3.5. As in model/debate.py an exception is raised where it happens, and with `collect_errors` it is
+kept in `error` alone.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from functools import partial
 from typing import Any
 
 import mesa
+import networkx as nx
 import numpy as np
 
 from agents.laws import Law, open_law
 from llm.errors import UserError
 from llm.randomness import derive
 from model.columns import Columns, Nothing
-from model.people import EVERYBODY, Party, begun, linked, parse_parties, seated
+from model.links import chosen, linked
+from model.people import EVERYBODY, Party, begun, by_node, parse_parties, placed, seated
 
 MIDDLE = 5.0
 LARGEST = 100_000_000
@@ -30,29 +33,37 @@ LARGEST = 100_000_000
 class PopulationModel(mesa.Model):
     """A population of one law on one graph.
 
-    law, graph: specs (docs/populations.md). agents: how many. parties: who they are and where they begin (model/people.py);
+    law, graph: specs (docs/populations.md), the latter or a graph of networkx; `nodes` are then its nodes' names. agents: how
+    many, of such a graph as many as it has nodes. parties: who they are and where they begin (model/people.py);
     "" leaves it to the law, and everybody evenly over the axis where the law does not say. steps: after so many `running` is
-    turned off. rng: the seed (int). recorder: where attitudes go; nowhere by default. Errors: UserError.
+    turned off. rng: the seed (int). recorder: where attitudes go; nowhere by default. collect_errors: as in DebateModel.
+    Errors: UserError.
     """
 
     def __init__(
         self,
         law: str | Law = "deffuant",
-        graph: str = "small_world",
+        graph: str | nx.Graph = "small_world",
         agents: int = 10_000,
         parties: str = "",
         steps: int = 20,
         rng: int | None = None,
         recorder: Columns | None = None,
+        collect_errors: bool = False,
     ):
         if not 1 <= agents <= LARGEST:
             raise UserError(f"a population has 1 to {LARGEST:,} agents, not {agents:,}")
         self.root = 0 if rng is None else int(rng)
         super().__init__(rng=self.root)
         law = open_law(law) if isinstance(law, str) else law
-        self.parties = parse_parties(parties) if parties else _own(law) or EVERYBODY
-        self.codes = seated(self.parties, agents, self._stream("parties"))
-        self.graph = linked(graph, self.codes, self._stream("graph"))
+        found = chosen(graph, agents)
+        self.nodes = found.nodes
+        self.parties = parse_parties(parties) if parties else _own(law) or by_node(found.parties) or EVERYBODY
+        names = [party.name for party in self.parties]
+        self.codes = (
+            placed(found.parties, names) if found.parties else seated(self.parties, agents, self._stream("parties"))
+        )
+        self.graph = linked(found, self.codes, names, self._stream("graph"))
         self.opinions = begun(self.parties, self.codes, self._stream("start"))
         try:
             self.law = law.begin(self.opinions, self.codes, [party.name for party in self.parties])
@@ -60,6 +71,7 @@ class PopulationModel(mesa.Model):
             raise UserError(str(error)) from error
         self.limit, self.round = steps, 0
         self.error: Exception | None = None
+        self.collect_errors = collect_errors
         self.recorder: Columns = recorder if recorder is not None else Nothing()
         self.datacollector = mesa.DataCollector(model_reporters=self._reporters())
         self._guarded(self._open)
@@ -89,12 +101,14 @@ class PopulationModel(mesa.Model):
     def _guarded(self, phase: Callable[[], None]) -> None:
         try:
             phase()
-        except Exception as error:  # noqa: BLE001  kept and shown: run() raises it, batch_run reads it
+        except Exception as error:
             self.error = error
+            if not self.collect_errors:
+                raise
         self.datacollector.collect(self)
 
     def _open(self) -> None:
-        self.recorder.open(self.codes, [party.name for party in self.parties])
+        self.recorder.open(self.codes, [party.name for party in self.parties], self.nodes)
         self.recorder.write(0, self.opinions)
 
     def _move(self) -> None:

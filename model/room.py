@@ -25,12 +25,14 @@ LATEST = 64
 class Desk:
     """What a conversation is stamped with: the run's seed and, when calls are recorded, the key of a request.
 
-    `asks` is how often a probe that is asked after every turn is put.
+    `asks` is how often a probe that is asked after every turn is put. `details`: what was said of the first
+    call that failed, by the failure's name.
     """
 
     seed: int
     key: Callable[[Request], bytes] | None = None
     asks: int = 1
+    details: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -94,9 +96,13 @@ class RoomState:
 def note(
     events: list[Event], room: RoomState, round_: int, agent: int, request: Request, reply: Reply, desk: Desk
 ) -> None:
+    failure = None
+    if reply.failure:
+        failure = reply.failure.name
+        desk.details.setdefault(failure, reply.failure.detail)
     if desk.key is None:
         return
-    failure, key = reply.failure.name if reply.failure else None, desk.key(request).hex()
+    key = desk.key(request).hex()
     text = as_text(request)
     told = len(text), common(text, room.sent.get(agent, ""))
     room.sent[agent] = with_reply(text, reply)

@@ -54,8 +54,8 @@ class Scenario:
     repetitions: int = 40  # rooms per topic and group, each with its own personas
     rounds: int = 5  # every agent speaks once a round
     personas: str = "voters"  # a set of personas: a folder of agents/personas/, or your own at a path
-    cast: Literal["circle", "fresh", "fixed", "drawn", "copies"] = (
-        "circle"  # other people in each repetition; nobody again before all; the first; any, some more than once; one in all
+    cast: Literal["circle", "fresh", "fixed", "listed", "drawn", "copies"] = (
+        "circle"  # others each time; nobody again before all; the first; the file's next; any, some more than once; one in all
     )
     disclose: Literal["nothing", "gender", "demographics"] = (
         "nothing"  # what each is told of the others, beside their names; demographics: gender, party, age

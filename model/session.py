@@ -12,9 +12,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from llm.driver import Progress
 from llm.errors import BudgetSpent, UserError
@@ -23,10 +23,12 @@ from llm.limits import NO_LIMIT, Budget, Ledger, Limits
 from llm.request import Backend
 from llm.retry import Retry
 from llm.several import open_all
+from model.checks import check_taught
 from model.debate import DebateModel
 from model.events import Ended
 from model.experiment import LOCK, check_folder, claim_folder, header, relabel
 from model.lines import from_line
+from model.missing import Tally, Unreadable
 from model.recorder import Both, Counting, Recorder, ToFile
 from model.scenario import Scenario
 from model.seating import check_files
@@ -58,7 +60,8 @@ class Outcome:
     """What a sitting did. `stopped` says why it ended early; `already` that there was nothing left to do.
 
     `cost` is that of the run folder so far, at the budget's price; with a shared ledger that of this sitting. `twins` are calls
-    that were answered with the reply to the same question (llm/journal.py).
+    that were answered with the reply to the same question (llm/journal.py). `tally` is what could be read; `unread`: it stopped
+    because that was (nearly) nothing.
     """
 
     record: Path
@@ -69,6 +72,8 @@ class Outcome:
     already: bool = False
     cost: float = 0.0
     twins: int = 0
+    tally: Tally = field(default_factory=Tally)
+    unread: bool = False
 
 
 Step = Callable[[DebateModel], object]
@@ -86,7 +91,8 @@ def sit(
 ) -> Outcome:
     """Run or resume a scenario in its folder. Errors: UserError for a folder of another run, a full disk, a second sitting.
 
-    A spent budget is no error here: the outcome says `stopped`, and the record holds what there is. `on_step` is called before
+    A spent budget, and answers of which (nearly) none can be read, are no errors here: the outcome says `stopped`,
+    and the record holds what there is. `on_step` is called before
     each round, `on_end` after the last, when the record is whole; `watcher` is told every event, once it is recorded.
     """
     check_folder(task.folder, task.scenario)
@@ -97,6 +103,7 @@ def sit(
         task.scenario.llm, task.scenario.own_llms()
     )  # before the folder is made: a model may be misspelt or missing
     check_files(task.scenario)
+    check_taught(task.scenario, backend)
     if on_open:
         on_open(backend)
     with locked(task.folder):
@@ -134,7 +141,8 @@ def _run(task: Ask, progress: Progress | None, steps: Steps, backend: Backend, w
         if on_end and not model.error:
             on_end(model)
     seconds, stopped = time.monotonic() - started, str(model.error) if model.error else None
-    return Outcome(record, journal.asked, journal.replayed, seconds, stopped, cost=limits.cost, twins=journal.twins)
+    done = Outcome(record, journal.asked, journal.replayed, seconds, stopped, cost=limits.cost, twins=journal.twins)
+    return replace(done, tally=model.tally, unread=isinstance(model.error, Unreadable))
 
 
 def _kept(folder: Path, recorder: ToFile, model: DebateModel) -> Path:
@@ -142,7 +150,10 @@ def _kept(folder: Path, recorder: ToFile, model: DebateModel) -> Path:
     recorder.close()
     if model.error:
         return folder / PARTIAL
-    os.replace(folder / PARTIAL, folder / RECORD)
+    try:
+        os.replace(folder / PARTIAL, folder / RECORD)
+    except OSError as error:
+        raise UserError(f"cannot finish the record in {folder}: {error.strerror}") from error
     return folder / RECORD
 
 
@@ -151,14 +162,15 @@ def _debate(
 ) -> DebateModel:
     """Hold it to the end, or to the end of the budget, which is then the model's error. Errors: any other of the model's."""
     recorder.write([header(task.scenario, task.given, backend)])
-    model = DebateModel(task.scenario, backend=backend, recorder=recorder, progress=progress)
+    how: Any = {"collect_errors": True, "keep_going": task.budget.keep_going}
+    model = DebateModel(task.scenario, backend=backend, recorder=recorder, progress=progress, **how)
     while not model.over:
         if on_step:
             on_step(model)
         if model.setup != task.scenario:
             task = _stepped_in(task, model.setup, backend, recorder)
         model.step()
-    if model.error and not isinstance(model.error, BudgetSpent):
+    if model.error and not isinstance(model.error, BudgetSpent | Unreadable):
         raise model.error
     if not model.error:
         recorder.write([Ended(model.round, recorder.count)])

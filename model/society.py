@@ -11,7 +11,7 @@ from environments.base import Networked, Room
 from llm.driver import Conversation
 from llm.randomness import stream
 from model.conversation import hold_round
-from model.events import Event, Heard, Linked, Unlinked, Utterance
+from model.events import Event, Heard, Linked, Node, Unlinked, Utterance
 from model.room import Desk, RoomState
 from model.seating import Table
 
@@ -24,10 +24,15 @@ def settle(table: Table, ids: list[int], seed: int, attitude: Callable[[int], fl
     return Society(Links(ids, pairs), attitude, partial(stream, seed, "network", table.room))
 
 
-def linked(room: RoomState) -> Iterator[Event]:
-    """The graph at the start."""
+def linked(room: RoomState, table: Table) -> Iterator[Event]:
+    """The nodes of a graph from a file, then the graph at the start."""
+    ids = list(room.seats)
+    for number, node in enumerate(table.nodes):
+        yield Node(room.id, ids[number], node.name, dict(node.attributes))
     if room.society:
-        yield Linked(room.id, 0, room.society.links.pairs)
+        pairs, known = room.society.links.pairs, {id_: place for place, id_ in enumerate(ids)}
+        weights = [table.weights.get((known[one], known[other])) for one, other in pairs] if table.weights else []
+        yield Linked(room.id, 0, pairs, tuple(weights))
 
 
 def hold_networked(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agents.character import PLAIN
-from agents.laws.surrogate import read
+from agents.laws.surrogate import extrapolation, read
 from agents.persona import party_of
 from agents.standin import Response
 from llm.errors import UserError
@@ -63,7 +63,8 @@ def present(scenario: Scenario) -> tuple[dict[str, Any], ...]:
         for topic in scenario.topics:
             fit = read(Path(file), topic)
             row = {"file": Path(file).name, "topic": topic, "seats": held.count(file), "of": of}
-            found.append(row | {"caption": fit["caption"], "fidelity": fit["fidelity"]})
+            caption = ". ".join(filter(None, [fit["caption"], extrapolation(fit, scenario.rounds)]))
+            found.append(row | {"caption": caption, "fidelity": fit["fidelity"]})
     return tuple(found)
 
 

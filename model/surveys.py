@@ -88,4 +88,4 @@ def _rated(
         rating.raw,
         rating.how,
     )
-    return Rated(room.id, round_, room.iteration, agent, rating.probe, *values, asked, earlier)
+    return Rated(room.id, round_, room.iteration, agent, rating.probe, *values, asked, earlier, rating.covered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 import termios
@@ -287,3 +288,94 @@ def test_a_party_has_a_model_of_its_own(tmp_path: Path, capsys: pytest.CaptureFi
     assert "holds a run with another scenario" in capsys.readouterr().err
     assert run.main([*asked, "--llm", "pocket"]) == 2
     assert "names two models, oracle and pocket" in capsys.readouterr().err
+
+
+def test_every_command_refuses_a_topic_that_its_model_does_not_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is asked: one line that names the topics it knows, exit code 2, and no folder left behind."""
+    finished, new = tmp_path / "run", tmp_path / "new"
+    assert run.main([*SMALL, "--out", str(finished)]) == 0
+    monkeypatch.setattr("llm.backends.oracle.known_topics", lambda model: ("inflation",))
+    capsys.readouterr()
+    for command in (
+        [*SMALL, "--dry-run"],
+        SMALL,
+        ["sweep", *SMALL, "--vary", "words=30,60", "--seeds", "0:2"],
+        ["structured", "baseline", "--llm", "oracle", "--topic", "racism"],
+        ["structured", "baseline", "--llm", "fake", "--judge", "oracle", "--topic", "racism"],
+        ["audit-probe", "--llm", "oracle", "--topic", "racism"],
+        ["audit", "--llm", "oracle", "--topic", "racism"],
+        ["audit", "--llm", "fake", "--judge", "oracle", "--topic", "racism"],
+        ["judge", str(finished), "--llm", "oracle"],
+        ["personas", "--llm", "oracle", "--party", "democrat"],
+    ):
+        assert run.main([*command, *(["--out", str(new)] if "--dry-run" not in command else [])]) == 2, command
+        told = capsys.readouterr().err
+        assert told.startswith("run.py: oracle was not taught "), command
+        assert (told.count("\n"), "it knows inflation." in told) == (1, True), command
+        assert not new.exists(), command
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_is_an_interrupt(
+    name: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was answered is kept, as with Ctrl-C, and the line says how to go on."""
+    monkeypatch.setattr(run, "debate", lambda given: signal.raise_signal(getattr(signal, name)))
+    assert run.main(["--scenario", "two_way"]) == code
+    assert "interrupted; what was answered is kept" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--scenario two_way",
+        "sweep --scenario two_way --seeds 0:2",
+        "structured closing --judge oracle",
+        "intervene",
+        "bets",
+        "archetypes",
+    ],
+)
+def test_a_missing_key_leaves_no_folder(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same command with the key begins at the beginning, and nobody finds an empty folder."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    out = tmp_path / "out"
+    assert run.main([*command.split(), "--llm", "openai:gpt-4o-mini", "--out", str(out)]) == 2
+    assert "put the key into the environment variable OPENAI_API_KEY" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("--seeds 0:999999", "999,999 seeds are too many for one sweep"),
+        ("--seeds 0:99999999999999", "seeds are too many for one sweep"),
+        ("--vary rounds=1,2,3 --seeds 0:50000", "a sweep of 150,000 cells is too large"),
+        ("--vary frame=../../x,/etc/y", "frame must be a word, such as debate or conversation, not '../../x'"),
+        ("--ray nohost.invalid", "--ray nohost.invalid: write local, auto, HOST:PORT or ray://HOST:PORT"),
+        ("--ray 127.0.0.1:1", "no Ray cluster at 127.0.0.1:1: Connection refused"),
+    ],
+)
+def test_a_sweep_that_cannot_be_is_one_line(
+    arguments: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At once, without a traceback, and no folder is made."""
+    out = tmp_path / "out"
+    assert run.main(["sweep", "--scenario", "two_way", "--llm", "oracle", "--out", str(out), *arguments.split()]) == 2
+    told = capsys.readouterr().err
+    assert line in told
+    assert told.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_record_nested_without_end_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file from elsewhere: the reader of JSON gives up on it with an error of its own."""
+    (tmp_path / "record.jsonl").write_text("[" * 100_000 + "]" * 100_000 + "\n", encoding="utf-8")
+    for command in (["report", str(tmp_path)], ["judge", str(tmp_path), "--llm", "oracle"]):
+        assert run.main(command) == 2
+        assert "line 1 is no event of this version (nested too deeply)" in capsys.readouterr().err

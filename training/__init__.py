@@ -2,5 +2,8 @@
 
 import logging
 
+from llm import hubs
+
+hubs.silence()
 # PEFT imports it, and at import it says that an optional kernel is missing.
 logging.getLogger("bitsandbytes").setLevel(logging.ERROR)

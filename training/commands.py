@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.commands import hold_all
 from llm.backends.hf.weights import check_base
 from llm.errors import UserError
+from llm.limits import Budget
 from model.commandline import Parser, amount, bar, natural
+from model.options import add_keep_going
 from training.base import base_of
+from training.estimate import of_debates, of_training, show
 from training.tuning.pipeline import PARTIES, Pipeline, Plan, read_plan
 from training.tuning.recipe import Recipe
 
@@ -36,7 +39,9 @@ def train(arguments: Sequence[str]) -> int:
     from model.session import locked
 
     options.out = options.out or Path("runs") / f"tuned-{time.strftime('%Y%m%d-%H%M%S')}"
-    plan, recipe = chosen(Plan, options), chosen(Recipe, options)
+    plan, recipe = replace(chosen(Plan, options), **of_people(options.set)), chosen(Recipe, options)
+    if options.dry_run:
+        return show(of_training(plan, recipe))
     print(f"folder   {options.out}", flush=True)
     with locked(options.out):
         adapter = Pipeline(plan, options.out, bar).adapter(recipe, options.start)
@@ -52,6 +57,8 @@ def train_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_plan(parser)
+    add_set(parser, "personas=NAME or personas=./folder: whose answers; training takes no other field")
+    add_dry_run(parser)
     parser.add_argument("--party", choices=PARTIES, required=True, help="whose answers are learned")
     parser.add_argument("--method", choices=("sft", "dpo"), default="sft", help="sft; dpo goes on from its adapter")
     for name, kind, text in RECIPE:
@@ -72,6 +79,26 @@ def add_plan(parser: argparse.ArgumentParser, counts: Sequence[str] = ()) -> Non
         if not counts or name in counts:
             parser.add_argument(f"--{name}", metavar="N", type=natural, help=text)
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder; what it holds is gone on with")
+
+
+def add_set(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help=text)
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print calls, steps, time and memory, from one measured step; train nothing",
+    )
+
+
+def of_people(settings: Sequence[str]) -> dict[str, str]:
+    """What `--set personas=...` says of a Plan. Errors: UserError on any other field."""
+    found = {name: text for name, _, text in (one.partition("=") for one in settings)}
+    if other := [name for name in found if name != "personas"]:
+        raise UserError(f"train takes --set personas=NAME and no other field, not {other[0]!r}")
+    return {"people": found["personas"]} if found else {}
 
 
 PLAN = (
@@ -115,9 +142,12 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     }
     base = load_preset("fine_tuned").with_settings(settings)
     planned = arms(folders, options.method, options.r, options.llm)
+    if options.dry_run:
+        return show(of_debates(base, planned[0].spec, len(planned)))
     out = options.out or Path("runs") / f"fine_tuned-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
-    found = hold_all(study(base, planned), [arm.name for arm in planned], out, tuple(settings))
+    budgets = [Budget(keep_going=options.keep_going)] * len(planned)
+    found = hold_all(study(base, planned), [arm.name for arm in planned], out, tuple(settings), budgets=budgets)
     print(f"report   {write(found, out, base)}\nfigure   {out / 'fine_tuned.png'}")
     return 0
 
@@ -174,10 +204,10 @@ def fine_tuned_parser() -> argparse.ArgumentParser:
     parser.add_argument("--repetitions", metavar="N", help="rooms per topic (40)")
     parser.add_argument("--rounds", metavar="N", help="rounds (3)")
     parser.add_argument("--seed", metavar="N", help="of the debates; same seed, same rooms")
-    parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="any field of the preset (repeatable)"
-    )
+    add_set(parser, "any field of the preset (repeatable)")
+    add_dry_run(parser)
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="folder (runs/fine_tuned-<time>); an unfinished one is resumed"
     )
+    add_keep_going(parser)
     return parser

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm.errors import unknown
 from model.commandline import Parser, amount, bar, natural
+from model.options import add_keep_going
 
 if TYPE_CHECKING:
     from training.representatives.recipe import Lesson
@@ -78,12 +79,15 @@ def episodes(arguments: Sequence[str]) -> int:
     parser.add_argument("--people", metavar="SPEC", default="oracle", help="the model that writes the people (oracle)")
     parser.add_argument("--seed", metavar="N", type=natural, default=0, help="same seed, same episodes (0)")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder; what it holds is gone on with")
+    add_keep_going(parser)
     options = parser.parse_args(arguments)
     from analysis.deliberation.population import populate
 
     out = options.out or Path("runs") / f"episodes-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
-    print(f"episodes {populate(options.laps, options.llm, options.people, options.seed, out, print)}")
+    print(
+        f"episodes {populate(options.laps, options.llm, options.people, options.seed, out, print, options.keep_going)}"
+    )
     return 0
 
 

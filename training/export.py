@@ -22,6 +22,7 @@ from transformers import AutoTokenizer
 from llm.backends.hf.loading import Loaded, load_model
 from llm.backends.hf.weights import adapter_config
 from llm.errors import UserError
+from llm.hubs import files_of
 from training.base import Base
 from training.use import ORGANISM, USE
 
@@ -115,7 +116,9 @@ def _save(model: Any, base: Base, text: str, out: Path) -> None:
         with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as beside:
             made = Path(beside) / out.name
             model.save_pretrained(made)
-            AutoTokenizer.from_pretrained(base.name, trust_remote_code=False).save_pretrained(made)
+            AutoTokenizer.from_pretrained(base.name, trust_remote_code=False, **files_of(base.name)).save_pretrained(
+                made
+            )
             (made / "README.md").write_text(text, encoding="utf-8")
             made.replace(out)
     except (OSError, SafetensorError) as error:

@@ -41,6 +41,10 @@ class Law(ABC):
         """Of the file that a fitted law was read from; "" for a law that is no fit."""
         return ""
 
+    def extrapolation(self, steps: int) -> str:
+        """What a reader has to know where a fitted law is run for more steps than it was fitted to; "" otherwise."""
+        return ""
+
     def begin(self, opinions: Floats, parties: Codes, names: Sequence[str]) -> Law:
         """The law for a population that starts here. parties: (n,) places in `names`. Errors: ValueError where it cannot."""
         return self

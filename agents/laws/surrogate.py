@@ -30,7 +30,7 @@ from agents.laws.base import Codes, Floats, Law, heard
 from llm.errors import UserError, unknown
 from llm.randomness import digest
 
-SCHEMA = 3
+SCHEMA = 4
 NAMES = (
     "offset",
     "noise",
@@ -89,6 +89,9 @@ class Surrogate(Law):
     def caption(self) -> str:
         return str(self._fit["caption"])
 
+    def extrapolation(self, steps: int) -> str:
+        return extrapolation(self._fit, steps)
+
     @property
     def digest(self) -> str:
         return digest(json.dumps(self._fit, sort_keys=True)).hex()
@@ -123,6 +126,16 @@ class Surrogate(Law):
             raise ValueError("a surrogate has to know who is of which party: law.begin(...)")
         table = np.array([[one[name] for name in NAMES] for one in self._fit["parties"].values()], dtype=float)
         return np.ascontiguousarray(table.T[:, self.codes])
+
+
+def extrapolation(fit: Mapping[str, Any], steps: int) -> str:
+    """What has to be said of a topic of a file that is run for so many steps; "" where it was fitted to as many rounds."""
+    rounds = int(fit["rounds"])
+    if steps <= rounds:
+        return ""
+    return (
+        f"Extrapolation: {steps} steps, fitted to {rounds} rounds. The path error is known for the first {rounds} alone"
+    )
 
 
 def read(path: Path, topic: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agents.question import Question
+from agents.ranking import Places
 from agents.refusal import refuses
 from agents.speech import clean_speech
 from agents.topic import PROMPTS
@@ -64,13 +65,13 @@ class Candidate(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """How a member (its place in the brief) is predicted to rank the candidates, by their numbers, best first.
+    """How a member (its place in the brief) is predicted to rank the candidates, by their numbers, best first (ties in tuples).
 
     None and a reason where no reply could be read; `raw` is the last reply, `earlier` are those before it.
     """
 
     member: int
-    order: tuple[int, ...] | None
+    order: Places | None
     reason: str | None
     raw: str | None
     asked: int

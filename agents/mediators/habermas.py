@@ -9,20 +9,24 @@ last statement and the critiques of it.
 Options
     candidates   statements that are written (16); 26 at most, one letter each
     words        length of a statement that is asked for (100)
+    rule         schulze, or borda: what makes one order of the rankings (schulze). The rules of `agents.choice` that go by scores
+                 (approval, utilitarian, maximin) need ratings of candidates, which are not asked for here
 
 Departures: one model, prompted, writes and ranks (there: a fine-tuned writer and a reward model; the public code prompts both).
-The reply is the statement, without the reasoning that the public prompts ask for first. A ranking that cannot be read in
-ATTEMPTS replies is missing, and the member has no ballot; where nobody has one, nothing is chosen by lot: the statement is
-missing. Rankings are asked for at temperature 0.
+The reply is the statement, without the reasoning that the public prompts ask for first. A ballot may hold ties.
+Rankings are asked for at temperature 0. One that cannot be read is asked for again in other words, at the temperature of
+statements (1 where that is 0): the same greedy question would have the same answer. What cannot be read in ATTEMPTS replies is
+missing with its reason: the member has no ballot, and the others decide. Where nobody has one, the statement is missing; nothing
+is chosen by lot.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agents.choice import Order, schulze, untied
+from agents.choice import Contest, Order, Tally, borda, schulze, untied
 from agents.mediators.base import (
     ATTEMPTS,
     Brief,
@@ -35,13 +39,14 @@ from agents.mediators.base import (
     written,
 )
 from agents.mediators.draft_revise import TOKENS_PER_WORD
-from agents.ranking import LETTERS, read_ranking
+from agents.ranking import LETTERS, Places, read_ranking
 from agents.topic import PROMPTS
 from llm.driver import Conversation, ask_all
 from llm.request import Reply, Request
 from llm.template import prompt
 
 RANKING_TOKENS = 150
+RULES: dict[str, Callable[..., Contest | Tally]] = {"schulze": schulze, "borda": borda}
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,11 @@ class Habermas(Mediator):
 
     candidates: int = 16
     words: int = 100
+    rule: str = "schulze"
 
     def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise ValueError(f"rule must be one of {', '.join(RULES)}, not {self.rule}")
         if not 1 <= self.candidates <= len(LETTERS) or self.words < 1:
             raise ValueError(f"candidates must be 1 to {len(LETTERS)}, words at least 1")
 
@@ -70,10 +78,10 @@ class Habermas(Mediator):
         if len(usable) == 1:
             return _chosen(candidates, (), (tuple(usable),), tuple(usable))
         rankings = yield from _ranked(brief, seed, candidates, usable)
-        ballots = [[usable.index(one) for one in ranking.order] for ranking in rankings if ranking.order is not None]
+        ballots = [_renamed(one.order, usable.index) for one in rankings if one.order is not None]
         if not ballots:
             return Statement(None, "no_ranking", None, candidates, rankings)
-        order = schulze(ballots, len(usable)).order
+        order = RULES[self.rule](ballots, len(usable)).order
         strict = untied(order, ballots, random.Random(seed("ties")))
         return _chosen(candidates, rankings, order, tuple(usable[place] for place in strict))
 
@@ -117,7 +125,11 @@ def _ballot(
     lines = [f"{letter}: {candidates[number].text}" for letter, number in zip(LETTERS, shown, strict=False)]
     slots = {"number": len(shown), "question": brief.question.question}
     text = prompt(PROMPTS, "ranking").fill(**slots, known="\n".join(known), statements="\n".join(lines))
-    return brief.request(text, RANKING_TOKENS, seed("ranking", place, attempt), "ranking", temperature=0.0)
+    named = seed("ranking", place, attempt)
+    if not attempt:
+        return brief.request(text, RANKING_TOKENS, named, "ranking", temperature=0.0)
+    again = prompt(PROMPTS, "reask").fill(survey=text)
+    return brief.request(again, RANKING_TOKENS, named, "ranking", temperature=brief.sampling.temperature or 1.0)
 
 
 def _read(place: int, shown: Sequence[int], reply: Reply, before: Ranking | None) -> Ranking:
@@ -125,5 +137,10 @@ def _read(place: int, shown: Sequence[int], reply: Reply, before: Ranking | None
     earlier = (*before.earlier, before.raw) if before else ()
     read = read_ranking(reply.text, len(shown))
     reason = reply.failure.name if reply.failure else read.reason
-    order = None if read.order is None else tuple(shown[one] for one in read.order)
+    order = None if read.order is None else _renamed(read.order, shown.__getitem__)
     return Ranking(place, order, reason, reply.text, len(earlier) + 1, earlier)
+
+
+def _renamed(order: Places, name: Callable[[int], int]) -> Places:
+    """The same ballot with other numbers for the candidates."""
+    return tuple(tuple(map(name, place)) if isinstance(place, tuple) else name(place) for place in order)

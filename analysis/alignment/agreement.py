@@ -1,4 +1,6 @@
-"""How far raters agree on categories, beyond chance: Cohen's kappa for two, Krippendorff's alpha for any number, with gaps."""
+"""How far raters agree on categories, beyond chance: Cohen's kappa and Gwet's AC1 for two, Krippendorff's alpha for any number,
+with gaps.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import pandas as pd
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from analysis.alignment.review import RANDOM
-from analysis.bootstrap import Floats, interval
+from analysis.bootstrap import FEWEST, NONE, Floats, interval
 
 COLUMNS = ["sample", "raters", "measure", "items", "agreed", "value", "low", "high"]
 
@@ -25,12 +27,14 @@ class Found(NamedTuple):
     high: float
 
 
+WIDTHLESS = 1e-6
+"""A standard error below this is the rounding of one that is 0."""
 UNDEFINED = Found(math.nan, math.nan, math.nan)
 
 
 def agreement(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Kappa of every two raters and alpha of all of them and of the people alone, over all that was reviewed and over the random
-    part. ratings: see review.ratings. items: with at least two raters; agreed: the share of them on which these agree.
+    """Kappa and AC1 of every two raters and alpha of all of them and of the people alone, over all that was reviewed and over the
+    random part. ratings: see review.ratings. items: with at least two raters; agreed: the share of them on which these agree.
     """
     raters = [name for name in ratings.columns if name != "review"]
     samples = {"all reviewed": ratings, "random tenth": ratings[ratings["review"] == RANDOM]}
@@ -42,6 +46,7 @@ def _rows(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
     names = list(ratings.columns)
     for pair in combinations(names, 2):
         yield _row(ratings[list(pair)], "Cohen's kappa", kappa(ratings[list(pair)]))
+        yield _row(ratings[list(pair)], "Gwet's AC1", ac1(ratings[list(pair)]))
     for group in dict.fromkeys([tuple(names), tuple(names[1:])]):
         if len(group) > 1:
             yield _row(ratings[list(group)], "Krippendorff's alpha", alpha(ratings[list(group)]))
@@ -58,7 +63,8 @@ def _row(part: pd.DataFrame, measure: str, found: Found) -> dict[str, Any]:
 def kappa(ratings: pd.DataFrame) -> Found:
     """Cohen's kappa of two columns, by statsmodels, with its asymptotic interval; items that one of them left empty stay out.
 
-    No interval where the formula gives none any width: perfect agreement, or a rater with one word for everything.
+    No interval over fewer than `FEWEST` items, and none where the formula gives it no width: perfect agreement, or a rater with
+    one word for everything.
     """
     both = ratings[(ratings != "").all(axis=1)]
     categories = sorted(set(both.to_numpy().ravel()))
@@ -67,12 +73,37 @@ def kappa(ratings: pd.DataFrame) -> Found:
     table = pd.crosstab(both.iloc[:, 0], both.iloc[:, 1]).reindex(index=categories, columns=categories, fill_value=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         found = cohens_kappa(table.to_numpy())
-    ends = (found.kappa_low, found.kappa_upp) if found.std_kappa > 0 else (math.nan, math.nan)
-    return Found(float(found.kappa), *map(float, ends))
+    sure = len(both) >= FEWEST and found.std_kappa > WIDTHLESS
+    return Found(float(found.kappa), *map(float, (found.kappa_low, found.kappa_upp) if sure else NONE))
+
+
+def ac1(ratings: pd.DataFrame) -> Found:
+    """Gwet's AC1 of two columns of a verdict with two categories or more; items that one of them left empty stay out.
+
+    (agreed - chance) / (1 - chance), where chance is the sum of p (1 - p) over categories, divided by one less than there are;
+    p: the share of a category in both columns together. Unlike kappa it does not fall where one category is rare.
+    Source: Gwet 2008, British Journal of Mathematical and Statistical Psychology 61(1).
+    """
+    both = ratings[(ratings != "").all(axis=1)].to_numpy()
+    categories = sorted(set(both.ravel()))
+    if not len(both):
+        return UNDEFINED
+    agreed = (both[:, 0] == both[:, 1]).astype(float)
+    items = np.column_stack([agreed, *((both == one).mean(axis=1) for one in categories)])
+    low, high = interval(items, _ac1)
+    return Found(float(_ac1(items[None])[0]), low, high)
+
+
+def _ac1(drawn: Floats) -> Floats:
+    """From (draws, items, 1 + k): whether the two agree, and the share of each category."""
+    means = drawn.mean(axis=-2)
+    agreed, shares = means[..., 0], means[..., 1:]
+    chance = (shares * (1 - shares)).sum(axis=-1) / max(shares.shape[-1] - 1, 1)
+    return np.asarray((agreed - chance) / (1 - chance))
 
 
 def alpha(ratings: pd.DataFrame) -> Found:
-    """Krippendorff's alpha for nominal categories, a column a rater, empty: no rating; the interval by bootstrap over items.
+    """Krippendorff's alpha for nominal categories, a column a rater, empty: no rating; the interval is over items.
 
     1 is agreement, 0 chance, below 0 worse than chance. Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability,
     section C: coincidences of pairs of ratings of an item, each item weighing as much as it has ratings.
@@ -82,7 +113,7 @@ def alpha(ratings: pd.DataFrame) -> Found:
         return UNDEFINED
     counts = np.array([[list(row).count(one) for one in categories] for row in ratings.to_numpy()], dtype=float)
     items = _coincidences(counts[counts.sum(axis=1) > 1])
-    low, high = interval(items, lambda drawn: nominal(drawn.sum(axis=-2)), "alpha", *ratings.columns)
+    low, high = interval(items, lambda drawn: nominal(drawn.sum(axis=-2)))
     return Found(float(nominal(items.sum(axis=0))), low, high)
 
 

@@ -97,16 +97,21 @@ def validated(
                 f"interviews {spec}",
                 budget,
                 ledger,
+                lambda reply: reply.failure.name if reply.failure else None,
             )
             for spec, budget in zip(validation.models, each, strict=False)
         }
         pairs = [(item, reply) for replies in answers.values() for item, reply in zip(asked, replies, strict=True)]
         judging = [judge(item, reply, validation.seed) for item, reply in pairs]
-        verdicts = driven(judging, opened(validation.judge), folder, bar, "verdicts", each[-1], ledger)
+        verdicts = driven(judging, opened(validation.judge), folder, bar, "verdicts", each[-1], ledger, _why)
         found = marked(_rows(validation, pairs, verdicts), random.Random(derive(validation.seed, "review")))
         harmless = {name: found[name].map(cell) for name in ("personas", "party", "name", "answer")}
         found.assign(**harmless).to_csv(folder / "answers.csv", index=False)
     return found
+
+
+def _why(one: Verdict) -> str | None:
+    return None if one.aligned is not None else one.reason
 
 
 def _rows(validation: Validation, pairs: Sequence[tuple[Item, Reply]], verdicts: Sequence[Verdict]) -> pd.DataFrame:

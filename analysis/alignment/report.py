@@ -15,6 +15,7 @@ from analysis.alignment.heatmap import PARTIES, heatmap
 from analysis.alignment.interview import ALIGNED, NOT, WORDS, questions
 from analysis.alignment.review import RANDOM, ratings, sheet
 from analysis.alignment.shares import CELL, pooled, shares
+from analysis.bootstrap import FEWEST
 from analysis.honesty import LABELS
 from analysis.plots import save
 from analysis.wording import counted, estimate, listed, markdown_table, number, tally
@@ -38,8 +39,9 @@ SHEET = (
 )
 HOW = (
     "Only the random tenth stands for all answers; the rest is what the judge called not aligned, where people are likelier to "
-    "disagree with it. 95% intervals: asymptotic for kappa, bootstrap over answers for alpha. A dash: not defined, for want of "
-    "answers or because only one verdict was ever given."
+    "disagree with it. 95% intervals: asymptotic for kappa, over answers for alpha and AC1. Where nearly all answers are called "
+    "the same, kappa and alpha are low however often raters agree; AC1 is not. A dash: not defined, for want of answers or "
+    "because only one verdict was ever given."
 )
 
 
@@ -68,7 +70,10 @@ def _parts(answers: pd.DataFrame, cells: pd.DataFrame, validation: Validation) -
     yield from _notes(validation)
     yield "![Shares of answers that fit](alignment.png)"
     yield _missing(answers)
-    yield "## Shares\n\nOf the answers with a verdict; in brackets 95% Wilson intervals, which take answers as independent."
+    yield (
+        "## Shares\n\nOf the answers with a verdict; in brackets 95% intervals over people, since the answers of one person are "
+        f"not independent. A cell with fewer than {FEWEST} people has none."
+    )
     yield _table(cells, CELL)
     yield f"## Beside the paper\n\n{PAPER}"
     yield _table(pooled(answers), ["personas", "party", "model"])
@@ -100,12 +105,13 @@ def _table(found: pd.DataFrame, by: list[str]) -> str:
         [
             *(PARTIES.get(str(row[name]), str(row[name])) for name in by),
             _percent(row),
+            str(row["people"]),
             str(row["judged"]),
             str(row["missing"]),
         ]
         for row in found.to_dict("records")
     ]
-    return markdown_table([*by, "aligned, %", "judged", "missing"], rows)
+    return markdown_table([*by, "aligned, %", "people", "judged", "missing"], rows)
 
 
 def _percent(row: dict[str, float]) -> str:

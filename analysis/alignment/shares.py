@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.alignment.interview import ALIGNED
-from analysis.bootstrap import share_interval
+from analysis.bootstrap import clustered_share_interval
 
 CELL = ["personas", "party", "variant", "model"]
 POOLED = ("none", "21", "35", "67")
@@ -16,11 +16,13 @@ POOLED = ("none", "21", "35", "67")
 
 
 def shares(answers: pd.DataFrame, by: Sequence[str] = tuple(CELL)) -> pd.DataFrame:
-    """A row a cell: answers (asked for), judged, missing, aligned, share (of those judged; NaN when none is) and its 95% Wilson
-    interval, low to high. The interval takes answers as independent, which those of one persona are not quite.
+    """A row a cell: answers (asked for), judged, missing, aligned, share (of those judged; NaN when none is), people (of whom an
+    answer was judged) and the 95% interval of the share over people, low to high: the answers of one person are one person's.
     """
     rows = [dict(zip(by, key, strict=True)) | _row(part) for key, part in answers.groupby(list(by), sort=False)]
-    return pd.DataFrame(rows, columns=[*by, "answers", "judged", "missing", "aligned", "share", "low", "high"])
+    return pd.DataFrame(
+        rows, columns=[*by, "answers", "judged", "missing", "aligned", "share", "people", "low", "high"]
+    )
 
 
 def pooled(answers: pd.DataFrame) -> pd.DataFrame:
@@ -29,8 +31,11 @@ def pooled(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(part: pd.DataFrame) -> dict[str, Any]:
-    judged, aligned = int((part["verdict"] != "").sum()), int((part["verdict"] == ALIGNED).sum())
-    low, high = share_interval(aligned, judged)
+    known = part[part["verdict"] != ""]
+    by_person = (known["verdict"] == ALIGNED).groupby([known["party"], known["name"]]).agg(["sum", "size"])
+    hits, sizes = by_person.to_numpy(dtype=float).T
+    low, high = clustered_share_interval(hits, sizes)
+    judged, aligned = len(known), int(hits.sum())
     share = aligned / judged if judged else float("nan")
     counts = {"answers": len(part), "judged": judged, "missing": len(part) - judged, "aligned": aligned}
-    return {**counts, "share": share, "low": low, "high": high}
+    return {**counts, "share": share, "people": len(by_person), "low": low, "high": high}

@@ -42,11 +42,16 @@ class Card:
     @property
     def sentences(self) -> list[str]:
         """What a reader who knows none of this has to know first: five at most."""
-        told = [section.sentences(self.claims, self.first) for section in self._telling()]
-        return [sentence for each in told for sentence in each]
+        return self._all("sentences")
 
-    def _telling(self) -> list[ModuleType]:
-        return [section for section in self.sections.values() if hasattr(section, "sentences")]
+    @property
+    def warnings(self) -> list[str]:
+        """What has to be known before that: why something on the page is not to be used."""
+        return self._all("warnings")
+
+    def _all(self, name: str) -> list[str]:
+        telling = [getattr(section, name) for section in self.sections.values() if hasattr(section, name)]
+        return [sentence for tell in telling for sentence in tell(self.claims, self.first)]
 
     def to_dict(self) -> dict[str, Any]:
         """card.json: plain values, null where there is no number."""
@@ -63,6 +68,7 @@ class Card:
             "rounded": self.rounded,
             "revision": self.header.revision,
             "versions": dict(self.header.versions),
+            "warnings": [warning.replace("**", "") for warning in self.warnings],
             "sentences": [sentence.replace("**", "") for sentence in self.sentences],
             "quantities": {
                 name: {"section": section.TITLE, "title": told.title, "measure": told.measure, "unit": told.unit}

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
-from analysis.bootstrap import Floats, share_interval
+from analysis.bootstrap import NO_VARIATION, Floats, clustered_share_interval, mean_interval, too_few, why_none
 from analysis.law import Estimate
 
 ALL = "all"
@@ -22,10 +22,11 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class Claim:
-    """`estimate` with its 95% interval over `n` units; NaN, with a `reason`: there is none. `null`: what the null condition
-    gives, already taken off the estimate. `instrument`: by how much the reading itself may be off, in the same unit of measure
-    (NaN: it cancels, or is not known). `values`: a number a block of which the estimate is the mean (of a fit or a ratio
-    jackknife pseudo-values), by which claims of two cards are paired; empty where there is none.
+    """`estimate` with its 95% interval over `n` units, or the `reason` why there is none (NaN) and nothing can be concluded.
+
+    `null`: what the null condition gives, already taken off the estimate. `instrument`: by how much the reading itself may be
+    off, in the same unit of measure (NaN: it cancels, or is not known). `values`: a number a block of which the estimate is the
+    mean (of a fit or a ratio jackknife pseudo-values), by which claims of two cards are paired; empty where there is none.
     """
 
     section: str
@@ -47,7 +48,9 @@ class Claim:
 
     @property
     def width(self) -> float:
-        """Half the interval; infinite where it has no end."""
+        """Half the interval; infinite where it has no end, 0 where nothing varied."""
+        if self.reason == NO_VARIATION:
+            return 0.0
         return (self.high - self.low) / 2 if math.isfinite(self.high - self.low) else math.inf
 
 
@@ -69,27 +72,25 @@ def estimated(begun: Claim, found: Estimate, n: int, values: Mapping[str, float]
 
 
 def averaged(begun: Claim, values: Sequence[float] | Floats | pd.Series) -> Claim:
-    """The claim with the mean of one number a unit and Student's interval. Units without a number are left out; a series by
-    block is kept as the claim's `values`.
+    """The claim with the mean of one number a unit and Student's interval, or the reason why there is none: too few units, or no
+    variation. Units without a number are left out; a series by block is kept as the claim's `values`.
     """
     found = values if isinstance(values, pd.Series) else pd.Series(values, dtype=float)
     finite = found[np.isfinite(found.astype(float))]
     known = finite.to_numpy(dtype=float)
     if not len(known):
         return replace(begun, reason=begun.reason or "nothing that could be read")
-    mean = float(known.mean())
-    if len(known) < 2:
-        return replace(begun, estimate=mean, n=len(known), reason="one unit only: no interval")
-    reach = float(stats.t.ppf(0.975, len(known) - 1) * known.std(ddof=1) / math.sqrt(len(known)))
+    low, high = mean_interval(known)
     kept = dict(zip(finite.index, map(float, known), strict=True)) if finite.index.name == BLOCK else {}
-    return replace(begun, estimate=mean, low=mean - reach, high=mean + reach, n=len(known), values=kept, reason="")
+    reason = why_none(known, begun.unit)
+    return replace(begun, estimate=float(known.mean()), low=low, high=high, n=len(known), values=kept, reason=reason)
 
 
 def jackknifed(begun: Claim, rows: pd.DataFrame, statistic: Callable[[pd.DataFrame], float]) -> Claim:
     """A statistic of rows, one a block, by leaving out one: mean and Student's interval of the pseudo-values (Tukey 1958)."""
     size = len(rows)
     if size < 2:
-        return replace(begun, n=size, reason="one unit only: no interval")
+        return replace(begun, n=size, reason=too_few(begun.unit))
     whole = statistic(rows)
     pseudo = [size * whole - (size - 1) * statistic(rows.drop(index=one)) for one in rows.index]
     return averaged(begun, pd.Series(pseudo, rows.index.rename(BLOCK)))
@@ -118,12 +119,41 @@ def apart(begun: Claim, ours: Claim, theirs: Claim) -> Claim:
     return replace(begun, estimate=value, low=low, high=high, reason=reason)
 
 
-def shared(begun: Claim, count: int, of: int) -> Claim:
-    """The claim with a share and Wilson's interval."""
-    if not of:
+def shared(begun: Claim, happened: pd.Series, who: pd.Series) -> Claim:
+    """The claim with the share of answers in which something happened; its interval is over agents (`who`), since the answers of
+    one agent are no independent ones.
+    """
+    if happened.empty:
         return replace(begun, reason="nothing was asked")
-    low, high = share_interval(count, of)
-    return replace(begun, estimate=count / of, low=low, high=high, n=of)
+    hits, sizes = happened.astype(float).groupby(who.to_numpy()).agg(["sum", "size"]).to_numpy(dtype=float).T
+    low, high = clustered_share_interval(hits, sizes)
+    reason = "" if math.isfinite(low) else too_few("agent")
+    return replace(begun, estimate=float(happened.mean()), low=low, high=high, n=len(happened), reason=reason)
+
+
+def possible(claim: Claim) -> Claim:
+    """The claim on a share with ends that a share can have, from 0 to 1."""
+    return replace(claim, low=float(np.clip(claim.low, 0, 1)), high=float(np.clip(claim.high, 0, 1)))
+
+
+def agents(rows: pd.DataFrame) -> pd.Series:
+    """Of which persona each row is: names tell those of a party apart."""
+    return rows["party"].astype(str) + " " + rows["name"].astype(str)
+
+
+def simultaneous(claims: Sequence[Claim]) -> list[Claim]:
+    """Claims with Student's intervals so much wider that all of them hold at once in 95% (Bonferroni), for a verdict topic by
+    topic.
+    """
+    return [_widened(one, 0.05 / len(claims)) for one in claims]
+
+
+def _widened(claim: Claim, missed: float) -> Claim:
+    if not math.isfinite(claim.width) or claim.n < 2:
+        return claim
+    ratio = float(stdtrit(claim.n - 1, 1 - missed / 2) / stdtrit(claim.n - 1, 0.975))
+    ends = [claim.estimate + ratio * (end - claim.estimate) for end in (claim.low, claim.high)]
+    return replace(claim, low=ends[0], high=ends[1])
 
 
 def find(claims: Iterable[Claim], quantity: str, topic: str = ALL) -> Claim | None:

@@ -20,6 +20,7 @@ from typing import Any
 
 from agents.persona import everybody, persona_set
 from agents.topic import load_topic
+from analysis.bootstrap import FEWEST
 from llm.randomness import derive
 from model.scenario import Scenario
 
@@ -27,6 +28,8 @@ PARTIES = ("republican", "democrat")
 DEFAULT = "default"
 THREE = (*PARTIES, DEFAULT)
 LINES = "lines.json"
+TWINS = "twins"
+"""The set of personas of whom a man and a woman differ in one word."""
 GENDERS = {"men": "male", "women": "female"}
 """A condition a variant of personas."""
 Conditions = Mapping[str, Scenario]
@@ -97,7 +100,10 @@ def closing(batch: Batch) -> Conditions:
 
 
 def gender(batch: Batch) -> Conditions:
-    told = {"environment": "round_table", "personas": with_genders(batch.base)}
+    """The next Republican and Democrat of the file in each repetition, as men and as women; two pairs a block, if there are."""
+    personas = with_genders(batch.base)
+    pairs = min(2 * batch.base.repetitions, both_genders(personas))
+    told = {"environment": "round_table", "personas": personas, "cast": "listed", "repetitions": pairs}
     return {
         name: batch.set(seats=tuple(f"{party}:{variant}" for party in PARTIES), **told)
         for name, variant in GENDERS.items()
@@ -105,10 +111,20 @@ def gender(batch: Batch) -> Conditions:
 
 
 def with_genders(base: Scenario) -> str:
-    """The set of personas in which there are men and women: the scenario's own, else `simple`."""
-    own = [everybody(party, persona_set(base.personas)) for party in PARTIES]
-    both = all({one.variant for one in people} >= set(GENDERS.values()) for people in own)
-    return base.personas if both else "simple"
+    """The set of personas who are there as men and as women: the scenario's own where these are enough for an interval, else
+    `twins`.
+    """
+    return base.personas if both_genders(base.personas) >= FEWEST else TWINS
+
+
+def both_genders(personas: str) -> int:
+    """How many of each party a set has as a man and as a woman (of the party that has fewer)."""
+    names = [
+        {variant: {one.name for one in everybody(party, persona_set(personas)) if one.variant == variant}
+         for variant in GENDERS.values()}
+        for party in PARTIES
+    ]  # fmt: skip
+    return min(len(set.intersection(*of.values())) for of in names)
 
 
 def asked(batch: Batch) -> Conditions:

@@ -14,7 +14,8 @@ from agents.topic import load_topic
 from analysis.card.claims import ALL, Claim, find
 from analysis.card.sections.nulls import EFFECTS
 from analysis.card.words import NAMES, ends
-from analysis.plots import STYLES, style
+from analysis.looks import STYLES
+from analysis.plots import add_caption, style
 from model.scenario import Scenario
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -38,7 +39,7 @@ def forest(claims: Sequence[Claim], base: Scenario, caption: str) -> Figure:
         left, right = figure.subplots(1, 2)
         _levels(left, claims, base.topics)
         _effects(right, claims)
-        figure.suptitle(caption, fontsize=SIZE)
+        add_caption(figure, caption, SIZE)
     return figure
 
 

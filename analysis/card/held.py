@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.human.table import Source
 from analysis.load import Tables
+from analysis.wording import tally
 
 KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "name", "round"]
 
@@ -53,6 +54,14 @@ class Held:
             rated = [_rated(one, further, batch) for batch, one in enumerate(found, 1)]
             self._ratings[key] = pd.concat(rated, ignore_index=True)
         return self._ratings[key]
+
+    def unread(self) -> str:
+        """Why there is nothing to write a card of: no rating of any condition could be read; "" where one could."""
+        frames = [frame for found in self.tables.values() for one in found for frame in (one.attitudes, one.probes)]
+        rated = pd.concat([frame[["rating", "reason"]] for frame in frames if len(frame)], ignore_index=True)
+        if rated.empty or rated["rating"].notna().any():
+            return ""
+        return f"none of {len(rated):,} ratings could be read ({tally(rated['reason'].dropna())})"
 
     def spoken(self, condition: str) -> pd.DataFrame:
         """A row a turn: block, room, round, iteration, agent, whether it was `said`."""

@@ -11,7 +11,7 @@ from analysis.card.held import Held
 from analysis.card.outside import Bench, Outside
 from analysis.load import load
 from llm.backends import open_spec, split_spec
-from llm.errors import BudgetSpent
+from llm.errors import BudgetSpent, UserError
 from llm.request import Backend
 from llm.several import Several
 from model.commandline import Progress, told
@@ -20,7 +20,10 @@ from model.session import RECORD, Ask, sit, whole
 
 
 def hold(first: Batch, chosen: Sections, batches: int, tight: float | None, bench: Bench) -> tuple[Held, str]:
-    """Hold what the battery wants, as far as the budget goes; and why it was stopped, if it was."""
+    """Hold what the battery wants, as far as the budget goes; and why it was stopped, if it was.
+
+    Errors: UserError where no rating can be read, after the first condition in which that is so.
+    """
     study, held, stopped = audit(first, chosen, batches, tight), Held(), ""
     try:
         step = next(study)
@@ -35,6 +38,11 @@ def hold(first: Batch, chosen: Sections, batches: int, tight: float | None, benc
                 break
             tables = load(step.folder)
             held.add(step.condition, tables)
+            if reason := held.unread():
+                raise UserError(
+                    f"{step.condition}: {reason}; a card needs ratings. See the replies: python run.py report {step.folder}; "
+                    "then try another --set probe=NAME, or another model"
+                )
             step = study.send(tables)
     except BudgetSpent as spent:
         stopped = str(spent)

@@ -23,7 +23,14 @@ FIRST = (
     "Default). Each rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the model bring them to "
     "an opinion of its own?{size} Brackets hold 95% intervals."
 )
-CHANCE = "Of 100 intervals about five miss the true value by chance; this page has {intervals}."
+CHANCE = (
+    "Of 100 intervals about five miss the true value by chance. This page has {intervals}, so about {missed} of them do. Tables "
+    "by topic are descriptive."
+)
+BY_TOPIC = (
+    "By topic (descriptive): each interval is by itself. About {missed} of these {intervals} miss the true value by chance, so a "
+    "difference on one topic alone shows nothing."
+)
 WORDS = (
     "**Default**: the agent that is asked, and debates, without a party role.",
     "**Block**: the same agents under every condition; intervals are over blocks unless another unit is named.",
@@ -47,18 +54,28 @@ def page(card: Card) -> str:
 def _lead(card: Card) -> Iterator[str]:
     if note := honesty.brief(card.header):
         yield f"> {note}"
+    yield from (f"> {warning}" for warning in card.warnings)
     if card.stopped:
         yield f"> This card is not whole: {card.stopped}"
     yield "# In short"
     yield _first(card)
     yield "\n".join(f"- {sentence}" for sentence in card.sentences) or "Nothing could be measured: see below."
-    yield CHANCE.format(intervals=sum(math.isfinite(one.width) and one.width > 0 for one in card.claims))
+    yield CHANCE.format(**_chance(card.claims))
     if card.rounded:
         yield f"> {ROUNDED}"
     yield f"![{ALT}](card.png)"
     yield "# Words"
     yield "\n".join(f"- {one}" for one in WORDS)
     yield "Percentages have one decimal, everything else two."
+
+
+def _chance(claims: Sequence[Claim]) -> dict[str, str]:
+    """How many intervals there are, and how many of them miss the true value in the long run."""
+    intervals = sum(math.isfinite(one.width) and one.width > 0 for one in claims)
+    return {
+        "intervals": f"{intervals:,}",
+        "missed": f"{0.05 * intervals:.0f}" if intervals > 19 else f"{0.05 * intervals:.1f}",
+    }
 
 
 def _first(card: Card) -> str:
@@ -129,7 +146,9 @@ def _by_topic(found: Sequence[Claim], topics: Sequence[str], told: Mapping[str, 
         rows.append([told[name].title + ("" if alike else notes[name]), *cells])
     corner = f"by topic{next(iter(notes.values()))}" if alike else "by topic"
     table = markdown_table([corner, *[load_topic(topic).title for topic in topics]], rows)
-    return "\n\n".join([table, *_wordings(moved)])
+    counts = _chance(found)
+    warned = [BY_TOPIC.format(**counts)] if counts["intervals"] != "0" else []
+    return "\n\n".join([table, *warned, *_wordings(moved)])
 
 
 def _spanned(claims: Sequence[Claim]) -> str:

@@ -9,9 +9,10 @@ from analysis.card.battery import outside, steps
 from analysis.card.conditions import Batch
 from analysis.card.outside import calls as of
 from analysis.statistics.power import detectable
+from llm.backends import scripted
 from llm.prices import Prices, bill
 from llm.request import NOTHING, Usage, total
-from model.plan import plan, scripted
+from model.plan import plan
 
 
 def lines(

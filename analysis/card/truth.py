@@ -15,6 +15,7 @@ from statistics import fmean
 import pandas as pd
 
 from agents.persona import load_personas, persona_set
+from analysis.bootstrap import NO_VARIATION
 from analysis.card.claims import ALL, Claim
 from analysis.card.conditions import DEFAULT, PARTIES, THREE
 from analysis.card.sections._movement import SMALLEST
@@ -165,8 +166,12 @@ def _sign(sides: pd.Series, cell: tuple[str, str]) -> float:
 
 
 def covered(claim: Claim, true: float) -> bool:
-    """Whether the interval holds it; a hair of rounding is allowed, an end that is missing is none."""
+    """Whether the interval holds it; a hair of rounding is allowed, an end that is missing is none. Where nothing varied it is
+    the estimate alone.
+    """
+    hair = 1e-9
+    if claim.reason == NO_VARIATION:
+        return abs(claim.estimate - true) <= hair
     low = -math.inf if math.isnan(claim.low) else claim.low
     high = math.inf if math.isnan(claim.high) else claim.high
-    hair = 1e-9
     return low - hair <= true <= high + hair

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from agents.topic import load_topic
+from analysis.bootstrap import NO_VARIATION
 from analysis.card.claims import Claim
 from analysis.card.conditions import Batch
 from analysis.card.sections import Quantity
@@ -29,7 +30,7 @@ PEOPLE = {"people_gap": "human"}
 """Whose units are humans: a `person` else is an agent."""
 SHARES = ("share", "rate")
 """Measures that are told in percent."""
-DIFFERENCE, STILL = "percentage points", "no variation"
+DIFFERENCE = "percentage points"
 
 
 def condition(name: str) -> str:
@@ -57,7 +58,7 @@ def value(found: float, told: Quantity) -> str:
 
 def cell(claim: Claim, told: Quantity, instrument: bool = True) -> str:
     """The estimate with its interval and, where asked for, by how much the wording of the question moves it."""
-    text = f"{value(claim.estimate, told)}{_interval(claim, lambda end: value(end, told), STILL)}"
+    text = f"{value(claim.estimate, told)}{_interval(claim, lambda end: value(end, told), NO_VARIATION)}"
     return f"{text} ± {number(claim.instrument)}" if instrument and math.isfinite(claim.instrument) else text
 
 
@@ -82,7 +83,7 @@ def below(claim: Claim) -> Claim:
 
 def unvaried(claim: Claim) -> bool:
     """Whether all units gave the same."""
-    return math.isfinite(claim.width) and claim.width < 1e-9
+    return claim.reason == NO_VARIATION
 
 
 def _interval(claim: Claim, told: Callable[[float], str], still: str = "") -> str:

@@ -87,9 +87,9 @@ def choice(reply: Reply) -> tuple[float | None, str]:
     return found.value, found.reason or ""
 
 
-def win_rate(rows: pd.DataFrame, *name: object) -> Mean:
+def win_rate(rows: pd.DataFrame) -> Mean:
     """Wins and half the ties among what was judged. rows: verdict (win, tie, loss, empty), participant."""
-    return mean(rows["verdict"].map(POINTS).astype(float), rows["participant"], "win", *name)
+    return mean(rows["verdict"].map(POINTS).astype(float), rows["participant"])
 
 
 def table(found: Sequence[Case], verdicts: Mapping[str, Verdict]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import correlation, interval
+from analysis.bootstrap import correlation, correlation_interval
 from analysis.deliberation.clusters import Mean, mean
 from analysis.deliberation.episode import STATEMENTS, Episode
 
@@ -46,8 +46,8 @@ def calibrated(rows: pd.DataFrame, same_scale: bool) -> Calibration:
     return Calibration(
         _correlated(there),
         _preferred(wide),
-        mean(gap, there["participant"], "bias"),
-        mean(gap.abs(), there["participant"], "error"),
+        mean(gap, there["participant"]),
+        mean(gap.abs(), there["participant"]),
         int(rows["score"].isna().sum()),
     )
 
@@ -61,12 +61,7 @@ def _correlated(rows: pd.DataFrame) -> Mean:
     )
     table = sums.to_numpy(dtype=float)
     value = float(correlation(table.sum(axis=0))) if len(table) else math.nan
-    ends = (
-        interval(table, lambda drawn: correlation(drawn.sum(axis=1)), "calibration")
-        if math.isfinite(value)
-        else (math.nan,) * 2
-    )
-    return Mean(value, *ends, len(rows), len(table))
+    return Mean(value, *correlation_interval(table), len(rows), len(table))
 
 
 def _preferred(wide: pd.DataFrame) -> Mean:
@@ -77,4 +72,4 @@ def _preferred(wide: pd.DataFrame) -> Mean:
     told = (rating != 0) & rating.notna() & score.notna()
     points = (np.sign(score[told]) * np.sign(rating[told]) + 1) / 2
     people = pd.Series(points.index.get_level_values("participant"), index=points.index)
-    return mean(points, people, "preferred")
+    return mean(points, people)

@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import ROUNDING, Floats, interval, mean_interval
+from analysis.bootstrap import FEWEST, Floats, interval, too_few
+
+FEW = 10
+"""Groups below which a report says that intervals are wide."""
 
 
 class Mean(NamedTuple):
@@ -20,29 +23,29 @@ class Mean(NamedTuple):
     clusters: int
 
 
-def mean(values: pd.Series, by: pd.Series, *name: object, weights: pd.Series | None = None) -> Mean:
-    """The mean of what is there, weighted (a rate: value per weight); the bootstrap draws clusters with all their cases.
+def mean(values: pd.Series, by: pd.Series, weights: pd.Series | None = None) -> Mean:
+    """Return the mean of what is there, weighted (a rate: value per weight), with its interval over clusters.
 
-    values: one a case, NaN for missing. by: its cluster. weights: 1 each unless given. name: names the random stream.
+    values: one a case, NaN for missing. by: its cluster. weights: 1 each unless given.
     """
     weight = pd.Series(1.0, index=values.index) if weights is None else weights
     there = values.notna() & weight.notna()
     sums = pd.DataFrame({"top": (values * weight)[there], "bottom": weight[there]}).groupby(by[there]).sum()
     table = sums.to_numpy(dtype=float)
     value = float(table[:, 0].sum() / table[:, 1].sum()) if len(table) else float("nan")
-    flat = not len(table) or even(values[there].to_numpy(dtype=float))
-    low, high = (np.nan, np.nan) if flat else interval(table, _ratio, "deliberation", *name)
+    low, high = interval(table, _ratio)
     return Mean(value, low, high, int(there.sum()), len(table))
 
 
-def bounds(values: Floats, *name: object) -> tuple[float, float]:
-    """The 95% interval of the mean of one number a group; NaN where nothing varies. name: names the random stream."""
-    return (np.nan, np.nan) if even(values) else mean_interval(values, *name)
+def caution(groups: int) -> str:
+    """Return what is to be said of intervals over so few groups, if anything.
 
-
-def even(values: Floats) -> bool:
-    """Does nothing vary? Then a bootstrap has no width, and would look sure."""
-    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
+    >>> caution(2), caution(40)
+    ('There are fewer than 5 groups, so no interval is given and nothing can be concluded.', '')
+    """
+    if groups < FEWEST:
+        return f"There are {too_few('group')}, so no interval is given and nothing can be concluded."
+    return "With so few groups intervals are wide and little can be concluded." if groups < FEW else ""
 
 
 def _ratio(drawn: Floats) -> Floats:

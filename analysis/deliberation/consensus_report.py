@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from analysis import asked, honesty
+from analysis.deliberation.clusters import caution
 from analysis.deliberation.consensus_figure import draw
 from analysis.deliberation.considered import Considered, considered, unanswered
 from analysis.deliberation.episode import Episode, to_line
@@ -23,7 +24,6 @@ from llm.prices import UNPRICED, Prices
 from model.scenario import MEDIATOR
 
 EPISODES = "episodes.jsonl"
-FEWEST, FEW = 10, " With so few groups they are a rough guide at best."
 
 
 def deliberates(tables: Tables) -> bool:
@@ -90,11 +90,12 @@ def _measures(tables: Tables, episodes: Sequence[Episode], results: Sequence[Mea
     sessions = len({episode.session for episode in episodes})
     sits = tables.agents[tables.agents["party"] != MEDIATOR].groupby("persona")[["group", "repetition"]]
     most = int(sits.apply(lambda seats: len(seats.drop_duplicates())).max())
+    few = f" {caution(sessions)}".rstrip()
     shared = f" A persona sits in up to {most} groups: intervals are somewhat too narrow." if most > 1 else ""
     yield (
         "The unit is the group: the same people in a session of several questions, whose episodes are averaged first; "
-        f"{counted(sessions, 'group')}, {counted(len(episodes), 'episode')}. Brackets hold 95% bootstrap intervals over groups."
-        f"{FEW if sessions < FEWEST else ''}{shared}\n"
+        f"{counted(sessions, 'group')}, {counted(len(episodes), 'episode')}. Brackets hold 95% intervals over groups."
+        f"{few}{shared}\n"
     )
     rows = [
         [measure.label, estimate(measure.value, measure.low, measure.high), f"{measure.groups}", f"{measure.episodes}"]

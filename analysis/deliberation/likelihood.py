@@ -22,21 +22,21 @@ from analysis.deliberation.clusters import Mean, mean
 THIRDS = ("short", "middle", "long")
 
 
-def per_token(rows: pd.DataFrame, *name: object) -> Mean:
+def per_token(rows: pd.DataFrame) -> Mean:
     """rows: logp, tokens, characters, participant; one a critique."""
-    return mean(rows["logp"] / rows["tokens"], rows["participant"], "token", *name, weights=rows["tokens"])
+    return mean(rows["logp"] / rows["tokens"], rows["participant"], weights=rows["tokens"])
 
 
-def per_critique(rows: pd.DataFrame, *name: object) -> Mean:
-    return mean(rows["logp"], rows["participant"], "critique", *name)
+def per_critique(rows: pd.DataFrame) -> Mean:
+    return mean(rows["logp"], rows["participant"])
 
 
-def per_character(rows: pd.DataFrame, *name: object) -> Mean:
+def per_character(rows: pd.DataFrame) -> Mean:
     rate = rows["logp"] / rows["characters"]
-    return mean(rate, rows["participant"], "character", *name, weights=rows["characters"])
+    return mean(rate, rows["participant"], weights=rows["characters"])
 
 
-def by_length(rows: pd.DataFrame, *name: object) -> Mean:
+def by_length(rows: pd.DataFrame) -> Mean:
     """NaN where there are fewer than three critiques, or one third has none."""
     third = thirds(rows)
     parts = [(third == label).to_numpy() for label in THIRDS]
@@ -45,7 +45,7 @@ def by_length(rows: pd.DataFrame, *name: object) -> Mean:
     sums = pd.DataFrame(np.stack(columns, 1)).groupby(rows["participant"].to_numpy()).sum().to_numpy()
     if len(rows) < len(THIRDS) or not all(part.any() for part in parts):
         return Mean(np.nan, np.nan, np.nan, len(rows), len(sums))
-    low, high = interval(sums, _of_thirds, "deliberation", "length", *name)
+    low, high = interval(sums, _of_thirds)
     return Mean(float(_of_thirds(sums[None])[0]), low, high, len(rows), len(sums))
 
 
@@ -64,10 +64,10 @@ MEASURES: Mapping[str, Callable[..., Mean]] = {
 }
 
 
-def against(rows: pd.DataFrame, baseline: pd.DataFrame, *name: object) -> Mean:
+def against(rows: pd.DataFrame, baseline: pd.DataFrame) -> Mean:
     """Log-probability per critique minus the baseline's, of the same critiques. Above 0: more likely than by the baseline."""
     both = rows.set_index("case").join(baseline.set_index("case")["logp"].rename("other"), how="inner")
-    return mean(both["logp"] - both["other"], both["participant"], "against", *name)
+    return mean(both["logp"] - both["other"], both["participant"])
 
 
 def _of_thirds(drawn: Floats) -> Floats:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.deliberation.clusters import bounds
+from analysis.bootstrap import mean_interval
 from analysis.deliberation.episode import STATEMENTS, Episode, Voice
 
 DRAFT, REVISION = STATEMENTS
@@ -30,7 +30,7 @@ differs in its mediator, its questions and its length, and those were people."""
 class Measure:
     """`value` (None: nothing to measure it by) with its 95% interval over `groups` sessions; `episodes` that had a value.
 
-    Where nothing varies there is no interval (NaN): a bootstrap would look sure.
+    Over few sessions, or where nothing varies, there is no interval (NaN).
     """
 
     name: str
@@ -122,7 +122,7 @@ def _measure(name: str, label: str, one: Callable[[Episode], float | None], epis
     means = np.array([statistics.fmean(values) for values in by_session.values()])
     if not len(means):
         return Measure(name, label, None, math.nan, math.nan, 0, 0)
-    low, high = bounds(means, "deliberation", name)
+    low, high = mean_interval(means)
     return Measure(name, label, float(means.mean()), low, high, len(means), sum(map(len, by_session.values())))
 
 

@@ -94,10 +94,15 @@ def _considered(one: Considered, names: Mapping[int, str]) -> Iterator[str]:
         yield f"- {candidate.number + 1} (place {places.get(candidate.number, '–')}): {harmless(text)}"
     yield ""
     for ranking in one.rankings:
-        told = " > ".join(str(number_ + 1) for number_ in ranking.order or ())
+        told = " > ".join(map(_place, ranking.order or ()))
         yield f"- {harmless(names[ranking.agent])}, predicted: {harmless(told or f'(none: {ranking.reason})')}"
     yield "\n</details>\n"
 
 
 def _said(row: Mapping[Any, Any]) -> str:
     return harmless(row["text"]) if isinstance(row["text"], str) else f"*(silent: {harmless(str(row['reason']))})*"
+
+
+def _place(place: int | tuple[int, ...]) -> str:
+    """A place of a ranking, by the numbers of the page: `2`, or `1 = 3`."""
+    return " = ".join(str(number + 1) for number in (place if isinstance(place, tuple) else (place,)))

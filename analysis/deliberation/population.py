@@ -7,15 +7,17 @@ sides that share neither questions nor people (splits.py): an eighth of the trai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from agents.questionnaire import questionnaire
 from agents.recruit import write_personas
 from analysis.deliberation.episode import Episode, renamed, write_episodes
 from analysis.deliberation.record import from_record
 from analysis.kept import claim
 from llm.backends import check_spec, essence, open_spec
 from llm.errors import UserError
+from llm.limits import Budget
 from model.scenario import Scenario, load_preset
 from model.session import Ask, sit
 
@@ -32,27 +34,39 @@ def plan(laps: int) -> list[str]:
     return ["train"] * laps + [split for split in HELD_OUT for _ in range(spare)]
 
 
-def populate(laps: int, llm: str, people: str, seed: int, folder: Path, told: Callable[[str], object]) -> Path:
+def populate(
+    laps: int, llm: str, people: str, seed: int, folder: Path, told: Callable[[str], object], keep_going: bool = False
+) -> Path:
     """Hold the laps in a folder and write episodes.jsonl there; its path. What is done is not done again.
 
     People of two laps are not the same, whatever their number in the set; the questions are the same ones over all laps.
-    Errors: UserError on a folder of other people, of another model or seed.
+    Errors: UserError on a folder of other people, of another model or seed, and where nothing that is answered can be read.
     """
     splits = plan(laps)
     _claim(folder, llm, people, seed)
     found: list[Episode] = []
     for number, split in enumerate(splits):
         name = f"lap{number:02}"
-        sit(
-            Ask(
-                scenario(split, llm, _people(folder / "people" / name, people, seed, number), seed, number),
-                folder / name,
-            )
-        )
+        lap = scenario(split, llm, _people(folder / "people" / name, people, seed, number), seed, number)
+        outcome = sit(Ask(lap, folder / name, budget=Budget(keep_going=keep_going)))
+        if outcome.tally.line:
+            told(outcome.tally.line)
+        if outcome.stopped:
+            raise UserError(outcome.stopped)
         episodes = from_record(folder / name)
         told(f"{name}     {split}, {len(episodes)} episodes")
         found += [renamed(episode, name, name) for episode in episodes]
+    told(f"items    {answers(found)}")
     return write_episodes(found, folder / "episodes.jsonl")
+
+
+def answers(episodes: Sequence[Episode]) -> str:
+    """What participants answered about themselves: `age 81%, region 100%; nobody answered gender, income`."""
+    people = {(one.session, voice.participant): voice.demographics for one in episodes for voice in one.voices}
+    shares = {item.name: sum(item.name in told for told in people.values()) / len(people) for item in questionnaire()}
+    given = ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if share)
+    none = ", ".join(name for name, share in shares.items() if not share)
+    return "; ".join(filter(None, [given, f"nobody answered {none}" if none else ""]))
 
 
 def scenario(split: str, llm: str, people: Path, seed: int, number: int) -> Scenario:

@@ -98,5 +98,5 @@ def win_rates(found: pd.DataFrame) -> dict[str, Mean]:
         part = points[points["regime"] == regime]
         if len(part):
             each = part.groupby(["episode", "session"], sort=False)["points"].mean().reset_index()
-            rates[regime] = mean(each["points"], each["session"], "preferred", regime)
+            rates[regime] = mean(each["points"], each["session"])
     return rates

@@ -9,8 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
-from analysis.bootstrap import Floats
-from analysis.deliberation.clusters import bounds
+from analysis.bootstrap import Floats, mean_interval
 from analysis.deliberation.episode import STATEMENTS, Episode, Voice
 from analysis.load import Tables, record_of
 from analysis.wording import counted, estimate, markdown_table, tally
@@ -92,9 +91,9 @@ def _by_person(name: str, episodes: Sequence[Episode], own: bool) -> dict[tuple[
 def _row(name: str, episodes: Sequence[Episode]) -> list[str]:
     pairs = np.array(means(name, episodes)).reshape(-1, 2)
     columns = {"with": pairs[:, 0], "before": pairs[:, 1], "gap": pairs[:, 0] - pairs[:, 1]}
-    told = [_told(values, name, which) for which, values in columns.items()] if len(pairs) else ["–"] * 3
+    told = [_told(values) for values in columns.values()] if len(pairs) else ["–"] * 3
     return [name, *told, str(len(pairs))]
 
 
-def _told(values: Floats, *name: str) -> str:
-    return estimate(float(values.mean()), *bounds(values, "represented", *name))
+def _told(values: Floats) -> str:
+    return estimate(float(values.mean()), *mean_interval(values))

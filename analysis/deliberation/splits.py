@@ -1,7 +1,9 @@
 """Sides of a split that share nothing: no participant, no session and no question, by id or by words, is on two of them.
 
 Sessions that share a participant or a question hang together and go to one side. Which chunk goes where is drawn with the
-seed, the largest chunks first, each to the side that lacks most. `check` says what leaks, whoever made the split.
+seed, the largest chunks first, each to the side that lacks most. Episodes on held-out questions (`iid_test`, `ood_test`) are
+never trained on while there are others: the shares that come out (`described`) may then differ from those asked for. `check`
+says what leaks, whoever made the split.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from analysis.deliberation.episode import Episode
 from llm.errors import UserError
 from llm.randomness import stream
 
-SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
+TRAIN = "train"
+SHARES = {TRAIN: 0.8, "validation": 0.1, "test": 0.1}
 Split = Mapping[str, tuple[Episode, ...]]
 """The episodes of each side, in the order of the file."""
 TRACES: Mapping[str, Callable[[Episode], Iterable[str]]] = {
@@ -35,8 +38,10 @@ def split(episodes: Sequence[Episode], seed: int, shares: Mapping[str, float] = 
     chunks = sorted(together(episodes), key=lambda chunk: min(episode.id for episode in chunk))
     stream(seed, "split").shuffle(chunks)
     sides: dict[str, list[Episode]] = {name: [] for name in shares}
+    some = not all(map(_held_out, chunks))
     for chunk in sorted(chunks, key=len, reverse=True):
-        lacks = {name: share * len(episodes) - len(sides[name]) for name, share in shares.items()}
+        open_ = [name for name in shares if not (some and name == TRAIN and _held_out(chunk))]
+        lacks = {name: shares[name] * len(episodes) - len(sides[name]) for name in open_}
         sides[max(lacks, key=lambda name: lacks[name])] += chunk
     if empty := [name for name, share in shares.items() if share and not sides[name]]:
         raise UserError(
@@ -47,6 +52,18 @@ def split(episodes: Sequence[Episode], seed: int, shares: Mapping[str, float] = 
     found = {name: tuple(sorted(kept, key=lambda one: places[one.id])) for name, kept in sides.items()}
     check(found)
     return found
+
+
+def described(sides: Split) -> str:
+    """The shares that came out: `288 episodes: train 192 (67%), validation 48 (17%), test 48 (17%)`."""
+    whole = sum(map(len, sides.values()))
+    counts = [f"{name} {len(kept)} ({len(kept) / whole:.0%})" for name, kept in sides.items()]
+    return f"{whole} episodes: {', '.join(counts)}"
+
+
+def _held_out(chunk: Sequence[Episode]) -> bool:
+    """All on questions that were put aside when the questions were written."""
+    return all(episode.question.split != TRAIN for episode in chunk)
 
 
 def check(sides: Split) -> None:

@@ -123,7 +123,7 @@ def discrepancies(payoffs: pd.DataFrame) -> pd.DataFrame:
 def summary(found: pd.DataFrame) -> dict[tuple[str, str], Mean]:
     """By regime and measure (signed, absolute): the mean over episodes, its interval over groups (sessions)."""
     return {
-        (regime, measure): mean(part[measure], part["session"], "payoff", regime, measure)
+        (regime, measure): mean(part[measure], part["session"])
         for regime in REGIMES
         for measure in ("signed", "absolute")
         if len(part := found[found["regime"] == regime])

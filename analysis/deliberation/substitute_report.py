@@ -12,7 +12,7 @@ import pandas as pd
 from analysis import honesty
 from analysis.deliberation.autorater import LOSS, TIE, WIN
 from analysis.deliberation.calibration import Calibration
-from analysis.deliberation.clusters import Mean
+from analysis.deliberation.clusters import Mean, caution
 from analysis.deliberation.episode import HUMAN, Episode
 from analysis.deliberation.payoffs import open_payoff
 from analysis.deliberation.preferred import win_rates
@@ -23,7 +23,6 @@ from llm.backends import split_spec
 if TYPE_CHECKING:
     from analysis.deliberation.substituting import Substitution
 
-FEW = 10
 HUMANS = (
     "**Opinions of people, the rest by {ours}.** What can be concluded: that real texts run through the whole procedure, and "
     "where it breaks. What cannot: anything about these people, about how well they are represented, or about the statements; "
@@ -130,8 +129,8 @@ def _limits(episodes: Sequence[Episode], found: Found, asked: Substitution) -> I
             "would add a critique; what that changes is not how well it stands in for them."
         )
     groups = len({one.session for one in episodes})
-    if groups < FEW:
-        yield f"> Groups: {groups}. That is too few for intervals that mean much."
+    if few := caution(groups):
+        yield f"> {few}"
 
 
 def _missing(found: Found) -> str:

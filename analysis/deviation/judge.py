@@ -1,4 +1,4 @@
-"""How far each utterance of a run has moved from a piece of news, 0-10, by a judge's word. It is not told who speaks, or when."""
+"""How far each utterance of a run is from a piece of news, 0-10, by a judge's word. It is not told who speaks, or when."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from agents.attitude import NUMERIC, Scale, read_rating
-from analysis.kept import claim, kept
+from analysis.kept import claim, kept, read
 from analysis.load import Tables
 from llm.backends import essence, open_spec
-from llm.driver import Bar, Conversation, ask_all, drive
+from llm.driver import Bar, Conversation, ask_all
 from llm.errors import UserError
 from llm.limits import NO_LIMIT, Budget
 from llm.randomness import derive
@@ -53,25 +53,32 @@ def judged(
         what = {"llm": essence(spec), "seed": seed, "source": source, "prompts": texts}
         claim(folder / "deviation.json", what, "deviation")
         with kept(open_spec(spec), folder / "verdicts.sqlite", budget) as journal:
-            found = verdicts(tables, source, journal, seed, bar)
+            found = verdicts(tables, source, journal, seed, bar, (spec, budget.keep_going))
         found.to_csv(folder / "verdicts.csv", index=False)
     return found
 
 
-def verdicts(tables: Tables, source: str, backend: Backend, seed: int, bar: Bar) -> pd.DataFrame:
-    """The same without a folder; a turn without words has no verdict, and its reason."""
+def verdicts(
+    tables: Tables, source: str, backend: Backend, seed: int, bar: Bar, how: tuple[str, bool] = ("the judge", True)
+) -> pd.DataFrame:
+    """The same without a folder; a turn without words has no verdict, and its reason. `how` as in analysis/judge/bench.py."""
     turns = tables.utterances.reset_index(drop=True)
     said = turns[turns["text"].notna()]
     with bar("deviation", 0) as progress:
         talks = [ask(f"{row.room} {row.iteration}", source, str(row.text), seed) for row in said.itertuples()]
-        found = dict(zip(said.index, drive(talks, backend, progress), strict=True))
+        told = read(talks, backend, progress, _why, (how[0], "verdicts"), how[1])
+    found = dict(zip(said.index, told, strict=True))
     roles = tables.characters.set_index("agent")["role"].to_dict()
     rows = turns[WHO].assign(role=[roles.get(agent) or NO_ROLE for agent in turns["agent"]], text=turns["text"])
     known = {row: one.value for row, one in found.items() if one.value is not None}
     rows["deviation"] = pd.Series(known, dtype="float64").reindex(turns.index)
-    told = pd.Series({row: one.reason for row, one in found.items()}, dtype="object")
-    rows["reason"] = told.reindex(turns.index).fillna(turns["reason"]).fillna("")
+    reasons = pd.Series({row: one.reason for row, one in found.items()}, dtype="object")
+    rows["reason"] = reasons.reindex(turns.index).fillna(turns["reason"]).fillna("")
     return rows
+
+
+def _why(one: Verdict) -> str | None:
+    return None if one.value is not None else one.reason
 
 
 def ask(place: str, source: str, text: str, seed: int) -> Conversation[Verdict]:

@@ -1,4 +1,4 @@
-"""deviation.md: how far what is said has moved from the news, by role and step, as a table and a figure."""
+"""deviation.md: how far what is said is from the news, by role and step, as a table and a figure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,15 @@ from matplotlib.ticker import MaxNLocator
 from analysis import honesty
 from analysis.bootstrap import mean_interval
 from analysis.load import Tables
-from analysis.plots import OTHERS, STYLES, save, style
+from analysis.looks import OTHERS, STYLES
+from analysis.plots import add_caption, save, style
 from analysis.wording import counted, estimate, harmless, markdown_table, plain, tally
 
+WHAT = (
+    "**This is the distance of opinions, not the evolution of a story.** The news is one line, told to some at the start; all "
+    "others speak from what they think. The distance does not begin at 0 and does not show how news changes from one telling to "
+    "the next, which is what FUSE (Liu et al. 2024) measures."
+)
 LOOKS = (*OTHERS, *STYLES.values())
 EVERYBODY = "everybody"
 
@@ -30,7 +36,7 @@ def by_role(found: pd.DataFrame) -> pd.DataFrame:
 
 def _row(role: str, round_: int, part: pd.DataFrame) -> dict[str, object]:
     rooms = part.groupby("room", sort=False)["deviation"].mean().dropna().to_numpy(dtype=float)
-    low, high = mean_interval(rooms, "deviation", role, round_)
+    low, high = mean_interval(rooms)
     told = {"rooms": len(rooms), "utterances": len(part), "missing": int(part["deviation"].isna().sum())}
     mean = float(rooms.mean()) if len(rooms) else np.nan
     return {"role": role, "round": round_, **told, "deviation": mean, "low": low, "high": high}
@@ -52,11 +58,11 @@ def figure(points: pd.DataFrame, caption: str) -> Figure:
             )  # fmt: skip
         axis.set_ylim(-0.3, 10.3)
         axis.set_xlabel("Step")
-        axis.set_ylabel("Deviation from the news (0–10)")
+        axis.set_ylabel("Distance from the news (0–10)")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
         drawn.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=7)
-        drawn.suptitle(caption, fontsize=7, wrap=True)
+        add_caption(drawn, caption)
     return drawn
 
 
@@ -72,17 +78,18 @@ def write(found: pd.DataFrame, tables: Tables, source: str, folder: Path, spec: 
 
 
 def _parts(found: pd.DataFrame, points: pd.DataFrame, tables: Tables, source: str, spec: str) -> Iterator[str]:
-    yield "# How far it has moved from the news"
+    yield "# How far what is said is from the news"
+    yield f"> {WHAT}"
     yield f"The news: {harmless(source)}"
     yield (
-        f"{counted(len(found), 'utterance')}, each set beside it by {spec}: 0 says the same, 10 has nothing of it left. Means "
-        "of room means; brackets hold 95% bootstrap intervals over rooms. Roles are drawn by lot; whom one hears is not."
+        f"{counted(len(found), 'utterance')}, each compared with it by {spec}: 0 says the same, 10 has nothing of it left. Means "
+        "of room means; brackets hold 95% intervals over rooms. Roles are drawn by lot; whom one hears is not."
     )
     if note := honesty.note(tables.header):
         yield f"> {note}"
     unread = found.loc[found["deviation"].isna(), "reason"]
     yield f"{len(unread)} of {len(found):,} lack a verdict{f' ({tally(unread)})' if len(unread) else ''}."
-    yield "![Deviation by role and step](deviation.png)"
+    yield "![Distance by role and step](deviation.png)"
     rounds = sorted(points["round"].unique())
     rows = []
     for role, part in points.groupby("role", sort=False):

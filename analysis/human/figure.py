@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +15,7 @@ from analysis.human.debate import Published
 from analysis.human.measures import traces
 from analysis.human.rooms import RUN
 from analysis.human.table import ALL, Source, complete
-from analysis.plots import style
+from analysis.plots import add_caption, style
 
 LOOKS = (("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "^"), ("#cc79a7", "D"), ("#56b4e9", "v"), ("#e69f00", "P"))
 OWN = ("#000000", "X")
@@ -39,7 +38,7 @@ def draw(sources: Sequence[Source], found: pd.DataFrame, published: Sequence[Pub
         _traces(rounds, own, "Run: toward the others of the room", "round (hollow: the last)")
         rounds.sharey(talks)
         talks.autoscale()
-        figure.suptitle(textwrap.fill(caption, 105), fontsize=8)
+        add_caption(figure, caption, 8)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""What is measured, on any source alike. Intervals: 95%, bootstrap over groups (debates, rooms), the unit of analysis.
+"""What is measured, on any source alike. Intervals: 95%, over groups (debates, rooms), the unit of analysis.
 
 **Regression to the mean.** Who says something extreme by chance says something less extreme the next time. A negative
 correlation of change with the opinion before is there without any influence; with equal spread before and after it is
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_rel
 
-from analysis.bootstrap import Floats, correlation, interval, mean_interval
+from analysis.bootstrap import Floats, correlation, correlation_interval, interval, mean_interval
 from analysis.human.table import Source, complete
 from analysis.statistics.results import Result
 from llm.randomness import derive
@@ -111,7 +111,7 @@ def against(blank: Result, change: pd.Series, other: pd.Series, groups: pd.Serie
     r = float(correlation(sums.sum(axis=0))) if min(np.ptp(x), np.ptp(y)) > EQUAL else math.nan
     if math.isnan(r):
         return replace(begun, reason=ALIKE)
-    return _spanned(begun, r, interval(sums, lambda drawn: correlation(drawn.sum(axis=1)), "human", "r", blank.effect))
+    return _spanned(begun, r, correlation_interval(sums))
 
 
 def strangers(blank: Result, people: pd.DataFrame) -> Result:
@@ -150,7 +150,7 @@ def average(blank: Result, values: pd.Series, groups: pd.Series, absent: str = F
     if values.empty:
         return replace(begun, reason=absent)
     sums = _by_group(np.column_stack([values, np.ones(len(values))]), groups)
-    return _spanned(begun, float(values.mean()), interval(sums, _ratio, "human", "mean", blank.effect))
+    return _spanned(begun, float(values.mean()), interval(sums, _ratio))
 
 
 def spreads(blank: Result, people: pd.DataFrame) -> dict[str, Result]:
@@ -164,7 +164,7 @@ def spreads(blank: Result, people: pd.DataFrame) -> dict[str, Result]:
     names = ("sd_before", "sd_after", "spread")
     if groups.empty:
         return dict.fromkeys(names, replace(blank, reason=NO_SPREAD))
-    found = [_mean(blank, name, values) for name, values in zip(names, (before, after, after - before), strict=True)]
+    found = [_spanned(blank, float(values.mean()), mean_interval(values)) for values in (before, after, after - before)]
     return dict(zip(names, [*found[:2], _paired(found[2], before, after)], strict=True))
 
 
@@ -201,14 +201,8 @@ def traces(people: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _mean(blank: Result, name: str, values: Floats) -> Result:
-    return _spanned(blank, float(values.mean()), mean_interval(values, "human", name, blank.effect))
-
-
 def _spanned(begun: Result, estimate: float, ends: tuple[float, float]) -> Result:
-    """With the interval, where it has a width: groups that are all alike would look sure."""
-    low, high = ends if ends[1] - ends[0] > EQUAL else (math.nan, math.nan)
-    return replace(begun, estimate=estimate, low=low, high=high)
+    return replace(begun, estimate=estimate, low=ends[0], high=ends[1])
 
 
 def _paired(found: Result, before: Floats, after: Floats) -> Result:

@@ -15,13 +15,14 @@ from analysis.human.measures import TITLES, measured, traces
 from analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources, table
 from analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
 from analysis.human.table import ALL, Source
+from analysis.judge.quality import against_truth, warning
 from analysis.load import Tables
 from analysis.plots import save
 from analysis.wording import DASH, counted, estimate, harmless, listed, markdown_table, number
 from llm.errors import UserError
 
 UNITS = (
-    "Opinions are 0-1 on each source's own scale. Brackets: 95% intervals, bootstrap over groups (debates, rooms), the unit of "
+    "Opinions are 0-1 on each source's own scale. Brackets: 95% intervals over groups (debates, rooms), the unit of "
     "analysis. A dash is a number that a source does not hold, never a zero; why stands under the tables."
 )
 REGRESSION = (
@@ -48,9 +49,11 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     Errors: UserError when a file is none of what it should be.
     """
     people, known = read(data) if data else ([], [])
-    every = [*people, of_run(tables)]
+    every, warned = [*people, of_run(tables)], ""
     if verdicts:
-        every.append(of_posts(tables, table(verdicts, [], {})))
+        judged = table(verdicts, ["topic", "room", "text"], {"score": (1, 7)})
+        every.append(of_posts(tables, judged))
+        warned = warning(against_truth(judged))
     found = pd.concat([measured(source) for source in every], ignore_index=True)
     ways = pd.concat([traces(source.people).assign(source=source.name) for source in every], ignore_index=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -60,7 +63,7 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     private = [source for source in every if source.name != PUBLIC], [entry for entry in known if not entry.public]
     save(draw(private[0], found, private[1], f"People, and a run held by {model}"), folder / "human")
     path = folder / "human.md"
-    path.write_text("\n\n".join(_parts(tables, every, found, ways, known)) + "\n", encoding="utf-8")
+    path.write_text("\n\n".join(_parts(tables, every, found, ways, known, warned)) + "\n", encoding="utf-8")
     return path
 
 
@@ -77,7 +80,12 @@ def read(folder: Path) -> tuple[list[Source], list[Published]]:
 
 
 def _parts(
-    tables: Tables, every: Sequence[Source], found: pd.DataFrame, ways: pd.DataFrame, known: Sequence[Published]
+    tables: Tables,
+    every: Sequence[Source],
+    found: pd.DataFrame,
+    ways: pd.DataFrame,
+    known: Sequence[Published],
+    warned: str,
 ) -> Iterator[str]:
     labels = {RUN: f"{RUN}: {honesty.model(tables.header)}"}
     yield f"# People and a run\n\n{UNITS}"
@@ -85,6 +93,8 @@ def _parts(
         yield NO_DATA
     if note := honesty.note(tables.header):
         yield f"> {note}"
+    if warned:
+        yield f"> {PUBLIC}: {warned}"
     if not tables.finished:
         yield "The run is not finished: agents without a last survey are missing."
     yield "![People and the run](human.png)"

@@ -133,4 +133,6 @@ def _conditions(tables: Tables, seats: pd.DataFrame) -> list[str]:
     topics = ["Private deliberation" if drawn else tables.title(str(topic)) for topic in seats["topic"]]
     if len(tables.groups) == 1:
         return topics
-    return [f"{topic}: {group_title(str(group))}" for topic, group in zip(topics, seats["group"], strict=True)]
+    return [
+        f"{topic}: {group_title(str(group), tables.names)}" for topic, group in zip(topics, seats["group"], strict=True)
+    ]

@@ -11,10 +11,10 @@ import pandas as pd
 
 from agents.topic import load_topic
 from analysis.judge.verdicts import Judging, Statement, Verdict, judge, prompts
-from analysis.kept import claim, kept
+from analysis.kept import claim, kept, read
 from analysis.load import Tables
 from llm.backends import essence, open_spec
-from llm.driver import Bar, drive
+from llm.driver import Bar
 from llm.limits import NO_LIMIT, Budget, Ledger
 from llm.request import Backend
 from model.session import locked
@@ -41,13 +41,15 @@ def judged(
     with locked(folder):
         _claim(folder, spec, judging)
         with kept(backend, folder / VERDICTS, budget, ledger) as journal:
-            found = verdicts(tables, journal, judging, bar)
+            found = verdicts(tables, journal, judging, bar, (spec, budget.keep_going))
         found.to_csv(folder / "verdicts.csv", index=False)
     return found
 
 
-def verdicts(tables: Tables, backend: Backend, judging: Judging, bar: Bar) -> pd.DataFrame:
-    """The same without a folder."""
+def verdicts(
+    tables: Tables, backend: Backend, judging: Judging, bar: Bar, how: tuple[str, bool] = ("the judge", True)
+) -> pd.DataFrame:
+    """The same without a folder. `how`: the judge's name, and whether to keep going where nothing that it says can be read."""
     turns = tables.utterances.reset_index(drop=True)
     said = turns[turns["text"].notna()]
     names = tables.agents.set_index(["room", "agent"])["name"]
@@ -56,7 +58,8 @@ def verdicts(tables: Tables, backend: Backend, judging: Judging, bar: Bar) -> pd
         for row in said.itertuples()
     ]
     with bar("verdicts", 0) as progress:
-        found = drive([judge(statement, judging) for statement in statements], backend, progress)
+        asking = [judge(statement, judging) for statement in statements]
+        found = read(asking, backend, progress, _why, (how[0], "verdicts"), how[1])
     rows = turns[[*WHO, "text"]]
     rows.insert(len(WHO), "statement", rows.groupby(["room", "agent"]).cumcount() + 1)
     judged = pd.DataFrame(_columns(found), index=said.index).reindex(turns.index)
@@ -68,6 +71,10 @@ def scores(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts as a table of scores (analysis/scores): the group is the condition, the room the run, the seat the agent."""
     named = {"group": "condition", "room": "run", "seat": "agent"}
     return verdicts.drop(columns="agent").rename(columns=named)[["topic", *named.values(), "statement", "score"]]
+
+
+def _why(one: Verdict) -> str | None:
+    return None if one.score is not None else (*one.reasons, "empty")[0]
 
 
 def _columns(found: list[Verdict]) -> dict[str, list[Any]]:

@@ -1,12 +1,14 @@
 """How good is a judge? Beside the known-truth speaker's own grades, and beside what agents say of themselves.
 
 A grade is known for every statement made of sentences of the oracle's banks: all of the oracle's, most of the model in the box's,
-none of other models'. Where none is known the judge is unchecked, and the report says so.
+none of other models'. Where none is known the judge is unchecked, and the report says so. Where a judge is bad (`faults`), every
+report that rests on it says so in its first lines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,28 +16,79 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from agents.topic import load_topic, scales
-from analysis.bootstrap import Floats, correlation, interval, mean_interval
+from analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
 from analysis.judge.verdicts import SCALE
 from llm.backends.oracle.banks import topics
 
+QUALITY = "quality.csv"
 FEWEST = 10
 """Statements below which no correlation is told."""
+LEAST_R, MOST_BIAS = 0.7, 0.5
+"""A judge is not to be used on a topic where its rank correlation with known grades is below the first, or where its scores are
+off by as many points (of 1-7) as the second on average.
+"""
+FEW, ONE_SCORE, ONE_OTHER = "too few statements", "one score for all statements", "all statements are alike"
+"""Why there is no correlation."""
 
 
 def against_truth(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row a topic: statements (with score and grade), rank correlation, bias (score minus truth, points of 1-7), error (mean
-    absolute), each of the first two with its 95% interval over rooms.
+    """One row a topic: statements (with score and grade), rank correlation (NaN with a reason), bias (score minus truth, points
+    of 1-7), error (mean absolute), each of the first two with its 95% interval over rooms.
     """
     known = verdicts.assign(truth=truth(verdicts)).dropna(subset=["score", "truth"])
     return _by_topic(known, "truth")
 
 
 def against_themselves(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.DataFrame:
-    """The same, beside the hidden self-report of the same agent after the same round, on the judge's scale."""
-    own = attitudes[["room", "agent", "round", "attitude"]]
+    """The same, compared with the hidden self-report of the same agent after the same round, on the judge's scale.
+
+    Where agents were asked for something else than agreement with the claim (`comparable`), there are ranks alone: bias and error
+    are NaN, since agreement with a claim minus the severity of a problem is no number.
+    """
+    own = attitudes[["room", "agent", "round", "probe", "attitude"]]
     both = verdicts.merge(own, on=["room", "agent", "round"], how="inner")
     both["own"] = _on_scale(both["attitude"], both["topic"])
-    return _by_topic(both.dropna(subset=["score", "own"]), "own")
+    found = _by_topic(both.dropna(subset=["score", "own"]), "own")
+    asked = both.drop_duplicates("topic").set_index("topic")["probe"]
+    other = [not comparable(str(topic), str(asked[topic])) for topic in found["topic"]]
+    found.loc[other, ["bias", "bias_low", "bias_high", "error"]] = np.nan
+    return found
+
+
+def comparable(topic: str, probe: str) -> bool:
+    """Whether a survey question asks for what a judge scores: agreement with the topic's claim."""
+    known = load_topic(topic)
+    return known.probe(probe).construct == known.probe("agreement").construct
+
+
+def faults(checked: pd.DataFrame) -> dict[str, str]:
+    """By topic why a judge is not to be used there, of the rows of `against_truth`; a topic without a fault is left out."""
+    found = {str(row["topic"]): _fault(row) for row in checked.to_dict("records")}
+    return {topic: fault for topic, fault in found.items() if fault}
+
+
+def _fault(row: dict[str, Any]) -> str:
+    """A topic with too few statements has no fault, and no proof of quality either."""
+    told = []
+    if row["reason"] == ONE_SCORE:
+        told.append("it gives all statements one score")
+    elif row["r"] < LEAST_R:
+        told.append(f"its rank correlation with known grades is {row['r']:.2f}, below {LEAST_R}")
+    if row["statements"] >= FEWEST and abs(row["bias"]) >= MOST_BIAS:
+        told.append(
+            f"its scores are {abs(row['bias']):.2f} points too {'high' if row['bias'] > 0 else 'low'} on average"
+        )
+    return " and ".join(told)
+
+
+def warning(checked: pd.DataFrame) -> str:
+    """For the first lines of a report that rests on the scores of a judge; "" where it has no fault."""
+    if not (found := faults(checked)):
+        return ""
+    named = "; ".join(f"on {load_topic(topic).title} {fault}" for topic, fault in found.items())
+    return (
+        f"**Do not use this judge's scores**: {named}. Estimates and tests that rest on these scores measure the judge."
+    )
 
 
 def truth(verdicts: pd.DataFrame) -> pd.Series:
@@ -46,6 +99,16 @@ def truth(verdicts: pd.DataFrame) -> pd.Series:
         for slug, text in zip(verdicts["topic"], verdicts["text"], strict=True)
     ]
     return _on_scale(pd.Series(grades, index=verdicts.index, dtype=float), verdicts["topic"])
+
+
+def warning_of(folder: Path) -> str:
+    """The same for the scores of `run.py judge`, by the quality.csv that it wrote into the folder; "" where there is none."""
+    path = folder / QUALITY
+    if not path.is_file():
+        return ""
+    found = pd.read_csv(path, converters={"reason": str})
+    lacking = {"topic", "statements", "r", "reason", "bias"} - set(found.columns)
+    return "" if lacking else warning(found)
 
 
 def confusion(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -77,7 +140,7 @@ def _turned(way: Callable[[float, int], float], values: pd.Series, topics_: pd.S
 
 def _by_topic(known: pd.DataFrame, other: str) -> pd.DataFrame:
     rows = [_row(str(topic), part, other) for topic, part in known.groupby("topic", sort=False)]
-    columns = ["topic", "statements", "rooms", *_spanned("r"), *_spanned("bias"), "error"]
+    columns = ["topic", "statements", "rooms", *_spanned("r"), "reason", *_spanned("bias"), "error"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -88,15 +151,25 @@ def _row(topic: str, part: pd.DataFrame, other: str) -> dict[str, Any]:
     row |= dict(
         zip(
             ("bias_low", "bias_high"),
-            mean_interval(gaps.groupby(part["room"]).mean().to_numpy(), "bias", topic),
+            mean_interval(gaps.groupby(part["room"]).mean().to_numpy()),
             strict=True,
         )
     )
-    if len(part) >= FEWEST and part["score"].nunique() > 1 and part[other].nunique() > 1:
+    row["reason"] = _alike(part, other)
+    if not row["reason"]:
         sums = _sums(part, other)
-        ends = interval(sums, lambda drawn: correlation(drawn.sum(axis=1)), "judge", topic)
+        ends = correlation_interval(sums)
         row |= dict(zip(_spanned("r"), (float(correlation(sums.sum(axis=0))), *ends), strict=True))
     return row
+
+
+def _alike(part: pd.DataFrame, other: str) -> str:
+    """Why there is no correlation of the scores; "" where there is one."""
+    if len(part) < FEWEST:
+        return FEW
+    if part[other].nunique() < 2:
+        return ONE_OTHER
+    return ONE_SCORE if part["score"].nunique() < 2 else ""
 
 
 def _sums(part: pd.DataFrame, other: str) -> Floats:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from agents.topic import load_topic
 from analysis import honesty
-from analysis.judge.quality import against_themselves, against_truth, confusion
+from analysis.judge.quality import QUALITY, against_themselves, against_truth, confusion, warning
 from analysis.judge.verdicts import Judging, claim
 from analysis.load import Tables
 from analysis.wording import counted, estimate, group_title, markdown_table, number, tally
@@ -23,7 +23,7 @@ UNCHECKED = (
 def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judging: Judging) -> Path:
     """Write judge.md, and quality and agreement as CSV; the path of the first."""
     checked, own = against_truth(verdicts), against_themselves(verdicts, tables.attitudes)
-    checked.to_csv(folder / "quality.csv", index=False)
+    checked.to_csv(folder / QUALITY, index=False)
     own.to_csv(folder / "agreement.csv", index=False)
     path = folder / "judge.md"
     parts = _parts(verdicts, tables, checked, own, spec, judging)
@@ -40,23 +40,28 @@ def _parts(
     yield f"{counted(len(verdicts), 'statement')} judged by {spec}, {told}, up to {judging.shown} examples a topic."
     if note := honesty.note(tables.header):
         yield f"> {note}"
+    if told := warning(checked):
+        yield f"> {told}"
+    if checked.empty:
+        yield f"> {UNCHECKED}"
     reasons = tally(reason for noted in verdicts["reasons"] for reason in str(noted).split(", ") if reason)
     yield f"{int(unread.sum())} of {len(verdicts):,} have no score{f' (replies not read: {reasons})' if reasons else ''}."
     yield "\n".join(f"- {load_topic(slug).heading}: {claim(load_topic(slug))}" for slug in verdicts["topic"].unique())
     yield "## Scores\n\nMean score (1-7, 7: agrees strongly with the claim) of the first and the last statement."
     yield _scores(verdicts)
-    yield "## How good is the judge?"
-    if checked.empty:
-        yield UNCHECKED
-    else:
+    if len(checked):
+        yield "## How good is the judge?"
         share = checked["statements"].sum() / max(len(verdicts), 1)
-        yield f"Beside the known grades of our own speakers' sentences ({share:.0%} of the statements; 95% intervals over rooms)."
+        yield f"Compared with the known grades of our own speakers' sentences ({share:.0%} of the statements)."
         yield _table(checked, "against the grade")
         yield "Statements by true score (rows) and score given (columns), both rounded."
         yield confusion_table(confusion(verdicts))
     if len(own):
-        yield "## Beside what agents say of themselves"
-        yield "The hidden rating of the same agent after the same round, on the same scale."
+        yield "## Compared with what agents say of themselves"
+        yield (
+            "The hidden rating of the same agent after the same round. Where agents were asked for something else than agreement "
+            "with the claim (such as the severity of a problem), there are ranks alone: a difference of the two is no number."
+        )
         yield _table(own, "against self-report")
 
 
@@ -74,7 +79,8 @@ def _scores(verdicts: pd.DataFrame) -> str:
 def _table(found: pd.DataFrame, against: str) -> str:
     rows = [
         [load_topic(row["topic"]).heading, str(row["statements"]), str(row["rooms"]),
-         estimate(row["r"], row["r_low"], row["r_high"]), estimate(row["bias"], row["bias_low"], row["bias_high"]),
+         row["reason"] or estimate(row["r"], row["r_low"], row["r_high"]),
+         estimate(row["bias"], row["bias_low"], row["bias_high"]),
          number(row["error"])]
         for row in found.to_dict("records")
     ]  # fmt: skip

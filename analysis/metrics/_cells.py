@@ -9,14 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats, mean_interval
+from analysis.bootstrap import FEWEST, Floats, even, mean_interval, too_few
 from analysis.load import Tables
+from analysis.measured import measured
 
 DEFAULT, REFERENCE = "default", "reference"
 KEYS = ("topic", "group", "party")
 NO_AGENT = "no agent rated first and last"
-NO_DEFAULT = "no Default was asked"
+NO_DEFAULT, UNREAD_DEFAULT = (
+    "no Default was asked",
+    "no rating of the Default could be read",
+)
 NO_GAP = "starts at the Default's level"
+UNSURE = "whether it starts above or below the Default's level cannot be told"
 SMALLEST_GAP = 0.05
 """Below this distance from the Default (points) there is no direction to speak of."""
 
@@ -25,8 +30,9 @@ SMALLEST_GAP = 0.05
 class Cell:
     """`attitudes` has a row a (room, agent) and a column a survey, named by its round (0 first); NaN: no rating could be read.
 
-    `default` is the Default's mean attitude before the debates (see `default_level`); None when nobody was asked. `line` is
-    the Default's attitude by room and round where one is seated, else None.
+    `measure` says what attitudes are: `expected` or `rating` (analysis/measured.py). `default` is the Default's mean before the
+    debates (see `default_level`); None where there is none, and then `lacks` says why. `line` is the Default's attitude by room
+    and round where one is seated, else None.
     """
 
     topic: str
@@ -35,6 +41,8 @@ class Cell:
     attitudes: pd.DataFrame
     default: float | None
     line: pd.DataFrame | None
+    measure: str
+    lacks: str | None = None
 
     @property
     def keys(self) -> dict[str, str]:
@@ -55,6 +63,7 @@ class Cell:
 
 def cells(tables: Tables) -> Iterator[Cell]:
     """Every topic, debating group and party with at least two surveys, in seating order."""
+    tables = measured(tables)
     wide = tables.attitudes.pivot(index=[*KEYS, "room", "agent"], columns="round", values="attitude")
     known = set(wide.index.droplevel(["party", "room", "agent"]))
     for topic in tables.topics:
@@ -67,11 +76,14 @@ def cells(tables: Tables) -> Iterator[Cell]:
 
 def _parties(tables: Tables, topic: str, group: str, here: pd.DataFrame) -> Iterator[Cell]:
     rated, level = set(here.index.unique("party")), default_level(tables, topic, group)
+    asked = any(len(ratings) for _, ratings in _defaults(tables, topic, group))
+    lacks = None if level else UNREAD_DEFAULT if asked else NO_DEFAULT
     default = level.value if level else None
+    kinds = tables.attitudes[tables.attitudes["topic"] == topic].groupby("party")["measure"].first()
     line = here.loc[DEFAULT].groupby(level="room", sort=False).mean() if DEFAULT in rated else None
     for party in tables.agents.loc[tables.agents["group"] == group, "party"].unique():
         if party in rated:
-            yield Cell(topic, group, party, here.loc[party], default, line)
+            yield Cell(topic, group, party, here.loc[party], default, line, kinds[party], lacks)
 
 
 class Level(NamedTuple):
@@ -88,14 +100,19 @@ def default_level(tables: Tables, topic: str, group: str) -> Level | None:
     That of the Defaults of the group itself; else of those in a debating group with the same partisans
     (republican+republican takes it from republican+republican+default); else of the reference, asked outside.
     """
+    for name, ratings in _defaults(tables, topic, group):
+        if len(levels := ratings.dropna()):
+            return Level(float(levels.mean()), len(levels), name)
+    return None
+
+
+def _defaults(tables: Tables, topic: str, group: str) -> Iterator[tuple[str, pd.Series[float]]]:
+    """The Defaults' ratings before the debates that a group's level may be taken from, the nearest group first; NaN: not read."""
     ratings = tables.attitudes
     before = ratings[(ratings["round"] == 0) & (ratings["party"] == DEFAULT) & (ratings["topic"] == topic)]
     alike = [other for other in tables.groups if _partisans(other) == _partisans(group)]
     for name in (group, *alike, REFERENCE):
-        levels = before.loc[before["group"] == name, "attitude"].dropna()
-        if len(levels):
-            return Level(float(levels.mean()), len(levels), name)
-    return None
+        yield name, before.loc[before["group"] == name, "attitude"]
 
 
 def _partisans(group: str) -> set[str]:
@@ -111,12 +128,21 @@ def toward(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:
     if means.empty:
         return None, NO_AGENT
     if cell.default is None:
-        return None, NO_DEFAULT
+        return None, cell.lacks
     gaps = cell.default - means.iloc[:, 0].to_numpy(dtype=float)
-    low, high = mean_interval(gaps, "gap", *cell.keys.values())
-    if abs(gaps.mean()) < SMALLEST_GAP or low <= 0 <= high:
+    if len(gaps) < FEWEST:
+        return None, too_few()
+    if abs(gaps.mean()) < SMALLEST_GAP:
         return None, NO_GAP
-    return float(np.sign(gaps.mean())), None
+    side = direction(gaps)
+    return side, None if side else UNSURE
+
+
+def direction(gaps: Floats) -> float | None:
+    """Return 1 where the mean of one gap a unit is above 0 by more than chance, -1 where it is below; else None."""
+    low, high = mean_interval(gaps)
+    alike = len(gaps) >= FEWEST and even(gaps)
+    return float(np.sign(gaps.mean())) if alike or low > 0 or high < 0 else None
 
 
 def frame(rows: Iterable[dict[str, Any]], **kinds: str) -> pd.DataFrame:
@@ -127,6 +153,14 @@ def frame(rows: Iterable[dict[str, Any]], **kinds: str) -> pd.DataFrame:
 def spans(*names: str) -> dict[str, str]:
     """The columns of numbers with intervals, for `frame`."""
     return {f"{name}{end}": "float64" for name in names for end in ("", "_low", "_high")}
+
+
+def bounded(name: str, value: float, ends: tuple[float, float], outside: str) -> dict[str, Any]:
+    """A share, which is between 0 and 1, and its interval, cut there; empty with the reason `outside` where it is not."""
+    if not 0 <= value <= 1:
+        return {"reason": outside}
+    low, high = np.clip(ends, 0, 1)
+    return with_interval(name, value, (float(low), float(high)))
 
 
 def with_interval(name: str, value: float, ends: tuple[float, float]) -> dict[str, float]:

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats, mean_interval
+from analysis.bootstrap import FEWEST, NO_VARIATION, Floats, mean_interval, too_few, why_none
 from analysis.load import Tables
 from analysis.metrics._cells import REFERENCE, spans, with_interval
 
 KEYS = ("topic", "group")
-ONE_ROOM = "one room, no interval"
 
 
 class Found(NamedTuple):
@@ -62,7 +61,7 @@ def means(rows: Iterable[Mapping[str, Any]], measures: Sequence[str], by: Sequen
 
     rows: one a room (and round): topic, group, room, `by`, missing (ratings that could not be read), and a `Found` a measure.
     Columns: topic, group, `by`, rooms, missing, each measure with its 95% interval over rooms, reason (why one is empty, or
-    stands on fewer rooms).
+    is over fewer rooms, or has no interval).
     """
     kept = pd.DataFrame(list(rows), columns=[*KEYS, "room", *by, "missing", *measures])
     parts = [part for _, whole in kept.groupby([*KEYS], sort=False) for _, part in whole.groupby([*KEYS, *by])]
@@ -74,11 +73,12 @@ def means(rows: Iterable[Mapping[str, Any]], measures: Sequence[str], by: Sequen
 
 def _mean(keys: dict[str, Any], part: pd.DataFrame, measures: Sequence[str]) -> dict[str, Any]:
     row: dict[str, Any] = {**keys, "rooms": len(part), "missing": int(part["missing"].sum())}
-    reasons = [ONE_ROOM] if len(part) == 1 else []
+    reasons = [too_few()] if len(part) < FEWEST else []
     for name in measures:
         values = np.array([one.value for one in part[name] if one.value is not None], dtype=float)
         if len(values):
-            row |= with_interval(name, float(values.mean()), mean_interval(values, name, *map(str, keys.values())))
+            row |= with_interval(name, float(values.mean()), mean_interval(values))
+            reasons += [f"{name}: {NO_VARIATION}"] if why_none(values) == NO_VARIATION else []
         reasons += [f"{name}: {told}" for told in _why(part[name])]
     return row | {"reason": "; ".join(reasons) or None}
 

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.bootstrap import mean_interval, share_interval
 from analysis.load import Tables
 from analysis.metrics._cells import NO_AGENT, Cell, cells, frame, spans, with_interval
+from analysis.wording import counted
 
 ORDER = 6
 TITLE = "Confidence"
@@ -29,7 +31,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     which everybody's last rating could be read), sure (of these), reason.
     """
     here = tables.probes[tables.probes["probe"] == PROBE]
-    bets = replace(tables, attitudes=here.assign(attitude=here["rating"]))
+    bets = replace(tables, attitudes=here.assign(attitude=here["rating"], expected=np.nan))
     kinds = {"rooms": "int64", "missing": "int64", "start": "float64", "end": "float64"}
     rows = [_row(cell) | _sure(here, cell) for cell in cells(bets)]
     return frame(rows, **kinds, **spans("escalation"), whole="int64", **spans("sure"), reason="object")
@@ -39,7 +41,11 @@ def headline(found: pd.DataFrame) -> str:
     changes = found["escalation"].dropna()
     if changes.empty:
         return "How confidence changed cannot be told for any line."
-    return f"Confidence in the own position changed by {changes.median():+.1f} of 100 (median of {len(changes)} lines)."
+    rose, fell = int((found["escalation_low"] > 0).sum()), int((found["escalation_high"] < 0).sum())
+    return (
+        f"Confidence in the own position changed by {changes.median():+.1f} of 100 (median of {counted(len(changes), 'line')}): "
+        f"it rose by more than chance in {rose}, fell in {fell}; for {len(changes) - rose - fell} this cannot be told."
+    )
 
 
 def _row(cell: Cell) -> dict[str, Any]:
@@ -49,7 +55,7 @@ def _row(cell: Cell) -> dict[str, Any]:
         return row | {"reason": NO_AGENT}
     start, end = means.iloc[:, 0], means.iloc[:, -1]
     change = (end - start).to_numpy(dtype=float)
-    ends = mean_interval(change, "escalation", *cell.keys.values())
+    ends = mean_interval(change)
     row |= {"start": start.mean(), "end": end.mean(), "reason": None}
     return row | with_interval("escalation", float(change.mean()), ends)
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import share_interval
+from analysis.bootstrap import FEWEST, share_interval, too_few
 from analysis.load import Tables
 from analysis.metrics import _network
 from analysis.metrics._cells import spans, with_interval
 from analysis.metrics._network import populations
-from analysis.metrics._rooms import KEYS, ONE_ROOM, Room, missing, rated
+from analysis.metrics._rooms import KEYS, Room, missing, rated
 
 ORDER = 13
 TITLE = "Consensus"
@@ -57,8 +57,8 @@ def _row(part: pd.DataFrame) -> dict[str, Any]:
     when, rooms = part["when"].to_numpy(dtype=float), len(part)
     agreed, median = int(np.isfinite(when).sum()), float(np.median(when))
     never = "never" if not agreed else None if np.isfinite(median) else "half of the rooms or more never agree"
-    reasons = [reason for reason in (ONE_ROOM if rooms == 1 else None, never) if reason]
-    ends = share_interval(agreed, rooms) if rooms > 1 else (np.nan, np.nan)
+    reasons = [reason for reason in (too_few() if rooms < FEWEST else None, never) if reason]
+    ends = share_interval(agreed, rooms)
     return {
         "rooms": rooms,
         "missing": int(part["missing"].sum()),

@@ -29,24 +29,25 @@ MARGIN = 0.5
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and party: rooms, missing (agents), default (before), beyond, round, share, reason."""
-    kinds = {"rooms": "int64", "missing": "int64", "default": "float64", "round": "Int64"}
+    """One row a topic, group and party: measure, rooms, missing (agents), default (before), beyond, round, share, reason."""
+    kinds = {"measure": "object", "rooms": "int64", "missing": "int64", "default": "float64", "round": "Int64"}
     rows = [_row(cell) for cell in cells(tables) if cell.party != DEFAULT]
     return frame(rows, **kinds, **spans("beyond", "share"), reason="object")
 
 
 def headline(crossings: pd.DataFrame) -> str:
-    beyond, ever = int((crossings["beyond_low"] > 0).sum()), int(crossings["round"].notna().sum())
+    beyond, short = int((crossings["beyond_low"] > 0).sum()), int((crossings["beyond_high"] < 0).sum())
     return (
-        f"{beyond} of {len(crossings)} partisan lines end beyond the Default's line by more than chance; the mean lies "
-        f"beyond it after some round in {ever}."
+        f"{beyond} of {len(crossings)} partisan lines end beyond the Default's line by more than chance, {short} end short of "
+        f"it; for {len(crossings) - beyond - short} this cannot be told."
     )
 
 
 def _row(cell: Cell) -> dict[str, Any]:
     means, missing = cell.complete()
     side, reason = toward(cell, means)
-    row = {**cell.keys, "rooms": len(means), "missing": missing, "default": cell.default, "reason": reason}
+    row = {**cell.keys, "measure": cell.measure, "rooms": len(means), "missing": missing, "default": cell.default}
+    row |= {"reason": reason}
     if side is None:
         return row
     distance = side * (means - _line(cell, means))
@@ -60,7 +61,7 @@ def _row(cell: Cell) -> dict[str, Any]:
     return (
         row
         | {"round": int(crossed[0]) if len(crossed) else None}
-        | with_interval("beyond", float(last.mean()), mean_interval(last, "beyond", *cell.keys.values()))
+        | with_interval("beyond", float(last.mean()), mean_interval(last))
         | with_interval("share", count / len(last), share_interval(count, len(last)))
     )
 

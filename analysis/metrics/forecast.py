@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import wasserstein_distance
 
 from agents.topic import FORECAST
-from analysis.bootstrap import Floats, correlation, interval, mean_interval
+from analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
 from analysis.load import Tables
 from analysis.metrics._cells import KEYS, frame, spans, with_interval
 from analysis.wording import counted
@@ -23,7 +23,8 @@ TITLE = "Forecasts of one's own answer"
 NOTE = (
     "Error is the mean distance (points) between what was expected before the debate and what was answered after it; unchanged "
     "is the same of who would expect no change. r is the correlation over people of both, bias the mean expected less the "
-    "mean answered, distance that between both distributions (Wasserstein): a group can be right, its people wrong."
+    "mean answered, distance that between both distributions (Wasserstein): a group can be right, its people wrong. Gain is "
+    "unchanged minus error, room by room: above 0, forecasts are better than expecting no change."
 )
 LABELS: dict[str, str] = {}
 FEWEST = 10
@@ -31,23 +32,28 @@ FEWEST = 10
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and party: rooms, people, missing (without one of the three ratings), error, unchanged, r, bias,
-    distance; the first four of these with intervals over rooms. No rows where nobody was asked for a forecast.
+    """One row a topic, group and party: rooms, people, missing (without one of the three ratings), error, unchanged, gain, r,
+    bias, distance; all but the last with intervals over rooms. No rows where nobody was asked for a forecast.
     """
-    kinds = {"rooms": "int64", "people": "int64", "missing": "int64", **spans("error", "unchanged", "r", "bias")}
+    kinds = {
+        "rooms": "int64",
+        "people": "int64",
+        "missing": "int64",
+        **spans("error", "unchanged", "gain", "r", "bias"),
+    }
     told = _together(tables)
     rows = [
-        _row(dict(zip(KEYS, map(str, key), strict=True)), part) for key, part in told.groupby(list(KEYS), sort=False)
+        line(dict(zip(KEYS, map(str, key), strict=True)), part) for key, part in told.groupby(list(KEYS), sort=False)
     ]
     return frame(rows, **kinds, distance="float64")
 
 
 def headline(found: pd.DataFrame) -> str:
-    better = int((found["error_high"] < found["unchanged_low"]).sum())
+    better, worse = int((found["gain_low"] > 0).sum()), int((found["gain_high"] < 0).sum())
     told, errors = counted(len(found), "party"), found["error"].mean()
     return (
-        f"Of {told} (one a topic and group) {better} foresee their answers surely better than who expects no change; mean error "
-        f"{errors:.2f} points."
+        f"Of {told} (one per topic and group) {better} foresee their answers better, and {worse} worse, than by expecting no "
+        f"change; for {len(found) - better - worse} this cannot be told. The mean error is {errors:.2f} points."
     )
 
 
@@ -63,7 +69,8 @@ def _together(tables: Tables) -> pd.DataFrame:
     return found
 
 
-def _row(keys: dict[str, str], part: pd.DataFrame) -> dict[str, Any]:
+def line(keys: dict[str, str], part: pd.DataFrame) -> dict[str, Any]:
+    """The row of one topic, group and party. part: a row a person: room, before, expected, after."""
     known = part.dropna(subset=["before", "expected", "after"])
     row: dict[str, Any] = {
         **keys,
@@ -73,10 +80,10 @@ def _row(keys: dict[str, str], part: pd.DataFrame) -> dict[str, Any]:
     }
     if known.empty:
         return row
-    gap = known["expected"] - known["after"]
-    for name, values in (("error", gap.abs()), ("unchanged", (known["before"] - known["after"]).abs()), ("bias", gap)):
+    gap, still = known["expected"] - known["after"], (known["before"] - known["after"]).abs()
+    for name, values in (("error", gap.abs()), ("unchanged", still), ("gain", still - gap.abs()), ("bias", gap)):
         means = values.groupby(known["room"]).mean().to_numpy(dtype=float)
-        row |= with_interval(name, float(means.mean()), mean_interval(means, name, *keys.values()))
+        row |= with_interval(name, float(means.mean()), mean_interval(means))
     row["distance"] = float(wasserstein_distance(known["expected"], known["after"]))
     return row | (_correlated(known, keys) if len(known) >= FEWEST else {})
 
@@ -85,5 +92,5 @@ def _correlated(known: pd.DataFrame, keys: dict[str, str]) -> dict[str, float]:
     x, y = known["expected"].to_numpy(dtype=float), known["after"].to_numpy(dtype=float)
     terms = pd.DataFrame(np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]))
     sums: Floats = terms.groupby(known["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
-    ends = interval(sums, lambda drawn: correlation(drawn.sum(axis=1)), "forecast", *keys.values())
+    ends = correlation_interval(sums)
     return with_interval("r", float(correlation(sums.sum(axis=0))), ends)

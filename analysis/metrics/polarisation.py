@@ -8,24 +8,28 @@ from scipy.stats import kurtosis, skew
 
 from analysis.bootstrap import Floats
 from analysis.load import Tables
-from analysis.metrics._rooms import Found, means, missing, rated, rooms
+from analysis.measured import measured
+from analysis.metrics._rooms import Found, Room, means, missing, rated, rooms
 
 ORDER = 7
 TITLE = "Polarisation"
 NOTE = (
-    "Of the attitudes (0-10) in a room, means over rooms. Variance is that of a sample (n - 1). The bimodality coefficient "
+    "Of the attitudes (0-10) in a room, means over rooms. Variance is that of a sample (n - 1); its change is within rooms, "
+    "since the first survey, over people rated at both. The bimodality coefficient "
     "(Sarle, with the correction for finite samples) is 5/9 for a flat distribution and more for two peaks; it needs four "
     "ratings that are not all alike. Esteban and Ray's polarisation (alpha = 1.3, attitudes as whole points) is 0 where all "
-    "agree and 1 where half stand at each end."
+    "agree and 1 where half stand at each end; with few people it jumps where two come to the same point, so that nothing is "
+    "concluded from it."
 )
 LABELS = {
     "rooms": "rooms",
     "variance": "variance",
+    "change": "change of variance",
     "bimodality": "bimodality coefficient",
     "esteban_ray": "Esteban-Ray",
     "reason": "why empty",
 }
-MEASURES = ("variance", "bimodality", "esteban_ray")
+MEASURES = ("variance", "change", "bimodality", "esteban_ray")
 ALPHA = 1.3
 """Sensitivity to polarisation; Esteban and Ray's axioms leave 0 (a Gini coefficient) to 1.6, and with the fourth 1 to 1.6."""
 WIDTH = 10
@@ -33,11 +37,17 @@ WIDTH = 10
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and round: rooms, missing (ratings), variance, bimodality, esteban_ray, reason."""
+    """One row a topic, group and round: rooms, missing (ratings), variance, change, bimodality, esteban_ray, reason."""
     return means(
         (
-            {**room.keys, "round": round_, "missing": missing(room.at(round_)), **measured(rated(room.at(round_)))}
-            for room in rooms(tables)
+            {
+                **room.keys,
+                "round": round_,
+                "missing": missing(room.at(round_)),
+                **measures(rated(room.at(round_))),
+                "change": change(room, round_),
+            }
+            for room in rooms(measured(tables))
             for round_ in room.attitudes
         ),
         MEASURES,
@@ -45,17 +55,37 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(found: pd.DataFrame) -> str:
-    ends = found.groupby(["topic", "group"], sort=False)["esteban_ray"].agg(["first", "last", "size"])
-    moved = (ends["last"] - ends["first"])[ends["size"] > 1].dropna()
-    if moved.empty:
-        return "Whether rooms polarised cannot be told."
+    last = found.groupby(["topic", "group"], sort=False).tail(1)
+    rose, fell = int((last["change_low"] > 0).sum()), int((last["change_high"] < 0).sum())
+    if not rose + fell:
+        return "Whether opinions within rooms spread or drew together cannot be told."
     return (
-        f"Polarisation (Esteban-Ray, mean over rooms) rose in {int((moved > 0).sum())} and fell in {int((moved < 0).sum())} of "
-        f"{len(moved)} topics and groups."
+        f"Opinions within rooms (their variance) spread in {rose} and drew together in {fell} of {len(last)} topics and groups "
+        f"by more than chance; for {len(last) - rose - fell} this cannot be told."
     )
 
 
-def measured(values: Floats) -> dict[str, Found]:
+def change(room: Room, round_: int) -> Found:
+    """The variance after a round minus that at the first survey, over the people rated at both."""
+    both = room.attitudes[[room.attitudes.columns[0], round_]]
+    if round_ == both.columns[0]:
+        return Found(None)
+    return spreading(both.to_numpy(dtype=float))
+
+
+def spreading(both: Floats) -> Found:
+    """The change of variance of ratings at two surveys (people, 2), over the people rated at both.
+
+    >>> spreading(np.array([[2.0, 1.0], [4.0, 5.0], [9.0, np.nan]])).value
+    6.0
+    """
+    first, now = both[np.isfinite(both).all(axis=1)].T
+    if len(now) < 2:
+        return Found(None, "fewer than 2 rated at both surveys")
+    return Found(float(now.var(ddof=1) - first.var(ddof=1)))
+
+
+def measures(values: Floats) -> dict[str, Found]:
     """The three measures of the ratings of one room and round."""
     return {"variance": variance(values), "bimodality": bimodality(values), "esteban_ray": esteban_ray(values)}
 

@@ -27,7 +27,7 @@ def shares(tags: pd.DataFrame) -> pd.DataFrame:
     for party, part in tags.groupby("party", sort=False):
         for appeal in APPEALS:
             rooms = part.groupby("room")[appeal].mean().dropna()
-            ends = mean_interval(rooms.to_numpy(dtype=float), "appeal", str(party), appeal)
+            ends = mean_interval(rooms.to_numpy(dtype=float))
             told = {
                 "utterances": int(part[appeal].notna().sum()),
                 "missing": int(part[appeal].isna().sum()),
@@ -55,7 +55,7 @@ def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
         with_it, without = (known.loc[known[appeal] == value, "toward"] for value in (1, 0))
         row = {"appeal": appeal, "with": len(with_it), "without": len(without), "mean_with": with_it.mean(),
                "mean_without": without.mean()}  # fmt: skip
-        ends = interval(_sums(known, appeal), _difference, "appeal", appeal) if len(known) else (np.nan, np.nan)
+        ends = interval(_sums(known, appeal), _difference)
         row |= {"difference": with_it.mean() - without.mean(), "difference_low": ends[0], "difference_high": ends[1]}
         rows.append(row)
     return pd.DataFrame(rows)

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import pandas as pd
 
 from agents.attitude import LABELLED, Scale, read_rating
-from analysis.kept import claim, kept
+from analysis.kept import claim, kept, read
 from analysis.load import Tables
 from llm.backends import essence, open_spec
-from llm.driver import Bar, Conversation, ask_all, drive
+from llm.driver import Bar, Conversation, ask_all
+from llm.limits import NO_LIMIT, Budget
 from llm.randomness import derive
 from llm.request import Backend, Message, Reply, Request, Sampling
 from llm.template import prompt
@@ -36,10 +37,10 @@ class Tag(NamedTuple):
     reason: str = ""
 
 
-def tagged(tables: Tables, folder: Path, spec: str, seed: int, bar: Bar) -> pd.DataFrame:
+def tagged(tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
     """A row an utterance: WHO, text, logos, pathos, ethos (1, 0, or NaN), reasons. Journaled in the folder, written to tags.csv.
 
-    Errors: UserError on a folder of another judge.
+    Errors: UserError on a folder of another judge; BudgetSpent.
     """
     with locked(folder):
         texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(PROMPTS.glob("*.txt"))}
@@ -48,19 +49,22 @@ def tagged(tables: Tables, folder: Path, spec: str, seed: int, bar: Bar) -> pd.D
             {"llm": essence(spec), "seed": seed, "appeals": APPEALS, "prompts": texts},
             "tagging",
         )
-        with kept(open_spec(spec), folder / "tags.sqlite") as journal:
-            found = tags(tables, journal, seed, bar)
+        with kept(open_spec(spec), folder / "tags.sqlite", budget) as journal:
+            found = tags(tables, journal, seed, bar, (spec, budget.keep_going))
         found.to_csv(folder / "tags.csv", index=False)
     return found
 
 
-def tags(tables: Tables, backend: Backend, seed: int, bar: Bar) -> pd.DataFrame:
-    """The same without a folder; a turn without words has no tags, and its reason."""
+def tags(
+    tables: Tables, backend: Backend, seed: int, bar: Bar, how: tuple[str, bool] = ("the judge", True)
+) -> pd.DataFrame:
+    """The same without a folder; a turn without words has no tags, and its reason. `how` as in analysis/judge/bench.py."""
     turns = tables.utterances.reset_index(drop=True)
     said = turns[turns["text"].notna()]
     talks = [judge(f"{row.room} {row.iteration}", str(row.text), seed) for row in said.itertuples()]
     with bar("appeals", 0) as progress:
-        found = pd.Series(drive(talks, backend, progress), index=said.index, dtype="object")
+        read_ = read(talks, backend, progress, _why, (how[0], "appeals"), how[1])
+    found = pd.Series(read_, index=said.index, dtype="object")
     rows = turns[[*WHO, "text"]].copy()
     for place, appeal in enumerate(APPEALS):
         known = {row: float(one[place].present) for row, one in found.items() if one[place].present is not None}
@@ -68,6 +72,11 @@ def tags(tables: Tables, backend: Backend, seed: int, bar: Bar) -> pd.DataFrame:
     told = {row: ", ".join(dict.fromkeys(tag.reason for tag in one if tag.reason)) for row, one in found.items()}
     rows["reasons"] = pd.Series(told, dtype="object").reindex(turns.index).fillna(turns["reason"]).fillna("")
     return rows
+
+
+def _why(one: tuple[Tag, ...]) -> str | None:
+    """The first reason where none of the appeals is known."""
+    return one[0].reason if all(tag.present is None for tag in one) else None
 
 
 def judge(place: str, text: str, seed: int) -> Conversation[tuple[Tag, ...]]:

@@ -1,110 +1,161 @@
-"""What differs between two conditions for whom, and what speaking first does; the run is the unit."""
+"""What differs between two conditions for whom, and what speaking first does.
+
+The unit is the cast where there are several (the same people in both conditions, paired), else the run (runs.py).
+Conditions whose texts differ (men and women) with one cast have no test: one text differs from another in everything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 
+import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
-from analysis.statistics.groups import two
-from analysis.statistics.mixed import slopes
+from analysis.bootstrap import FEWEST
+from analysis.gaps import slope
+from analysis.scores.runs import MANY, Of, bounds, by_run, casts, mean_of, missing, same_texts, values
+from analysis.statistics.groups import paired, two, weighed
 from analysis.statistics.permute import shuffled
-from analysis.statistics.power import rooms_needed
 from analysis.statistics.results import Result, table
 
 MOMENTS = {"opening": 0, "closing": -1}
+ONE_EACH = "one persona a cell: no test"
+Pairs = Iterable[tuple[str, str]]
 
 
-def by_party(scores: pd.DataFrame, parties: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
-    """Second condition less the first, by topic and party: means of a run's scores of that party, Welch's t.
+def contrast(scores: pd.DataFrame, people: pd.DataFrame | None, one: str, other: str, of: Of = mean_of) -> Result:
+    """Return the second condition less the first: paired over casts, else by Welch's t over runs, else a reason.
 
-    Rows are results (see `Result`) with topic and party; a party that sits in one of the two only has no row. p is corrected
-    over the whole table.
+    scores: of one topic and of the agents that are compared. people: who sat where (`PEOPLE`); None: runs are independent.
     """
+    effect = f"{other} - {one}"
+    runs = by_run(scores[scores["condition"].isin([one, other])], of)
+    if people is None:
+        return _over_runs(effect, runs, one, other)
+    seated = people[people["condition"].isin([one, other])]
+    wide = by_cast(runs, seated)
+    if {one, other} <= set(wide) and len(both := wide[[one, other]].dropna()) >= FEWEST:
+        return paired(effect, (both[other] - both[one]).to_numpy(), "cast")
+    if same_texts(seated):
+        return _over_runs(effect, runs, one, other)
+    few = ONE_EACH if len(wide) == 1 else f"fewer than {FEWEST} casts in both: no test"
+    found = _over_runs(effect, runs, one, other)
+    return Result(effect, "cast", len(wide), "difference", "paired t", found.estimate, reason=few)
+
+
+def _over_runs(effect: str, runs: pd.DataFrame, one: str, other: str) -> Result:
+    known = values(runs)
+    return two(effect, known.get(one, np.array([])), known.get(other, np.array([])), "run")
+
+
+def by_cast(runs: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """Return a row a cast, a column a condition: the mean of the cast's runs."""
+    joined = runs.join(casts(people), on=["condition", "run"]).dropna(subset=["unit"])
+    return joined.pivot_table(index="unit", columns="condition", values="value", aggfunc="mean")
+
+
+def by_party(
+    scores: pd.DataFrame, parties: Mapping[str, str], pairs: Pairs, people: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Return second condition less the first, by topic and party: the mean score of the party's statements.
+
+    Rows are results (see `Result`) with topic, party, missing (share of scores, in the condition that lacks most), and from
+    `MANY` of them on bound_low and bound_high: what the difference could be, whatever had been said. A party that sits in one
+    of the two only has no row. p is corrected over the whole table.
+    """
+    return _compared(scores, parties, list(pairs), people, mean_of)
+
+
+def drifts(
+    scores: pd.DataFrame, parties: Mapping[str, str], pairs: Pairs, people: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Return whether scores change otherwise in the second condition: the difference of slopes, points a statement.
+
+    One slope a run (the mean of its agents'), then as in `by_party`.
+    """
+    found = _compared(scores, parties, list(pairs), people, slope)
+    return found.assign(measure="points per statement").drop(columns=["bound_low", "bound_high"])
+
+
+def _compared(
+    scores: pd.DataFrame,
+    parties: Mapping[str, str],
+    pairs: list[tuple[str, str]],
+    people: pd.DataFrame | None,
+    of: Of,
+) -> pd.DataFrame:
     known = scores.assign(party=scores["agent"].map(parties)).dropna(subset=["party"])
-    means = known.groupby(["topic", "party", "condition", "run"], sort=False)["score"].mean()
-    cells = {
-        (str(topic), str(party), str(condition)): part.to_numpy(dtype=float)
-        for (topic, party, condition), part in means.groupby(level=[0, 1, 2], sort=False)
-    }
-    return _placed(list(_pairs(cells, list(pairs))))
-
-
-def _placed(kept: list[tuple[str, str, Result]]) -> pd.DataFrame:
-    found = table(result for _, _, result in kept)
-    found.insert(0, "party", [party for _, party, _ in kept])
-    found.insert(0, "topic", [topic for topic, _, _ in kept])
-    return found
-
-
-def _pairs(
-    cells: Mapping[tuple[str, str, str], Floats], pairs: list[tuple[str, str]]
-) -> Iterator[tuple[str, str, Result]]:
-    for topic, party in dict.fromkeys((topic, party) for topic, party, _ in cells):
-        for one, other in pairs:
-            both = cells.get((topic, party, one)), cells.get((topic, party, other))
-            if both[0] is not None and both[1] is not None:
-                yield topic, party, two(f"{other} - {one}", both[0], both[1], "run")
-
-
-def drifts(scores: pd.DataFrame, parties: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> pd.DataFrame:
-    """Do scores change otherwise in the second condition? By topic and party: the difference of slopes (points a statement).
-
-    Mixed model of single scores, runs at random (`slopes`). Columns as in `by_party`.
-    """
-    known = scores.assign(party=scores["agent"].map(parties)).dropna(subset=["party", "score"])
-    kept = []
+    rows, results = [], []
     for (topic, party), part in known.groupby(["topic", "party"], sort=False):
         for one, other in pairs:
             both = part[part["condition"].isin([one, other])]
-            if both["condition"].nunique() == 2 and both["statement"].nunique() > 1:
-                kept.append((str(topic), str(party), _slopes_apart(f"{other} - {one}", both, other)))
-    return _placed(kept)
+            if both["condition"].nunique() == 2 and both["score"].notna().any():
+                results.append(contrast(both, people, one, other, of))
+                share = missing(both)
+                ends = bounds(both, one, other) if share > MANY else (np.nan, np.nan)
+                rows.append((str(topic), str(party), share, *ends))
+    where = pd.DataFrame(rows, columns=["topic", "party", "missing", "bound_low", "bound_high"])
+    return pd.concat([where[["topic", "party"]], table(results), where[["missing", "bound_low", "bound_high"]]], axis=1)
 
 
-def _slopes_apart(effect: str, both: pd.DataFrame, other: str) -> Result:
-    statement = both["statement"] - both["statement"].mean()
-    second = (both["condition"] == other).astype(float)
-    rows = both.assign(
-        statement=statement,
-        second=second,
-        apart=statement * second,
-        unit=both["condition"] + "/" + both["run"].astype(str),
-    )
-    found = slopes(effect, rows, "score", ["statement", "second", "apart"], "unit", ["statement"])[-1]
-    return replace(found, effect=effect, unit="run", measure="points per statement")
+def first_speaker(scores: pd.DataFrame, first: Mapping[str, str], people: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return whether it matters who speaks first. first: the party that does, by condition.
 
-
-def first_speaker(scores: pd.DataFrame, first: Mapping[str, str]) -> pd.DataFrame:
-    """Does it matter who speaks first? first: the party that does, by condition.
-
-    One row a topic and moment (everybody's opening, everybody's closing): the mean of a run's scores by who spoke first (a
-    column a party), and the permutation test of it. UCL study, section 3.5.
+    One row a topic and moment (all agents' opening, all agents' closing): the mean of a run's scores by who spoke first (a
+    column a party), and the permutation test of it: labels are shuffled over runs, among the runs of a cast where there are
+    several. UCL study, section 3.5.
     """
     rows, results = [], []
     for topic, part in scores.groupby("topic", sort=False):
         for moment, place in MOMENTS.items():
             statements = sorted(part["statement"].unique())
-            then = part[part["statement"] == statements[place]]
-            runs = then.groupby(["condition", "run"], as_index=False)["score"].mean()
+            runs = by_run(part[part["statement"] == statements[place]])
             runs["first"] = runs["condition"].map(first)
-            results.append(shuffled(f"{topic} {moment}", runs, "score", "first", unit="run"))
-            rows.append({"topic": topic, "moment": moment, **runs.groupby("first")["score"].mean().to_dict()})
+            if people is not None:
+                runs = runs.join(casts(people), on=["condition", "run"])
+            strata = ["unit"] if people is not None and runs["unit"].nunique() > 1 else []
+            results.append(shuffled(f"{topic} {moment}", runs, "value", "first", strata, unit="run"))
+            rows.append({"topic": topic, "moment": moment, **runs.groupby("first")["value"].mean().to_dict()})
     return pd.concat([pd.DataFrame(rows), table(results)[["n", "estimate", "p", "p_holm", "reason"]]], axis=1)
 
 
-def runs_needed(scores: pd.DataFrame) -> pd.DataFrame:
-    """Runs a condition for a difference in the mean score: by topic, from the spread of runs within conditions found here.
+def sharing(
+    scores: pd.DataFrame,
+    parties: Mapping[str, str],
+    quartets: Mapping[str, tuple[str, str, str, str]],
+    people: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return whether the Neutral sides with the partisan that runs on its own model: points toward that side, by topic.
 
-    Columns: topic, deviation (points), difference, power, rooms (see `rooms_needed`).
+    quartets: by name, four conditions of two models. The Neutral shares a model with the Democrat, with the Republican, and the
+    same two again with the models exchanged. What the partisans' models do by themselves cancels out. Positive: the Neutral is
+    nearer to the side of whoever shares its model. UCL study, section 5.1.
     """
-    means = scores.groupby(["topic", "condition", "run"], sort=False)["score"].mean().reset_index()
-    parts = []
-    for topic, part in means.groupby("topic", sort=False):
-        within = part["score"] - part.groupby("condition")["score"].transform("mean")
-        left = within.notna().sum() - part["condition"].nunique()
-        deviation = float((within**2).sum() / left) ** 0.5 if left > 0 else float("nan")
-        parts.append(rooms_needed(deviation).assign(topic=topic, deviation=deviation))
-    return pd.concat(parts, ignore_index=True)[["topic", "deviation", "difference", "power", "rooms"]]
+    results, topics = [], []
+    for topic, part in scores.groupby("topic", sort=False):
+        known = part.assign(party=part["agent"].map(parties))
+        sides = known.groupby("party")["score"].mean()
+        toward = np.sign(sides.get("democrat", np.nan) - sides.get("republican", np.nan))
+        for name, conditions in quartets.items():
+            neutral = known[(known["party"] == "default") & known["condition"].isin(conditions)]
+            if toward and np.isfinite(toward) and neutral["condition"].nunique() == len(conditions):
+                weights = dict(zip(conditions, toward * np.array([0.5, -0.5, 0.5, -0.5]), strict=True))
+                results.append(_weighed(name, neutral, people, weights))
+                topics.append(str(topic))
+    found = table(results)
+    found.insert(0, "topic", topics)
+    return found
+
+
+def _weighed(name: str, scores: pd.DataFrame, people: pd.DataFrame | None, weights: Mapping[str, float]) -> Result:
+    runs = by_run(scores)
+    if people is not None:
+        wide = by_cast(runs, people[people["condition"].isin(list(weights))]).reindex(columns=list(weights)).dropna()
+        if len(wide) >= FEWEST:
+            return paired(name, (wide * pd.Series(weights)).sum(axis=1).to_numpy(), "cast")
+    return weighed(name, values(runs), weights, "run")
+
+
+def sorted_by_p(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows, the smallest p first and those without one last."""
+    return found.sort_values("p", kind="stable", na_position="last")

@@ -7,38 +7,53 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats, interval
+from analysis.bootstrap import FEWEST, Floats, even, mean_interval
 from analysis.gaps import nanmean, quartiles, slope
 from analysis.scores.table import MIDDLE, Line, lines
 
 NOTHING = 1e-9
 """Points a statement that are rounding."""
+OUTWARD, CONVERTED, NEITHER, UNKNOWN = "outward", "converted", "neither", f"fewer than {FEWEST} runs"
+ECHO, NONE = "echo chamber", "none"
 
 
 def gradients(scores: pd.DataFrame) -> pd.DataFrame:
-    """One row a topic, condition and agent: runs, mean, change (last - first), iqr (mean over statements), slope (points a
-    statement) with its 95% interval (bootstrap over runs).
+    """Return one row a topic, condition and agent: runs, mean, change (last - first), iqr (mean over statements), slope.
+
+    The slope (points a statement) is the mean of the runs' slopes, with its 95% interval over runs. `way` is where the agent
+    went: outward, converted, neither (see `echo_chambers`), or that there are too few runs to say so.
     """
     return pd.DataFrame([_row(line) for line in lines(scores)])
 
 
 def echo_chambers(scores: pd.DataFrame, partisans: dict[str, str]) -> pd.DataFrame:
-    """Did a party's agents drive each other outward? One row a topic, condition and party with at least two agents.
+    """Return whether a party's agents drove each other outward: one row a topic, condition and party with two agents or more.
 
-    partisans: party by agent. An echo chamber has formed when every agent of the party has a slope that points away from the
-    middle of the scale on the side where its mean is, and whose interval leaves out 0. The paper compares "gradients" with the
-    baseline 4, which are different units; this is what it can mean. Columns: agents, outward (how many of them), formed (missing
-    where an agent has no interval, as with one run).
+    partisans: party by agent. An agent's side is that of its first statements. It went outward when its slope points away from
+    the middle on that side and it ends there, further out than it began. It was converted when it ends on the other side. Both
+    only where intervals over runs leave out the middle and a slope of 0. An echo chamber has formed when all agents of the
+    party went outward. Columns: agents, outward and converted (how many of them), formed, outcome (echo chamber, converted when
+    all of them were, none, or why nothing can be said; formed is missing then).
+
+    The paper compares gradients with the baseline 4, which are different units; this is what it can mean.
     """
     found = gradients(scores)
-    side = np.sign(found["mean"] - MIDDLE)
-    sure = (found["slope_low"] > NOTHING) | (found["slope_high"] < -NOTHING)
-    outward = sure & (np.sign(found["slope"]) == side) & (side != 0)
-    found = found.assign(party=found["agent"].map(partisans), outward=outward, known=found["slope_low"].notna())
-    parties = found.dropna(subset=["party"]).groupby(["topic", "condition", "party"], sort=False)
-    rows = parties.agg(agents=("outward", "size"), outward=("outward", "sum"), known=("known", "all")).reset_index()
-    formed = (rows["outward"] == rows["agents"]).astype("boolean").mask(~rows["known"])
-    return rows.drop(columns="known").assign(formed=formed)[rows["agents"] > 1].reset_index(drop=True)
+    found = found.assign(party=found["agent"].map(partisans)).dropna(subset=["party"])
+    rows = [
+        {"topic": topic, "condition": condition, "party": party, **_outcome(list(part["way"]))}
+        for (topic, condition, party), part in found.groupby(["topic", "condition", "party"], sort=False)
+        if len(part) > 1
+    ]
+    columns = ["topic", "condition", "party", "agents", "outward", "converted", "formed", "outcome"]
+    return pd.DataFrame(rows, columns=columns).astype({"formed": "boolean"})
+
+
+def _outcome(ways: list[str]) -> dict[str, Any]:
+    outward, converted = ways.count(OUTWARD), ways.count(CONVERTED)
+    known = UNKNOWN not in ways
+    outcome = ECHO if outward == len(ways) else CONVERTED if converted == len(ways) else NONE
+    counts = {"agents": len(ways), "outward": outward, "converted": converted}
+    return {**counts, "formed": outcome == ECHO if known else pd.NA, "outcome": outcome if known else UNKNOWN}
 
 
 def quartile_range(scores: Floats) -> Floats:
@@ -49,8 +64,9 @@ def quartile_range(scores: Floats) -> Floats:
 
 def _row(line: Line) -> dict[str, Any]:
     means = nanmean(line.scores)
-    at = line.at
-    low, high = interval(line.scores, lambda drawn: slope(nanmean(drawn, 1), at), "slope", *line[:3])
+    each = slope(line.scores, line.at)
+    each = each[np.isfinite(each)]
+    low, high = mean_interval(each)
     return {
         "topic": line.topic,
         "condition": line.condition,
@@ -59,7 +75,28 @@ def _row(line: Line) -> dict[str, Any]:
         "mean": float(nanmean(means)),
         "change": float(means[-1] - means[0]),
         "iqr": float(nanmean(quartile_range(line.scores))),
-        "slope": float(slope(means, at)),
+        "slope": float(nanmean(each)),
         "slope_low": low,
         "slope_high": high,
+        "way": _way(line, each),
     }
+
+
+def _way(line: Line, slopes: Floats) -> str:
+    """Whether an agent went outward from its opening, or over to the other side."""
+    start, end = (scores[np.isfinite(scores)] for scores in (line.scores[:, 0], line.scores[:, -1]))
+    if min(len(start), len(end), len(slopes)) < FEWEST:
+        return UNKNOWN
+    side, ended, heading = _sign(start - MIDDLE), _sign(end - MIDDLE), _sign(slopes)
+    further = abs(float(end.mean()) - MIDDLE) > abs(float(start.mean()) - MIDDLE)
+    if side and heading == side and further and np.sign(end.mean() - MIDDLE) == side:
+        return OUTWARD
+    return CONVERTED if side and heading == ended == -side else NEITHER
+
+
+def _sign(values: Floats) -> int:
+    """The side of 0 on which the mean of values is for sure; 0 where their interval holds 0."""
+    if even(values):
+        return int(np.sign(values.mean())) if abs(values.mean()) > NOTHING else 0
+    low, high = mean_interval(values)
+    return int(low > NOTHING) - int(high < -NOTHING)

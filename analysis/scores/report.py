@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from textwrap import wrap
+from textwrap import fill, wrap
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -14,23 +15,49 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from analysis.gaps import nanmean, quartiles
-from analysis.plots import OTHERS, STYLES, save, style
-from analysis.scores.gradients import echo_chambers, gradients
+from analysis.looks import STYLES, looks
+from analysis.plots import save, style
+from analysis.scores.contrasts import sorted_by_p
+from analysis.scores.gradients import CONVERTED, ECHO, echo_chambers, gradients
 from analysis.scores.reversion import REFERENCES, STATISTICS, ratios
 from analysis.scores.table import HIGH, LOW, Line, lines
-from analysis.scores.ucl import DIFFER, compare, smoothed
-from analysis.wording import counted, estimate, markdown_table, number, span
+from analysis.scores.ucl import DIFFER, compare, is_smoothed, smoothed
+from analysis.wording import DASH, counted, estimate, markdown_table, number, span
 
 REVERSION = (
     "{how}. R is 1 when the last statement is back at the first, negative when it went on; over topics, {rule}. No interval: it "
     "is not sure which way the agent moved. The middle is the mean of all statements but the first and the last; reversion.csv "
-    "has the median and the last but one as well."
+    "has the authors' two other rules as well: medians over runs, and the last statement but one for the middle."
 )
+SIZES = (
+    "A difference in points has its 95% interval, and so has omega squared (the share of variance between conditions, less what "
+    "chance explains). Ratios of SDs, Hedges' g and eta squared of shuffled labels have none."
+)
+SMOOTHED = (
+    "The scores are smoothed already{how}: they are not smoothed again, and the tests by run, the slopes and reversion are of "
+    "smoothed scores, in which changes look slower than they were."
+)
+ALPHA = 0.05
 PAGE = 6
 """Conditions in one figure."""
+ROWS = 20
+"""Rows of a table in the report; the CSV has all of them."""
+LABEL, LABELS = 26, 4
+"""Characters of a line, and lines, of a condition's name beside the figure."""
 PARTIES = {"Sam": "default", "Alex": "republican", "Riley": "republican", "Morgan": "republican",
            "Taylor": "democrat", "Quinn": "democrat", "Drew": "democrat"}  # fmt: skip
 """The names of the study. Seats ("republican 2") tell their party; other agents are told apart, but are of no party."""
+WORDS = {"neutral": "default"}
+"""The study's own word for a party."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What else goes into a report: paragraphs under the head, first of all `short`, and at the end."""
+
+    short: Sequence[str] = ()
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
 
 
 def write(
@@ -39,19 +66,23 @@ def write(
     published: bool,
     what: str,
     chosen: Sequence[Sequence[str]] | None = None,
-    before: Sequence[str] = (),
-    after: Sequence[str] = (),
+    told: Told | None = None,
+    people: pd.DataFrame | None = None,
+    already: bool = False,
 ) -> Path:
-    """Write report.md, figures and tables; the path of the first. `published`: smoothed scores and statement units first.
+    """Write report.md, figures and tables; return the path of the first. `published`: smoothed scores and statement units first.
 
-    chosen: the conditions that are compared (see `compare`). before, after: more paragraphs, under the head and at the end.
+    chosen: the conditions that are compared (see `compare`). people: who sat where (analysis/scores/runs.py). already: the
+    scores are smoothed, whether or not they look so.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    shown = smoothed(scores) if published else scores
+    looks = is_smoothed(scores)
+    shown = smoothed(scores) if published and not (already or looks) else scores
     parties = parties_of(scores)
     found = {
         "comparisons": pd.concat(
-            [compare(scores, way, chosen) for way in (published, not published)], ignore_index=True
+            [compare(scores, way, chosen, already or looks, people) for way in (published, not published)],
+            ignore_index=True,
         ),
         "reversion": pd.concat([ratios(shown, way, published) for way in REFERENCES], ignore_index=True),
         "gradients": gradients(shown),
@@ -60,9 +91,15 @@ def write(
     for name, frame in found.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
     caption = f"{what}: means over runs, bars from first to third quartile, crosses at the ends"
-    pictures = list(_pictures(shown, f"{caption}{', smoothed' if published else ''}", parties, folder))
-    path = folder / "report.md"
-    parts = [*_parts(scores, found, published, what, pictures, before), *after]
+    pictures = list(_pictures(shown, f"{caption}{', smoothed' if shown is not scores else ''}", parties, folder))
+    path, told = folder / "report.md", told or Told()
+    notes = [
+        SMOOTHED.format(how="" if already else " (undone, they are the thirds of a judge that was asked three times)")
+    ]
+    before = [*told.before, *(notes if already or looks else [])]
+    how = "of smoothed scores" if shown is not scores or already or looks else "of scores as they are"
+    head = [*_head(scores, what), *_short(found, told.short), *before, *pictures]
+    parts = [*head, *_parts(found, published, how), *told.after]
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return path
 
@@ -80,6 +117,7 @@ def _pictures(shown: pd.DataFrame, caption: str, parties: Mapping[str, str], fol
 def parties_of(scores: pd.DataFrame) -> dict[str, str]:
     """The party of every agent that has one, by the study's names or the seat."""
     seats = {name: name.split()[0].lower() for name in map(str, scores["agent"].unique()) if name}
+    seats = {name: WORDS.get(seat, seat) for name, seat in seats.items()}
     return {name: PARTIES.get(name, seat) for name, seat in seats.items() if name in PARTIES or seat in STYLES}
 
 
@@ -96,10 +134,10 @@ def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> Fi
             for axis, topic in zip(axes, topics, strict=True):
                 for place, agent in enumerate(agents):
                     if line := known.get((topic, condition, agent)):
-                        _line(axis, line, _look(agent, place, agents, parties), (place - (len(agents) - 1) / 2) * 0.12)
+                        _line(axis, line, _look(agent, agents, parties), (place - (len(agents) - 1) / 2) * 0.12)
                 axis.set(ylim=(LOW - 0.2, HIGH + 0.2), yticks=range(LOW, HIGH + 1))
                 axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
-            axes[0].set_ylabel(f"{condition}\nscore (1-7)")
+            axes[0].set_ylabel(f"{_label(str(condition))}\nscore (1-7)", fontsize=6)
         for axis, topic in zip(grid[0], topics, strict=True):
             axis.set_title(str(topic))
         for axis in grid[-1]:
@@ -121,6 +159,11 @@ def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> Fi
     return drawn
 
 
+def _label(condition: str) -> str:
+    """The name of a condition in lines that fit beside a row."""
+    return fill(condition, LABEL, max_lines=LABELS, placeholder=" ...", break_on_hyphens=False)
+
+
 def _line(axis: Axes, line: Line, look: dict[str, object], aside: float) -> None:
     means = nanmean(line.scores)
     low, high = quartiles(line.scores)
@@ -132,11 +175,11 @@ def _line(axis: Axes, line: Line, look: dict[str, object], aside: float) -> None
     axis.plot(at + aside, means, label=line.agent, linewidth=1.0, markersize=3, **look)  # type: ignore[arg-type]
 
 
-def _look(agent: str, place: int, agents: list[str], parties: Mapping[str, str]) -> dict[str, object]:
+def _look(agent: str, agents: list[str], parties: Mapping[str, str]) -> dict[str, object]:
     """Colour and line of the party, a marker of its own for each of a party's agents."""
-    party = parties.get(agent)
-    found = STYLES[party] if party in STYLES else OTHERS[place % len(OTHERS)]
-    alike = [other for other in agents if parties.get(other) == party]
+    party = parties.get(agent, agent)
+    found = looks(parties.get(one, one) for one in agents)[party]
+    alike = [other for other in agents if parties.get(other, other) == party]
     return {
         "color": found["color"],
         "linestyle": found["linestyle"],
@@ -144,64 +187,109 @@ def _look(agent: str, place: int, agents: list[str], parties: Mapping[str, str])
     }
 
 
-def _parts(
-    scores: pd.DataFrame,
-    found: Mapping[str, pd.DataFrame],
-    published: bool,
-    what: str,
-    pictures: Sequence[str],
-    before: Sequence[str],
-) -> Iterator[str]:
+def _head(scores: pd.DataFrame, what: str) -> Iterator[str]:
     missing = int(scores["score"].isna().sum())
     runs = scores.groupby(["topic", "condition"])["run"].nunique()
     held = f"{counted(len(scores), 'score')}, {missing} missing, {span(runs)} runs a topic and condition"
-    yield f"# Scores of statements\n\n{what}: {held}."
-    yield from before
-    yield from pictures
+    yield f"# {what}: scores of statements\n\n{held}."
+
+
+def _short(found: Mapping[str, pd.DataFrame], short: Sequence[str]) -> Iterator[str]:
+    """What a reader takes away: the study's own question first, then how many of the other tests found anything."""
+    yield "## In short"
+    yield from short
+    comparisons, echo = found["comparisons"], found["echo_chambers"]
+    lines = []
+    tested = comparisons[(comparisons["procedure"] == "by run") & comparisons["p"].notna()]
+    if len(comparisons):
+        sure = tested[tested["p_holm"] < ALPHA]
+        named = "; ".join(f"{row.topic}, {row.effect} ({row.test})" for row in sorted_by_p(sure).head(3).itertuples())
+        untested = int((comparisons["procedure"] == "by run").sum()) - len(tested)
+        lines.append(
+            f"- {len(sure)} of {counted(len(tested), 'test')} by run find a difference between conditions (p below .05 after "
+            f"Holm's correction within a topic){f': {named}' if named else ''}."
+            + (f" {untested} could not be made: the table says why." if untested else "")
+        )
+    if len(echo):
+        formed = echo[echo["outcome"] == ECHO]
+        gone = int((echo["outcome"] == CONVERTED).sum())
+        unknown = int(echo["formed"].isna().sum())
+        which = "; ".join(f"{row.topic}, {row.condition}" for row in formed.itertuples())
+        lines.append(
+            f"- An echo chamber formed in {len(formed)} of {len(echo)} cases{f' ({which})' if which else ''}; in {gone} the "
+            "party was converted: it ended on the other side of the middle."
+            + (f" In {unknown} there are too few runs to say so." if unknown else "")
+        )
+    if lines:
+        yield "\n".join(lines)
+
+
+def _parts(found: Mapping[str, pd.DataFrame], published: bool, how: str) -> Iterator[str]:
     comparisons = found["comparisons"]
     if len(comparisons):
-        yield f"## Do conditions differ?\n\n{DIFFER} Brackets: 95% intervals; p is corrected (Holm) within a topic and procedure."
-        yield markdown_table(_COMPARED, [_compared(row) for row in comparisons.to_dict("records")])
+        yield (
+            f"## Do conditions differ?\n\n{DIFFER} {SIZES} p is corrected (Holm) within a topic and procedure; the smallest p "
+            "of a procedure comes first."
+        )
+        procedures = [part for _, part in comparisons.groupby("procedure", sort=False)]
+        rows = [row for part in procedures for row in sorted_by_p(part).head(ROWS).to_dict("records")]
+        yield markdown_table(_COMPARED, [_compared(row) for row in rows])
+        yield from more(len(comparisons) - len(rows), "comparisons")
     rule = "undefined ratios count as 0, as in the paper" if published else "undefined ratios are left out"
-    how = "of smoothed scores" if published else "of scores as they are"
     yield f"## Reversion\n\n{REVERSION.format(how=how.capitalize(), rule=rule)}"
-    rows = [
+    cells = [
         [str(row["condition"]), str(row["agent"]), str(row["topics"]), str(row["undefined"]),
          *[estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in STATISTICS]]
         for row in found["reversion"][found["reversion"]["reference"] == REFERENCES[0]].to_dict("records")
     ]  # fmt: skip
-    yield markdown_table(["condition", "agent", "topics", "undefined", "mean R", "median R", "pooled R"], rows)
-    yield f"## Slopes\n\nPoints a statement, over the means of runs, {how}; the interval is over runs."
-    rows = [
+    yield markdown_table(["condition", "agent", "topics", "undefined", "mean R", "median R", "pooled R"], cells)
+    yield (
+        f"## Slopes\n\nPoints a statement, {how}; the interval is over runs. The steepest come first. Way: outward (from the "
+        "side of its first statements to further out on it), converted (it ends on the other side), or neither."
+    )
+    steepest = found["gradients"].sort_values("slope", key=abs, ascending=False, kind="stable")
+    cells = [
         [str(row["topic"]), str(row["condition"]), str(row["agent"]), number(row["mean"]), number(row["change"]),
-         number(row["iqr"]), estimate(row["slope"], row["slope_low"], row["slope_high"], 3)]
-        for row in found["gradients"].to_dict("records")
+         number(row["iqr"]), estimate(row["slope"], row["slope_low"], row["slope_high"], 3), str(row["way"])]
+        for row in steepest.head(ROWS).to_dict("records")
     ]  # fmt: skip
-    yield markdown_table(["topic", "condition", "agent", "mean", "last - first", "mean IQR", "slope"], rows)
-    if len(found["echo_chambers"]):
-        yield (
-            f"## Echo chambers\n\nFormed when all agents of a party have slopes away from the middle, on its side, {how}. "
-            "A dash: with one run it cannot be known."
-        )
-        rows = [
-            [number(None) if pd.isna(value) else str(value) for value in row.values()]
-            for row in found["echo_chambers"].to_dict("records")
-        ]
-        yield markdown_table(["topic", "condition", "party", "agents", "outward", "formed"], rows)
+    yield markdown_table(["topic", "condition", "agent", "mean", "last - first", "mean IQR", "slope", "way"], cells)
+    yield from more(len(steepest) - len(cells), "gradients")
+    yield from _echo(found["echo_chambers"], how)
+
+
+def _echo(found: pd.DataFrame, how: str) -> Iterator[str]:
+    if found.empty:
+        return
+    yield (
+        f"## Echo chambers\n\nFormed when all agents of a party go outward, {how}: they end further from the middle than they "
+        "began, on the side of their first statements, with slopes that are sure. Converted when all end on the other side."
+    )
+    order = found.assign(rank=found["outcome"].map({ECHO: 0, CONVERTED: 1}).fillna(2)).sort_values(
+        "rank", kind="stable"
+    )
+    names = ["topic", "condition", "party", "agents", "outward", "converted", "outcome"]
+    cells = [[str(row[name]) for name in names] for row in order.head(ROWS).to_dict("records")]
+    yield markdown_table(names, cells)
+    yield from more(len(order) - len(cells), "echo_chambers")
+
+
+def more(rows: int, name: str) -> Iterator[str]:
+    """Say how many rows of a table stand in its CSV alone."""
+    if rows > 0:
+        yield f"{counted(rows, 'more row')} in {name}.csv."
 
 
 _COMPARED = ("topic", "procedure", "conditions", "test", "unit", "n", "estimate", "p", "p corrected")
 
 
 def _compared(row: Mapping[str, object]) -> list[str]:
-    if row["reason"]:
-        told = [str(row["reason"]), "–", "–"]
-    else:
-        size = estimate(row["estimate"], row["low"], row["high"])  # type: ignore[arg-type]
-        told = [f"{row['measure']} {size}", _p(row["p"]), _p(row["p_holm"])]
+    size = estimate(row["estimate"], row["low"], row["high"])  # type: ignore[arg-type]
+    known = f"{row['measure']} {size}" if size != DASH else ""
+    told = [", ".join(filter(None, [known, str(row["reason"])])), p_value(row["p"]), p_value(row["p_holm"])]
     return [*[str(row[name]) for name in ("topic", "procedure", "effect", "test", "unit", "n")], *told]
 
 
-def _p(value: object) -> str:
+def p_value(value: object) -> str:
     """`0.0123`, `3.5e-08`."""
     return number(value, 4) if not isinstance(value, float) or not value < 0.0001 else f"{value:.1e}"

@@ -1,8 +1,11 @@
 """Do speakers return to where they began? The reversion ratio (UCL study, Eq 2).
 
-R = (middle - last) / (middle - first) of an agent's scores, averaged over runs: 1 when the last statement is where the first was,
-0 when it is where the middle of the debate was, negative when it moved on. `middle` is the mean of all statements but the first
-and the last; its authors' code also has the median of all of them and the last but one.
+R = (middle - last) / (middle - first) of an agent's scores over runs: 1 when the last statement is where the first was, 0 when
+it is where the middle of the debate was, negative when it moved on. Its authors' code has three rules, and so has this one:
+
+    mean         means over runs; the middle is the mean of all statements but the first and the last
+    median       medians over runs of the first and of the last statement; the middle is the median of all scores between them
+    penultimate  means over runs; the middle is the last statement but one
 
 R divides by how far the agent moved at all, and is anything when that is little: where |middle - first| is below `LEAST` it is
 undefined, counted and left out (`zero`: 0 where it is exactly 0, as in the paper). Means of such ratios over topics are at the
@@ -17,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import DRAWS, Floats, tail
+from analysis.bootstrap import ALIKE, DRAWS, FEWEST, NONE, Floats, tail
 from analysis.gaps import nanmean, nanmedian
 from analysis.scores.table import Line, lines
 from llm.randomness import derive
@@ -41,7 +44,7 @@ def ratios(scores: pd.DataFrame, reference: str = "mean", zero: bool = False) ->
 
 
 def ratio(scores: Floats, reference: str = "mean", zero: bool = False) -> float:
-    """R of one line of means by statement; NaN where it is undefined.
+    """Return R of one line of scores by statement; NaN where it is undefined.
 
     >>> round(ratio(np.array([2.0, 4.0, 4.0, 3.0])), 2)
     0.5
@@ -51,15 +54,23 @@ def ratio(scores: Floats, reference: str = "mean", zero: bool = False) -> float:
 
 
 def parts(scores: Floats, reference: str) -> tuple[Floats, Floats]:
-    """middle - first and middle - last, along the last axis; NaN with fewer than three statements, which have no middle."""
+    """Return middle - first and middle - last of lines of scores, along the last axis."""
+    return _parts(scores[..., None, :], reference)
+
+
+def _parts(scores: Floats, reference: str) -> tuple[Floats, Floats]:
+    """middle - first and middle - last of (..., runs, statements); NaN with fewer than three statements, which have no middle."""
     if scores.shape[-1] < SHORTEST:
-        return np.full(scores.shape[:-1], np.nan), np.full(scores.shape[:-1], np.nan)
-    middle = {
-        "mean": lambda: nanmean(scores[..., 1:-1], -1),
-        "median": lambda: nanmedian(scores, -1),
-        "penultimate": lambda: scores[..., -2],
-    }[reference]()
-    return middle - scores[..., 0], middle - scores[..., -1]
+        return np.full(scores.shape[:-2], np.nan), np.full(scores.shape[:-2], np.nan)
+    if reference == "median":
+        first, last = nanmedian(scores[..., 0], -1), nanmedian(scores[..., -1], -1)
+        between = scores[..., 1:-1]
+        middle = nanmedian(between.reshape(*between.shape[:-2], -1), -1)
+    else:
+        line = nanmean(scores, -2)
+        first, last = line[..., 0], line[..., -1]
+        middle = nanmean(line[..., 1:-1], -1) if reference == "mean" else line[..., -2]
+    return middle - first, middle - last
 
 
 def _divided(moved: Floats, back: Floats, zero: bool) -> Floats:
@@ -69,9 +80,7 @@ def _divided(moved: Floats, back: Floats, zero: bool) -> Floats:
 
 
 def _row(condition: str, agent: str, group: Sequence[Line], reference: str, zero: bool) -> dict[str, object]:
-    moved, back = (
-        np.array(part) for part in zip(*(parts(nanmean(line.scores), reference) for line in group), strict=True)
-    )
+    moved, back = (np.array(part) for part in zip(*(_parts(line.scores, reference) for line in group), strict=True))
     way = np.sign(moved)
     true, each = _over_topics(moved, back, way, zero), _divided(moved, back, zero)
     undefined = int((~(np.abs(moved) >= (NOTHING if zero else LEAST))).sum())
@@ -90,7 +99,7 @@ def _drawn(condition: str, agent: str, group: Sequence[Line], reference: str) ->
     resampled = []
     for line in group:
         runs = len(line.scores)
-        resampled.append(parts(nanmean(line.scores[rng.integers(0, runs, (DRAWS, runs))], 1), reference))
+        resampled.append(_parts(line.scores[rng.integers(0, runs, (DRAWS, runs))], reference))
     moved, back = (np.stack(part) for part in zip(*resampled, strict=True))
     return moved, back
 
@@ -98,7 +107,7 @@ def _drawn(condition: str, agent: str, group: Sequence[Line], reference: str) ->
 def _ends(
     drawn: tuple[Floats, Floats], way: Floats, counted: np.ndarray, zero: bool, runs: int
 ) -> dict[str, tuple[float, float]]:
-    """The ends of each statistic's interval; NaN where a denominator's sign is not sure, or with one run."""
+    """The ends of each statistic's interval; NaN where a denominator's sign is not sure, runs are few or all alike."""
     moved, back = drawn
     kept = counted & (way != 0)
     alone = (np.sign(moved) == way[:, None]).mean(axis=1)[kept].min(initial=1.0) >= SURE
@@ -107,9 +116,9 @@ def _ends(
     ends = {}
     for name in STATISTICS:
         known = found[name][np.isfinite(found[name])]
-        sure = runs > 1 and len(known) > DRAWS / 2 and (pooled if name == "pooled" else alone)
+        sure = runs >= FEWEST and len(known) > DRAWS / 2 and (pooled if name == "pooled" else alone)
         low, high = np.quantile(known, [tail(runs), 1 - tail(runs)]) if sure else (np.nan, np.nan)
-        ends[name] = float(low), float(high)
+        ends[name] = (float(low), float(high)) if high - low > ALIKE else NONE
     return ends
 
 

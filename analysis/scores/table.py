@@ -15,6 +15,8 @@ from llm.errors import UserError
 KEYS = ["topic", "condition", "run", "agent", "statement"]
 COLUMNS = [*KEYS, "score"]
 LOW, MIDDLE, HIGH = 1, 4, 7
+ROUNDING = 1e-9
+"""How far off the scale a score may be: sums of thirds come out as 7.000000000000002."""
 
 
 class Line(NamedTuple):
@@ -60,9 +62,9 @@ def checked(scores: pd.DataFrame, where: str) -> pd.DataFrame:
     known = scores["score"].dropna()
     if known.empty:
         raise UserError(f"{where} holds no score" + (f" (all {len(scores)} are missing)" if len(scores) else ""))
-    if not known.between(LOW, HIGH).all():
-        wrong = known[~known.between(LOW, HIGH)].iloc[0]
-        raise UserError(f"{where}: a score must lie between {LOW} and {HIGH}, not {wrong:g}")
+    if not (fits := known.between(LOW - ROUNDING, HIGH + ROUNDING)).all():
+        raise UserError(f"{where}: a score must lie between {LOW} and {HIGH}, not {known[~fits].iloc[0]:.10g}")
+    scores = scores.assign(score=scores["score"].clip(LOW, HIGH))
     if scores.duplicated(KEYS).any():
         first = scores.loc[scores.duplicated(KEYS), KEYS].iloc[0]
         raise UserError(

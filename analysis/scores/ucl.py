@@ -2,13 +2,15 @@
 
 What they do and the paper does not say: each score from the third statement on is averaged with the smoothed one before it;
 the ANOVA of a comparison takes, for each condition, the mean of each statement of each agent over runs as one unit (12 statements
-of three agents: 36); Levene's test (by medians, scipy's way) takes the quartile ranges of the same 36. Statements of one debate
-are not independent, and their number says nothing of how often debates were held: ten runs or a thousand give the same 36 units.
+of three agents: 36); Levene's test (by medians, scipy's way) takes the quartile ranges of the same 36, so that it asks whether
+these ranges differ in spread, and not whether they differ. Statements of one debate are not independent, and their number says
+nothing of how often debates were held: ten runs or a thousand give the same 36 units.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,16 +18,24 @@ import pandas as pd
 
 from analysis.bootstrap import Floats
 from analysis.gaps import nanmean
+from analysis.scores.contrasts import ONE_EACH, by_cast, contrast
 from analysis.scores.gradients import quartile_range
+from analysis.scores.runs import by_run, casts, same_texts, values
 from analysis.scores.table import lines
 from analysis.statistics.groups import level, spread
+from analysis.statistics.permute import shuffled
 from analysis.statistics.results import Result, table
 
 EMA, FROM = 0.5, 3
 """Weight of a score against the smoothed one before it, and the first statement that is smoothed."""
+NO_AGENT = "no agent sits in all of them"
+THIRD, DIGITS = 1 / 3, 0.02
+"""A judge asked three times gives thirds; how far from one a score may be that was written with two digits."""
 DIFFER = (
     "Published and run-level results differ because the first takes each statement of each agent as a unit (mean over runs), "
-    "smoothed over time: its n is the length of the debate and not how often it was held. The second takes one mean a run."
+    "smoothed over time: its n is the length of the debate and not how often it was held. The second takes one mean a run, or "
+    "one a cast (the people of a run) where conditions share their people. The published Levene test is of quartile ranges: it "
+    "asks whether the ranges of statements differ in spread, not whether scores do."
 )
 
 
@@ -50,37 +60,114 @@ def _smooth(line: Floats, smooth: np.ndarray, ema: float) -> Floats:
     return out
 
 
-def compare(scores: pd.DataFrame, published: bool, chosen: Sequence[Sequence[str]] | None = None) -> pd.DataFrame:
-    """Conditions by topic: level and spread (see `Result`), with columns topic and procedure.
+def is_smoothed(scores: pd.DataFrame) -> bool:
+    """Return whether scores were smoothed already: undone they are thirds, as three calls of a judge give, and as they are not.
+
+    Scores that are means of a distribution are neither, and count as they are.
+    """
+    if _thirds(scores["score"]):
+        return False
+    ordered = scores.sort_values("statement", kind="stable")
+    before = ordered.groupby(["topic", "condition", "run", "agent"], sort=False)["score"].shift()
+    undone = ((ordered["score"] - (1 - EMA) * before) / EMA).where(ordered["statement"] >= FROM, ordered["score"])
+    return _thirds(undone)
+
+
+def _thirds(scores: pd.Series) -> bool:
+    parts = scores.dropna() / THIRD
+    return bool(((parts - parts.round()).abs() * THIRD < DIGITS).all())
+
+
+def compare(
+    scores: pd.DataFrame,
+    published: bool,
+    chosen: Sequence[Sequence[str]] | None = None,
+    already: bool = False,
+    people: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return conditions by topic: level and spread (see `Result`), with columns topic and procedure.
 
     chosen: which conditions are compared with each other; else every two, then all of a topic's. Compared are the agents that sit
-    in all of them: a room's mean says nothing of a room of others.
+    in all of them: a room's mean says nothing of a room of others. already: the scores are smoothed. people: who sat where
+    (analysis/scores/runs.py), for the tests by run.
     """
-    found = [_topic(str(topic), rows, published, chosen) for topic, rows in scores.groupby("topic", sort=False)]
+    found = [
+        _topic(str(topic), rows, published, chosen, already, people)
+        for topic, rows in scores.groupby("topic", sort=False)
+    ]
     return pd.concat(found).reset_index(drop=True)
 
 
-def _topic(topic: str, scores: pd.DataFrame, published: bool, chosen: Sequence[Sequence[str]] | None) -> pd.DataFrame:
-    results = table(_results(smoothed(scores) if published else scores, published, chosen))
+def _topic(
+    topic: str,
+    scores: pd.DataFrame,
+    published: bool,
+    chosen: Sequence[Sequence[str]] | None,
+    already: bool,
+    people: pd.DataFrame | None,
+) -> pd.DataFrame:
+    taken = smoothed(scores) if published and not already else scores
+    found = [
+        result
+        for rows, names in _sets(taken, chosen)
+        for result in (_published(rows, names) if published else _by_run(rows, names, people))
+    ]
+    results = table(found)
     results.insert(0, "procedure", "published" if published else "by run")
     results.insert(0, "topic", topic)
     return results
 
 
-def _results(scores: pd.DataFrame, published: bool, chosen: Sequence[Sequence[str]] | None) -> Iterator[Result]:
+def _sets(scores: pd.DataFrame, chosen: Sequence[Sequence[str]] | None) -> Iterator[tuple[pd.DataFrame, Sequence[str]]]:
+    """The scores of each set of conditions, of the agents that sit in all of them."""
     agents = {str(name): set(part["agent"]) for name, part in scores.groupby("condition", sort=False)}
     if chosen is None:
         chosen = [*combinations(agents, 2), *([tuple(agents)] if len(agents) > 2 else [])]
-    unit = "statement mean" if published else "run"
     for names in chosen:
-        effect, shared = " / ".join(names), set.intersection(*(agents.get(name, set()) for name in names))
-        rows = scores[scores["condition"].isin(names) & scores["agent"].isin(shared)]
-        if rows.empty:
-            yield Result(effect, unit, 0, "", "", reason="no agent sits in all of them")
-            continue
-        levels = statement_means(rows) if published else run_means(rows)
-        yield level(effect, levels, unit, equal=published)
-        yield spread(effect, statement_ranges(rows) if published else levels, "statement IQR" if published else unit)
+        shared = set.intersection(*(agents.get(name, set()) for name in names))
+        yield scores[scores["condition"].isin(names) & scores["agent"].isin(shared)], names
+
+
+def _effect(names: Sequence[str]) -> str:
+    """`a / b`; of more than three the ends, and how many."""
+    return " / ".join(names) if len(names) < 4 else f"{names[0]} / ... / {names[-1]} (all {len(names)})"
+
+
+def _published(rows: pd.DataFrame, names: Sequence[str]) -> Iterator[Result]:
+    effect = _effect(names)
+    if rows.empty:
+        yield Result(effect, "statement mean", 0, "", "", reason=NO_AGENT)
+        return
+    yield level(effect, statement_means(rows), "statement mean", equal=True)
+    yield spread(effect, statement_ranges(rows), "statement IQR", of="IQRs", least=3)
+
+
+def _by_run(rows: pd.DataFrame, names: Sequence[str], people: pd.DataFrame | None) -> Iterator[Result]:
+    """Level and spread over runs, or over casts where the conditions share several."""
+    effect = _effect(names)
+    if rows["score"].isna().all():
+        yield Result(effect, "run", 0, "", "", reason=NO_AGENT)
+        return
+    runs = by_run(rows)
+    if people is None:
+        yield level(effect, values(runs), "run")
+        yield spread(effect, values(runs), "run")
+        return
+    seated = people[people["condition"].isin(names)]
+    units = casts(seated)
+    if len(names) == 2:
+        yield replace(contrast(rows, people, names[0], names[1]), effect=effect)
+    elif not same_texts(seated) and units.nunique() == 1:
+        yield Result(effect, "cast", 1, "", "", reason=ONE_EACH)
+    elif units.nunique() == 1:
+        yield level(effect, values(runs), "run")
+    else:
+        yield shuffled(effect, runs.join(units, on=["condition", "run"]), "value", "condition", ["unit"], unit="run")
+    if units.nunique() > 1:
+        wide = by_cast(runs, seated)
+        yield spread(effect, {str(name): wide[name].to_numpy() for name in wide}, "cast")
+    elif same_texts(seated):
+        yield spread(effect, values(runs), "run")
 
 
 def statement_means(scores: pd.DataFrame) -> dict[str, Floats]:
@@ -98,12 +185,3 @@ def _by_condition(scores: pd.DataFrame, of: Callable[[Floats], Floats]) -> dict[
     for line in lines(scores):
         found.setdefault(line.condition, []).append(of(line.scores))
     return {condition: np.concatenate(parts) for condition, parts in found.items()}
-
-
-def run_means(scores: pd.DataFrame) -> dict[str, Floats]:
-    """By condition: the mean of each run over its agents' means."""
-    agents = scores.groupby(["condition", "run", "agent"], sort=False)["score"].mean()
-    runs = agents.groupby(level=["condition", "run"], sort=False).mean()
-    return {
-        str(condition): part.to_numpy(dtype=float) for condition, part in runs.groupby(level="condition", sort=False)
-    }

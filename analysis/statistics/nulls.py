@@ -16,6 +16,7 @@ from scipy.stats import f_oneway, tukey_hsd
 from analysis.bootstrap import mean_interval
 from analysis.human.measures import strangers
 from analysis.scores.gradients import echo_chambers, gradients
+from analysis.scores.nulls import SCORES
 from analysis.scores.table import MIDDLE
 from analysis.statistics.groups import level, spread, two
 from analysis.statistics.mixed import slopes
@@ -57,10 +58,10 @@ def _drift(rng: np.random.Generator) -> float:
 
 
 def _interval(rng: np.random.Generator) -> float:
-    """0 where the bootstrap interval of the mean leaves out the truth, 1 where it does not."""
+    """0 where the interval of the mean leaves out the truth, 1 where it does not."""
     means = nothing(rng).groupby("room")["value"].mean().to_numpy()
-    low, high = mean_interval(means, "null", int(rng.integers(1 << 30)))
-    return float(low <= 0 <= high)
+    low, high = mean_interval(means)
+    return float(not (low > 0 or high < 0))
 
 
 def _two(rng: np.random.Generator) -> float:
@@ -85,7 +86,7 @@ def _scores(rng: np.random.Generator) -> pd.DataFrame:
 def _gradient(rng: np.random.Generator) -> float:
     """0 where the interval of an agent's slope leaves out 0, 1 where it does not."""
     first = gradients(_scores(rng)).iloc[0]
-    return float(first["slope_low"] <= 0 <= first["slope_high"])
+    return float(not (first["slope_low"] > 0 or first["slope_high"] < 0))
 
 
 def _echo(rng: np.random.Generator) -> float:
@@ -119,6 +120,7 @@ TESTS: dict[str, Callable[[np.random.Generator], float]] = {
     "gradient": _gradient,
     "echo chamber": _echo,
     "shuffled partners": _strangers,
+    **SCORES,
     "pooled": _pooled,
 }
 """Each draws a data set and returns its p."""

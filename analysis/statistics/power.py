@@ -7,33 +7,54 @@ from collections.abc import Sequence
 from itertools import count
 
 import pandas as pd
+from scipy.stats import chi2
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-DIFFERENCES, POWERS, ALPHA = (0.25, 0.5, 1.0), (0.8, 0.9), 0.05
+from analysis.bootstrap import FEWEST
+
+DIFFERENCES, POWERS, ALPHA, LEVEL = (0.25, 0.5, 1.0), (0.8, 0.9), 0.05, 0.95
 
 
 def rooms_needed(
-    deviation: float, differences: Sequence[float] = DIFFERENCES, powers: Sequence[float] = POWERS, paired: bool = False
+    deviation: float,
+    differences: Sequence[float] = DIFFERENCES,
+    powers: Sequence[float] = POWERS,
+    paired: bool = False,
+    freedom: float = math.inf,
 ) -> pd.DataFrame:
-    """Rooms for each condition (`paired`: pairs of rooms) by difference in points and power, at two-sided 5%.
+    """Return the rooms for each condition (`paired`: pairs of rooms) by difference in points and power, at two-sided 5%.
 
-    deviation: standard deviation between rooms in points (paired: of the differences). Columns: difference, power, rooms
-    (at least 2; missing where the deviation is 0 or not known).
+    deviation: standard deviation between rooms in points (paired: of the differences). freedom: degrees of freedom that it was
+    estimated with. Columns: difference, power, rooms, and rooms_low, rooms_high: the rooms at the ends of the deviation's 95%
+    interval (chi squared; the same as rooms where the deviation is known). At least `FEWEST`, below which nothing is concluded;
+    missing where the deviation is 0 or not known.
 
     >>> rooms_needed(1.0, [0.5], [0.8])["rooms"].tolist()
     [64]
+    >>> rooms_needed(1.0, [0.5], [0.8], freedom=18)[["rooms_low", "rooms_high"]].values.tolist()
+    [[37, 139]]
     """
     solver = TTestPower() if paired else TTestIndPower()
+    ends = {"rooms": deviation, "rooms_low": _end(deviation, freedom, 1), "rooms_high": _end(deviation, freedom, -1)}
     rows = [
         {
             "difference": difference,
             "power": power,
-            "rooms": _rooms(solver, difference / deviation, power) if deviation > 0 else None,
+            **{name: _rooms(solver, difference / end, power) if end > 0 else None for name, end in ends.items()},
         }
         for difference in differences
         for power in powers
     ]
-    return pd.DataFrame(rows).astype({"rooms": "Int64"})
+    return pd.DataFrame(rows).astype(dict.fromkeys(ends, "Int64"))
+
+
+def _end(deviation: float, freedom: float, side: int) -> float:
+    """The lower (side 1) or upper (-1) end of the 95% interval of a standard deviation."""
+    if not math.isfinite(freedom):
+        return deviation
+    return (
+        deviation * math.sqrt(freedom / float(chi2.ppf((1 + side * LEVEL) / 2, freedom))) if freedom > 0 else math.nan
+    )
 
 
 def detectable(deviation: float, pairs: int, power: float = 0.8) -> float:
@@ -52,5 +73,5 @@ def detectable(deviation: float, pairs: int, power: float = 0.8) -> float:
 def _rooms(solver: TTestPower | TTestIndPower, size: float, power: float) -> int:
     name = "nobs" if isinstance(solver, TTestPower) else "nobs1"
     if size > 1:  # few rooms: counted up, since the solver looks for a part of a room below two
-        return next(rooms for rooms in count(2) if not float(solver.power(size, rooms, ALPHA)) < power)
-    return math.ceil(float(solver.solve_power(effect_size=size, alpha=ALPHA, power=power, **{name: None})))
+        return next(rooms for rooms in count(FEWEST) if not float(solver.power(size, rooms, ALPHA)) < power)
+    return max(FEWEST, math.ceil(float(solver.solve_power(effect_size=size, alpha=ALPHA, power=power, **{name: None}))))

@@ -10,7 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from analysis.bootstrap import mean_interval
-from analysis.plots import STYLES, style
+from analysis.looks import STYLES
+from analysis.plots import add_caption, style
 
 PAIR = ["topic", "repetition"]
 """What makes rooms of two conditions one pair: the same people, as far as the condition lets them be."""
@@ -46,14 +47,12 @@ def compared(found: Mapping[str, pd.DataFrame], measure: str) -> pd.DataFrame:
             "missing": len(found[str(name)]) - len(known),
             "pairs": len(apart),
         }
-        rows.append(
-            told | _mean("value", "", known, measure, name) | _mean("difference", "difference_", apart, measure, name)
-        )
+        rows.append(told | _mean("value", "", known) | _mean("difference", "difference_", apart))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _mean(key: str, ends: str, values: np.ndarray, *name: object) -> dict[str, float]:
-    low, high = mean_interval(values, key, *name) if len(values) else (np.nan, np.nan)
+def _mean(key: str, ends: str, values: np.ndarray) -> dict[str, float]:
+    low, high = mean_interval(values)
     return {key: float(values.mean()) if len(values) else np.nan, f"{ends}low": low, f"{ends}high": high}
 
 
@@ -72,5 +71,5 @@ def dots(table: pd.DataFrame, title: str, caption: str) -> Figure:
         axis.set_yticks(places, [str(one) for one in table["condition"]])
         axis.set_ylim(-0.6, len(table) - 0.4)
         axis.set_xlabel(title)
-        drawn.suptitle(caption, fontsize=7, wrap=True)
+        add_caption(drawn, caption)
     return drawn

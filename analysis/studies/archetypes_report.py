@@ -14,7 +14,8 @@ from matplotlib.lines import Line2D
 
 from agents.topic import load_topic
 from analysis import honesty
-from analysis.plots import OTHERS, STYLES, save, style
+from analysis.looks import looks
+from analysis.plots import add_caption, save, style
 from analysis.studies.archetypes import ALL, SHARED, Found
 from analysis.wording import estimate, group_title, markdown_table, number
 from llm.archetypes import REUSE
@@ -35,8 +36,9 @@ HEAD = (
     "off by",
     "spread",
     "off by",
+    "drawn",
     "error",
-    "of strangers",
+    "of a stranger",
 )
 
 
@@ -68,11 +70,11 @@ def _lines(found: Found, caption: str, size: int) -> Iterator[str]:
         "has drifted is replaced. Main probe only: what is said is asked of everybody.\n\n## What it cost\n"
     )
     yield (
-        "Spread is the standard deviation over people, error the mean absolute difference of a person's two ratings (0-10), of "
-        "strangers what it would be if everybody had the rating of somebody else of the same row. Brackets hold 95% bootstrap "
-        "intervals over rooms, for these answers of those asked: with others asked a mean would be off by something else. "
-        f"{found.same:.0%} of the lines said are the same in both runs. First and last round; all are in "
-        "cells.csv.\n"
+        "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two ratings (0-10). "
+        "It is over the people whose rating was drawn; those who were asked have the answer they gave. Of a stranger: what the "
+        "error of the same people would be if each had the rating of somebody else of the same row. Brackets hold 95% intervals "
+        "over rooms, for these answers of those asked: with others asked a mean would be off by something else. "
+        f"{found.same:.0%} of the lines said are the same in both runs. First and last round; all are in cells.csv.\n"
     )
     cells = found.cells
     ends = cells[cells["round"].isin([cells["round"].min(), cells["round"].max()])]
@@ -80,21 +82,36 @@ def _lines(found: Found, caption: str, size: int) -> Iterator[str]:
 
 
 def headline(found: Found) -> str:
-    """One sentence on both."""
+    """What was saved, and what it cost the people whose rating was drawn."""
     whole, shared = found.savings.to_dict("records")
-    weights = found.cells["n"]
-    error, strangers = ((found.cells[name] * weights).sum() / weights.sum() for name in ("error", "shuffled"))
-    off = found.cells["mean_off"].abs().max()
-    return (
+    told = (
         f"{shared['surveys']:,} survey calls instead of {whole['surveys']:,}, {shared['calls']:,} instead of {whole['calls']:,} "
-        f"in all. A person's rating is off by {error:.2f} points on average (that of a stranger by {strangers:.2f}), the "
-        f"mean of a row by {off:.2f} at most."
+        "in all. "
     )
+    one, off = found.overall, found.cells["mean_off"].abs().max()
+    if not one["drawn"]:
+        return f"{told}No rating was drawn: each kind has no more people than are asked of it."
+    error, stranger, gain = (estimate(one[name], *_ends(one, name)) for name in ("error", "stranger", "gain"))
+    return (
+        f"{told}{one['drawn']:,} of {one['n']:,} ratings were drawn from others' answers. These are off by {error} points on "
+        f"average; the rating of a stranger of the same row would be off by {stranger}: {_kept(one, gain)}. "
+        f"The mean of a row is off by {off:.2f} at most."
+    )
+
+
+def _kept(one: dict[str, Any], gain: str) -> str:
+    if one["gain_low"] > 0:
+        return f"a draw is nearer to the person by {gain} points"
+    return f"that a draw holds anything of the person is not shown (stranger minus draw: {gain} points)"
+
+
+def _ends(row: dict[str, Any], name: str) -> tuple[float, float]:
+    return row[f"{name}_low"], row[f"{name}_high"]
 
 
 def _row(row: dict[str, Any]) -> list[str]:
     names = [load_topic(row["topic"]).heading, group_title(row["group"]), row["party"].title(), str(row["round"])]
-    told = [estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in ("mean_off", "sd_off", "error")]
+    told = [estimate(row[name], *_ends(row, name)) for name in ("mean_off", "sd_off", "error")]
     sizes = [str(row["n"]), str(row["rooms"])]
     return [
         *names,
@@ -103,8 +120,9 @@ def _row(row: dict[str, Any]) -> list[str]:
         told[0],
         number(row["sd_all"]),
         told[1],
+        str(row["drawn"]),
         told[2],
-        number(row["shuffled"]),
+        number(row["stranger"]),
     ]
 
 
@@ -126,7 +144,7 @@ def figure(found: Found, caption: str) -> Figure:
         for axis in grid[-1]:
             axis.set(xlabel="round")
         drawn.legend(handles=_legend(parties), loc="outside lower center", ncols=3, frameon=False, fontsize=7)
-        drawn.suptitle(caption, fontsize=7)
+        add_caption(drawn, caption)
     return drawn
 
 
@@ -140,8 +158,7 @@ def _panel(axis: Axes, cells: pd.DataFrame, parties: list[str]) -> None:
 
 
 def _look(party: str, parties: list[str]) -> dict[str, Any]:
-    others = [name for name in parties if name not in STYLES]
-    found = STYLES.get(party) or OTHERS[others.index(party) % len(OTHERS)]
+    found = looks(parties)[party]
     return {"color": found["color"], "marker": found["markers"][0], "markersize": 3.5}
 
 

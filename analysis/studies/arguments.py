@@ -14,6 +14,7 @@ import pandas as pd
 
 from analysis import honesty
 from analysis.load import Tables
+from analysis.measured import measured
 from analysis.plots import save
 from analysis.studies._conditions import PAIR, compared, dots
 from analysis.wording import estimate, markdown_table, plain
@@ -25,7 +26,7 @@ CONVINCER, SKEPTIC = "convincer", "skeptic"
 MEASURE = "toward"
 CAPTION = (
     "Points (0-10) by which the skeptic's attitude moves toward where the convincer stood before the debate. Means over rooms; "
-    "brackets hold 95% bootstrap intervals; the difference is from a convincer that argues as it likes, within rooms. A room in "
+    "brackets hold 95% intervals; the difference is from a convincer that argues as it likes, within rooms. A room in "
     "which one of them was not rated, or both stood alike, is left out and counted."
 )
 
@@ -46,7 +47,8 @@ def arguments(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
 def rooms(tables: Tables) -> pd.DataFrame:
     """A row a room: topic, repetition, toward (points of 0-10 by which its skeptics move to its convincer; NaN: none)."""
     roles = tables.characters.set_index("agent")["role"].str.partition("+")[0]
-    ratings = tables.attitudes[tables.attitudes["group"].isin(tables.groups)]
+    ratings = measured(tables).attitudes
+    ratings = ratings[ratings["group"].isin(tables.groups)]
     ends = {"start": ratings["round"].min(), "end": ratings["round"].max()}
     rated = {name: ratings[ratings["round"] == when].set_index("agent")["attitude"] for name, when in ends.items()}
     seats = tables.agents[tables.agents["group"].isin(tables.groups)].assign(

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from analysis import honesty
-from analysis.bootstrap import DRAWS, Floats, tail
+from analysis.bootstrap import Floats, means_interval
 from analysis.load import Tables
+from analysis.measured import measured
 from analysis.wording import estimate, group_title, markdown_table, tally
-from llm.randomness import derive
 from model.scenario import Scenario
 from model.sides import opposed, side_of
 
@@ -29,7 +29,7 @@ EFFECTS = {"belief": "toward who argues for its own belief", "second": "toward w
 NO_SIDE, NO_JUDGE = "the first debater has no side", "the judge was not rated before and after"
 ALIKE = "both or none argue for their own belief"
 CAPTION = (
-    "Points (0-10) by which the judge's attitude moves from before the debate to after it. Intervals are 95%, bootstrap over "
+    "Points (0-10) by which the judge's attitude moves from before the debate to after it. Intervals are 95%, over "
     "rooms within groups; `all` is the mean of the groups' means. A room without a number has a reason, and is counted."
 )
 
@@ -44,7 +44,7 @@ def beliefs(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
 
 def rooms(tables: Tables) -> pd.DataFrame:
     """A row a room: room, group, belief, second (points toward that debater; NaN: none), and the reason of each that is NaN."""
-    seats, ratings = tables.agents, tables.attitudes
+    seats, ratings = tables.agents, measured(tables).attitudes
     first, last = ratings["round"].min(), ratings["round"].max()
     told = {when: ratings[ratings["round"] == when].set_index("agent")["attitude"] for when in (first, last)}
     spoken = tables.utterances.sort_values("iteration").groupby("room", sort=False)["agent"]
@@ -82,23 +82,19 @@ def effects(found: pd.DataFrame, name: str) -> Iterator[dict[str, object]]:
         for group, values in groups.items():
             here = tally(reason for reason in reasons[found["group"] == group] if reason)
             yield {"protocol": name, "effect": effect, "group": group, "rooms": len(values), "left_out": here,
-                   **_mean([values], name, effect, group)}  # fmt: skip
+                   **_mean([values])}  # fmt: skip
         every, out = sum(map(len, groups.values())), tally(reason for reason in reasons if reason)
         yield {"protocol": name, "effect": effect, "group": "all", "rooms": every,
-               "left_out": out, **_mean(list(groups.values()), name, effect)}  # fmt: skip
+               "left_out": out, **_mean(list(groups.values()))}  # fmt: skip
 
 
-def _mean(groups: list[Floats], *name: str) -> dict[str, float]:
-    """Mean of the groups' means, and its interval where every group has two rooms."""
+def _mean(groups: list[Floats]) -> dict[str, float]:
+    """Mean of the groups' means with its interval."""
     if not all(map(len, groups)):
         return dict.fromkeys(("estimate", "low", "high"), np.nan)
     value = float(np.mean([values.mean() for values in groups]))
-    if min(map(len, groups)) < 2:
-        return {"estimate": value, "low": np.nan, "high": np.nan}
-    rng, cut = np.random.default_rng(derive(0, "beliefs", *name)), tail(min(map(len, groups)))
-    drawn = [values[rng.integers(0, len(values), (DRAWS, len(values)))].mean(axis=1) for values in groups]
-    low, high = np.quantile(np.mean(drawn, axis=0), [cut, 1 - cut])
-    return {"estimate": value, "low": float(low), "high": float(high)}
+    low, high = means_interval(groups)
+    return {"estimate": value, "low": low, "high": high}
 
 
 def write(found: Mapping[str, Tables], folder: Path) -> Path:

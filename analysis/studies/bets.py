@@ -19,8 +19,9 @@ from matplotlib.ticker import MaxNLocator
 from analysis import honesty
 from analysis.bootstrap import mean_interval, share_interval
 from analysis.load import Tables
+from analysis.looks import OTHERS
 from analysis.metrics.confidence import PROBE, SURE
-from analysis.plots import OTHERS, save, style
+from analysis.plots import add_caption, save, style
 from analysis.studies._conditions import PAIR, compared
 from analysis.wording import estimate, markdown_table, plain
 from model.scenario import Scenario
@@ -34,7 +35,7 @@ MEASURES = ("start", "end", "escalation")
 CAPTION = (
     "Bets are 0-100, room means of both debaters; where a bet could not be read the room is left out and counted. Escalation is "
     "the last less the first; sure: rooms in which both end at 75 or more, which both cannot be right in. Brackets hold 95% "
-    "intervals over rooms (bootstrap; Wilson for shares). Against an own copy nobody has the better chance: a bet above 50, or "
+    "intervals over rooms (Student's; Wilson's for shares). Against an own copy nobody has the better chance: a bet above 50, or "
     "one that rises, is confidence that nothing warrants. Differences are from debating another, within topic and repetition."
 )
 
@@ -71,7 +72,7 @@ def by_round(found: Mapping[str, Tables]) -> pd.DataFrame:
             values = (
                 part.groupby("room")["rating"].apply(lambda bet: bet.mean(skipna=False)).dropna().to_numpy(dtype=float)
             )
-            low, high = mean_interval(values, "bet", name, int(str(round_)))
+            low, high = mean_interval(values)
             mean = float(values.mean()) if len(values) else np.nan
             rows.append(
                 {"condition": name, "round": round_, "rooms": len(values), "bet": mean, "low": low, "high": high}
@@ -97,7 +98,7 @@ def figure(points: pd.DataFrame, caption: str) -> Figure:
         axis.set_ylabel("Bet (0–100)")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         drawn.legend(loc="outside lower center", ncols=1, frameon=False, fontsize=7)
-        drawn.suptitle(caption, fontsize=7, wrap=True)
+        add_caption(drawn, caption)
     return drawn
 
 

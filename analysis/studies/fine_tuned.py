@@ -5,8 +5,9 @@
     per seat   Republicans through the Republican adapter, Democrats through theirs, the Default through the model as it is:
                does drift toward the model's own bias stop?
 
-Rooms, people, seeds are the same in all arms, so that everything is a difference within a room. "After" and "per seat" are means
-over training seeds, which are few: the intervals are over rooms, and what each training seed by itself gives stands beside.
+Rooms, people, seeds are the same in all arms, so that everything is a difference within a room. What a recipe does is a statement
+about trainings: its unit is the training seed, and below five of them there is no interval. Rooms are the unit of a statement
+about the adapters at hand, which is given as well, under names of its own.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import wilcoxon
 
 from agents.topic import load_topic
-from analysis.bootstrap import Floats, mean_interval
+from analysis.bootstrap import mean_interval
 from analysis.load import Tables
 from analysis.metrics._cells import DEFAULT
 from llm.backends.oracle.banks import TopicBank, topics
@@ -86,15 +86,23 @@ def _before(held: Sequence[Held]) -> Held:
 
 
 def points(held: Sequence[Held]) -> pd.DataFrame:
-    """Means over rooms and training seeds: kind, direction, topic, party, iteration, attitude, rooms, seeds."""
+    """Means to draw: kind, direction, topic, party, iteration, attitude and expected with their errors, rooms, seeds.
+
+    `attitude_error` and `expected_error` are standard errors: over training seeds where there are several, else over rooms; NaN
+    of a single one.
+    """
     parts = [
         one.tables.attitudes.assign(kind=one.arm.kind, direction=one.arm.direction, training=one.arm.seed)
         for one in held
     ]
+    rated = pd.concat(parts)
     keys = ["kind", "direction", "topic", "party", "iteration"]
-    found = pd.concat(parts).groupby(keys, sort=False)
-    means = found.agg(attitude=("attitude", "mean"), rooms=("room", "nunique"), seeds=("training", "nunique"))
-    return means.reset_index()
+    counts = rated.groupby(keys, sort=False).agg(rooms=("room", "nunique"), seeds=("training", "nunique"))
+    several = rated.groupby(["kind", "direction"])["training"].transform("nunique") > 1
+    rated["unit"] = rated["training"].astype(str).where(several, rated["room"].astype(str))
+    units = rated.groupby([*keys, "unit"], sort=False)[["attitude", "expected"]].mean().groupby(keys, sort=False)
+    errors = units.sem().add_suffix("_error")
+    return pd.concat([units.mean(), errors, counts], axis=1).reset_index()
 
 
 def shifts(held: Sequence[Held]) -> pd.DataFrame:
@@ -102,7 +110,8 @@ def shifts(held: Sequence[Held]) -> pd.DataFrame:
 
     measure: `first` and `last` rating, the same as means of the answer distributions (`first expected`, where there are any),
     `speech` (mean grade of what is said, where the sentences of a model have grades). Columns: before, after, shift, shift_low,
-    shift_high (95%, over rooms), seeds (shift by training seed), rooms, wanted (the side of the direction: 1 up, -1 down).
+    shift_high (95%, over training seeds; NaN below five), seeds (shift by training seed), rooms_low, rooms_high (95%, over rooms:
+    of these adapters alone), rooms, wanted (the side of the direction: 1 up, -1 down). No interval where nothing varies.
     """
     before = _before(held)
     rows = []
@@ -110,7 +119,7 @@ def shifts(held: Sequence[Held]) -> pd.DataFrame:
         for (topic, party, measure), was in measured(before.tables).items():
             after = [measured(one.tables).get((topic, party, measure), was * math.nan) for one in others]
             row = {"direction": direction, "topic": topic, "party": party, "measure": measure}
-            rows.append(row | _shift(was, after, *row.values()) | {"wanted": side(topic, direction)})
+            rows.append(row | _shift(was, after) | {"wanted": side(topic, direction)})
     return pd.DataFrame(rows, columns=[*_KEYS, *_SHIFT, "wanted"])
 
 
@@ -118,8 +127,7 @@ def remedy(held: Sequence[Held]) -> pd.DataFrame:
     """Drift of each party toward the base model's Default, before and with adapters per seat: one row a topic and party.
 
     Drift is the change from the first to the last rating, positive toward the side on which the Default is before fine-tuning
-    (`sides`): the same direction in all arms. Columns: before, after (per seat), shift (negative: less drift) with its interval
-    and by training seed, rooms, p (Wilcoxon's signed ranks, two-sided, over rooms).
+    (`sides`): the same direction in all arms. Columns as those of `shifts`, but for wanted (a negative shift is less drift).
     """
     before = _before(held)
     rows = []
@@ -128,12 +136,12 @@ def remedy(held: Sequence[Held]) -> pd.DataFrame:
         for (topic, party, measure), rooms in drift(before.tables, toward).items():
             after = [drift(one.tables, toward).get((topic, party, measure), rooms * math.nan) for one in others]
             row = {"direction": "", "topic": topic, "party": party, "measure": measure}
-            rows.append(row | _shift(rooms, after, *row.values()) | {"p": _p(rooms, after)})
-    return pd.DataFrame(rows, columns=[*_KEYS, *_SHIFT, "p"]).drop(columns="direction")
+            rows.append(row | _shift(rooms, after))
+    return pd.DataFrame(rows, columns=[*_KEYS, *_SHIFT]).drop(columns="direction")
 
 
 _KEYS = ("direction", "topic", "party", "measure")
-_SHIFT = ("before", "after", "shift", "shift_low", "shift_high", "seeds", "rooms")
+_SHIFT = ("before", "after", "shift", "shift_low", "shift_high", "seeds", "rooms_low", "rooms_high", "rooms")
 
 
 def measured(tables: Tables) -> dict[tuple[str, str, str], pd.Series]:
@@ -192,19 +200,14 @@ def _by_direction(held: Sequence[Held], kind: str) -> Iterator[tuple[str, list[H
         yield direction, [one for one in alike if one.arm.direction == direction]
 
 
-def _shift(was: pd.Series, after: Sequence[pd.Series], *name: object) -> dict[str, Any]:
-    """The mean over training seeds within each room, minus what it was before."""
+def _shift(was: pd.Series, after: Sequence[pd.Series]) -> dict[str, Any]:
+    """The mean over training seeds within each room, minus what it was before. Each training seed is one unit."""
     changed = pd.concat([one - was for one in after], axis=1)
     rooms = changed.mean(axis=1, skipna=False).dropna()
-    values: Floats = rooms.to_numpy(dtype=float)
-    low, high = mean_interval(values, "shift", *name) if len(values) else (math.nan, math.nan)
     kept = was.loc[rooms.index]
     before = float(kept.mean()) if len(kept) else math.nan
-    shift = float(values.mean()) if len(values) else math.nan
-    seeds = tuple(round(float(one), 3) for one in changed.loc[rooms.index].mean())
-    return dict(zip(_SHIFT, (before, before + shift, shift, low, high, seeds, len(values)), strict=True))
-
-
-def _p(was: pd.Series, after: Sequence[pd.Series]) -> float:
-    changed = pd.concat([one - was for one in after], axis=1).mean(axis=1, skipna=False).dropna()
-    return float(wilcoxon(changed).pvalue) if len(changed) > 1 and changed.abs().sum() > 0 else math.nan
+    shift = float(rooms.mean()) if len(rooms) else math.nan
+    seeds = changed.loc[rooms.index].mean().to_numpy(dtype=float)
+    told = tuple(round(float(one), 3) for one in seeds)
+    ends = (*mean_interval(seeds), told, *mean_interval(rooms.to_numpy(dtype=float)))
+    return dict(zip(_SHIFT, (before, before + shift, shift, *ends, len(rooms)), strict=True))

@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 from agents.standin import HOW
-from analysis.bootstrap import mean_interval
+from analysis.bootstrap import mean_interval, too_few, why_none
 from analysis.load import Tables
 from analysis.metrics._cells import REFERENCE
 from llm.errors import UserError
@@ -33,7 +33,7 @@ BRANCHES = (WITHOUT, WITH)
 _SAID = ["room", "round", "iteration", "agent", "text", "reason"]
 _RATED = ["room", "round", "iteration", "agent", "probe", "rating", "raw", "reason"]
 _KEYS = ["topic", "group", "party", "told", "round", "measure"]
-_COLUMNS = [*_KEYS, WITHOUT, WITH, "effect", "effect_low", "effect_high", "rooms", "missing"]
+_COLUMNS = [*_KEYS, WITHOUT, WITH, "effect", "effect_low", "effect_high", "rooms", "sd", "missing", "reason"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,17 @@ def _branches(base: Scenario, empty: Scenario | None) -> Generator[Scenario, Tab
     also = drawn[drawn["branch"] == WITH].assign(branch=PLACEBO)
     effects_ = pd.concat({name: one.effects for name, one in parts.items()}, names=["contrast"]).reset_index("contrast")
     return replace(found, points=pd.concat([found.points, also], ignore_index=True), beside=effects_)
+
+
+def placebo_of(base: Scenario, wanted: bool | None) -> tuple[bool, str]:
+    """Whether there is a placebo branch, and why not where nobody decided (`wanted` None): there is one wherever there can be."""
+    if wanted is not None or not base.interventions:
+        return bool(wanted), ""
+    try:
+        emptied(base)
+    except UserError as error:
+        return False, str(error).removeprefix("--placebo: ")
+    return True, ""
 
 
 def emptied(base: Scenario) -> Scenario:
@@ -141,7 +152,8 @@ def effects(pairs: pd.DataFrame) -> pd.DataFrame:
 
     measure: `attitude` (0-10), `expected` (mean of the answer distribution, where there is one; stand-ins of a surrogate that
     was fitted to ratings have none, and are left aside). Agents of a room are averaged first. effect with its 95% interval over
-    rooms; without and with are means over the same rooms; missing: pairs of ratings of which one could not be read, left out.
+    `rooms`, sd: of the differences, one a room; without and with are means over the same rooms; missing: pairs of ratings of
+    which one could not be read, left out; reason: why there is no interval (`fewer than 5 rooms`, `no variation`).
     """
     return pd.DataFrame(list(_effects(pairs)), columns=_COLUMNS)
 
@@ -156,21 +168,21 @@ def _effects(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
             if len(known) or (measure == "attitude"):
                 yield (
                     named
-                    | _effect(known.groupby("room", sort=False)[sides].mean(), named)
+                    | effect(known.groupby("room", sort=False)[sides].mean())
                     | {"missing": len(cell) - len(known)}
                 )
 
 
-def _effect(rooms: pd.DataFrame, named: dict[str, Any]) -> dict[str, Any]:
+def effect(rooms: pd.DataFrame) -> dict[str, Any]:
     """The mean difference of a row a room of values without and with."""
     changed = (rooms.iloc[:, 1] - rooms.iloc[:, 0]).to_numpy(dtype=float)
     if not len(changed):
-        return {"rooms": 0}
-    low, high = (
-        mean_interval(changed, "intervention", *map(str, named.values())) if len(changed) > 1 else (math.nan, math.nan)
-    )
+        return {"rooms": 0, "reason": too_few()}
+    low, high = mean_interval(changed)
     means = dict(zip(BRANCHES, map(float, rooms.mean()), strict=True))
-    return means | {"effect": float(changed.mean()), "effect_low": low, "effect_high": high, "rooms": len(changed)}
+    sd = float(changed.std(ddof=1)) if len(changed) > 1 else math.nan
+    found = {"effect": float(changed.mean()), "effect_low": low, "effect_high": high, "rooms": len(changed), "sd": sd}
+    return means | found | {"reason": why_none(changed)}
 
 
 def points(pairs: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,20 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis import honesty, outside
-from analysis.plots import MARK, OTHERS, STYLES, mark, save, style
+from analysis.bootstrap import FEWEST
+from analysis.looks import of_run
+from analysis.plots import MARK, add_caption, mark, save, style
 from analysis.studies.intervention import PLACEBO, WITH, WITHOUT, Found
-from analysis.wording import counted, estimate, group_title, harmless, markdown_table, number, plain
+from analysis.wording import counted, estimate, group_title, harmless, markdown_table, number, plain, seat_title
 from model.interventions.base import Saying
 
 LINES: dict[str, Any] = {WITH: "-", PLACEBO: "--", WITHOUT: ":"}
 """Solid with interventions, dashed with a placebo, dotted without."""
 
 HOW = """Both branches have the same rooms, people and seeds, and are the same word for word before round {} (checked). After it \
-an effect is with minus without, within rooms, agents of a room averaged first; brackets hold 95% bootstrap intervals over \
-rooms, and nothing is corrected for the number of rows. Replies after it are sampled anew in both branches: without any effect \
+an effect is with minus without, within rooms, agents of a room averaged first; brackets hold 95% intervals over \
+rooms, and nothing is corrected for the number of rows. An effect without brackets cannot be told from none: fewer than 5 rooms, \
+or the same difference in all. Replies after it are sampled anew in both branches: without any effect \
 ratings would differ by chance too, and the intervals hold that.{}
 """
 NO_PLACEBO = " To tell what was said from that something was said, hold it with --placebo."
@@ -47,7 +50,8 @@ def figure(found: Found, caption: str) -> Figure:
     """A row for each group, a column for each topic."""
     points = found.points
     groups, topics = list(points["group"].unique()), list(points["topic"].unique())
-    looks = _looks(points)
+    shown = set(points["party"])
+    looks = {party: look for party, look in of_run(found.tables).items() if party in shown}
     with style():
         drawn = Figure(figsize=(max(1.75 * len(topics) + 0.4, 3.5), 1.9 * len(groups) + 0.9), layout="constrained")
         FigureCanvasAgg(drawn)
@@ -56,21 +60,15 @@ def figure(found: Found, caption: str) -> Figure:
             for axis, topic in zip(row, topics, strict=True):
                 _panel(axis, points[(points["group"] == group) & (points["topic"] == topic)], looks)
                 mark(axis, found.tables, group, topic)
-            row[0].set_ylabel(f"{group_title(group)}\nAttitude (0–10)" if len(groups) > 1 else "Attitude (0–10)")
+            name = f"{group_title(group, found.tables.names)}\n" if len(groups) > 1 else ""
+            row[0].set_ylabel(f"{name}Attitude (0–10)")
         for axis, topic in zip(grid[0], topics, strict=True):
             axis.set_title(found.tables.title(topic))
         for axis in grid[-1]:
             axis.set_xlabel("Number of replies")
         drawn.legend(handles=_legend(looks, points), loc="outside lower center", ncols=3, frameon=False, fontsize=7)
-        drawn.suptitle(caption, fontsize=7)
+        add_caption(drawn, caption)
     return drawn
-
-
-def _looks(points: pd.DataFrame) -> dict[str, Any]:
-    """Colour and markers of each party."""
-    parties = list(points["party"].unique())
-    others = [party for party in parties if party not in STYLES]
-    return {party: STYLES.get(party) or OTHERS[others.index(party) % len(OTHERS)] for party in parties}
 
 
 def _panel(axis: Axes, points: pd.DataFrame, looks: dict[str, Any]) -> None:
@@ -86,7 +84,7 @@ def _panel(axis: Axes, points: pd.DataFrame, looks: dict[str, Any]) -> None:
 def _legend(looks: dict[str, Any], points: pd.DataFrame) -> list[Line2D]:
     held = set(points["branch"])
     parties = [
-        Line2D([], [], color=look["color"], marker=look["markers"][0], markersize=3, label=party.title())
+        Line2D([], [], color=look["color"], marker=look["markers"][0], markersize=3, label=seat_title(party))
         for party, look in looks.items()
     ]
     lines = [
@@ -123,12 +121,25 @@ def _lines(found: Found, caption: str) -> Iterator[str]:
 
 
 def _headline(effects: pd.DataFrame) -> str:
-    last = effects[(effects["round"] == effects["round"].max()) & (effects["measure"] == "attitude")]
+    last = estimates(effects[effects["round"] == effects["round"].max()])
     up, down = int((last["effect_low"] > 0).sum()), int((last["effect_high"] < 0).sum())
-    return (
-        f"Of {counted(len(last), 'line')} of attitudes in the table below, ratings after the last round are higher with than "
-        f"without in {up}, lower in {down}; for {len(last) - up - down} it cannot be told."
+    found = (
+        f"Of {counted(len(last), 'line')} (one per topic, group and party), opinions after the last round are higher with than "
+        f"without in {up}, lower in {down}; for {len(last) - up - down} this cannot be told."
     )
+    few = int((last["rooms"] < FEWEST).sum())
+    return found + (f" {few} of them have fewer than {FEWEST} rooms: run more with `--repetitions`." if few else "")
+
+
+def estimates(effects: pd.DataFrame) -> pd.DataFrame:
+    """One row a line: that of `expected`, the mean of the answer distribution, where it is known of every rating; else of
+    `attitude`, which is rounded to a point.
+    """
+    keys = ["topic", "group", "party", "told", "round"]
+    rated, expected = (effects[effects["measure"] == name].set_index(keys) for name in ("attitude", "expected"))
+    counts = ["rooms", "missing"]
+    sure = expected[(expected[counts] == rated[counts].reindex(expected.index)).all(axis=1)]
+    return pd.concat([sure, rated.drop(sure.index)]).reset_index()
 
 
 def _effects(found: Found, effects: pd.DataFrame) -> Iterator[str]:
@@ -142,11 +153,19 @@ def _effects(found: Found, effects: pd.DataFrame) -> Iterator[str]:
         at = line.set_index("round").reindex(ends)  # who joins or leaves has no ratings in some rounds
         last = at.loc[ends[-1]]
         rooms = f"{0 if pd.isna(last['rooms']) else last['rooms']:.0f}"
-        cells = [number(last[WITHOUT]), number(last[WITH]), *(_effect(at.loc[end]) for end in ends), rooms]
+        cells = [
+            number(last[WITHOUT]),
+            number(last[WITH]),
+            *(_effect(at.loc[end]) for end in ends),
+            rooms,
+            number(last["sd"]),
+        ]
         rows.append([_key(found, key, known[key]) for key in shown] + cells)
     named = str(effects["contrast"].iloc[0]).split(" - ")[::-1] if "contrast" in effects else [WITHOUT, WITH]
     after = [f"effect after round {ends[0]}", *(f"after round {end}" for end in ends[1:])]
-    yield markdown_table([*shown, f"{named[0]}, at the end", named[1], *after, "rooms"], rows) + "\n"
+    yield (
+        markdown_table([*shown, f"{named[0]}, at the end", named[1], *after, "rooms", "SD of the effect"], rows) + "\n"
+    )
 
 
 def _effect(row: pd.Series) -> str:
@@ -154,5 +173,5 @@ def _effect(row: pd.Series) -> str:
 
 
 def _key(found: Found, key: str, value: Any) -> str:
-    told = {"topic": found.tables.title, "group": group_title, "party": str.title}
+    told: dict[str, Callable[[str], str]] = {"topic": found.tables.title, "group": group_title, "party": seat_title}
     return told[key](value) if key in told else {True: "yes", False: "no"}.get(value, str(value))

@@ -37,7 +37,7 @@ EFFECTS = {
 POINTS = 4
 """Points from one end of the scale of five to the other."""
 CAPTION = (
-    "Change is in points of 1-5, positive toward the opponent's side; intervals are 95%, bootstrap over rooms (debates). The "
+    "Change is in points of 1-5, positive toward the opponent's side; intervals are 95%, over rooms (debates). The "
     "same people meet in every condition: effects are means of differences within rooms (those with ratings in all four)."
 )
 
@@ -69,7 +69,7 @@ def effects(people: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name, weights in EFFECTS.items():
         values = (known * pd.Series(weights)).sum(axis=1).to_numpy(dtype=float)
-        ends = mean_interval(values, "personalised", name)
+        ends = mean_interval(values)
         mean = float(values.mean()) if len(values) else np.nan
         rows.append({"effect": name, "rooms": len(known), "missing": len(wide) - len(known), "estimate": mean,
                      "low": ends[0], "high": ends[1]})  # fmt: skip

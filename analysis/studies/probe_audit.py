@@ -19,12 +19,13 @@ from agents.debater import SURVEY_TOKENS
 from agents.persona import Persona, everybody, parties, persona_set
 from agents.topic import Probe, listing, load_topic
 from analysis import honesty
-from analysis.bootstrap import Floats, interval, mean_interval
+from analysis.bootstrap import mean_interval
 from analysis.kept import claim, driven
 from analysis.wording import estimate, markdown_table, number, tally
 from llm.backends import essence
 from llm.driver import Bar, Conversation, ask
 from llm.errors import UserError
+from llm.limits import NO_LIMIT, Budget
 from llm.randomness import derive
 from llm.request import Message, Request, Sampling
 from model.session import locked
@@ -57,7 +58,7 @@ class Audit:
         return [one for party in parties(folder) for one in everybody(party, folder) if not one.variant]
 
 
-def audited(audit: Audit, spec: str, folder: Path, bar: Bar) -> pd.DataFrame:
+def audited(audit: Audit, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
     """A row an answer: persona, party, order, repeat, rating (on the probe's scale; NaN: not read), attitude (0-10), reason.
 
     Journaled in the folder, and written to answers.csv. Errors: UserError on a folder of another audit.
@@ -69,7 +70,8 @@ def audited(audit: Audit, spec: str, folder: Path, bar: Bar) -> pd.DataFrame:
             "audit",
         )
         asked = [(one, order, time) for one in audit.people() for order in ORDERS for time in range(audit.repeats)]
-        found = driven([_answer(audit, *each) for each in asked], spec, folder, bar, "answers")
+        asking = [_answer(audit, *each) for each in asked]
+        found = driven(asking, spec, folder, bar, "answers", budget, None, lambda told: told[2] or None)
         rows = [(one.id, one.party, order, time, *told) for (one, order, time), told in zip(asked, found, strict=True)]
         table = pd.DataFrame(rows, columns=["persona", "party", "order", "repeat", "rating", "attitude", "reason"])
         table = table.astype({"rating": "float64", "attitude": "float64"})
@@ -109,7 +111,7 @@ def _spread(part: pd.DataFrame, order: str) -> dict[str, float]:
     noise = float((within / people.count()).mean())
     mode = float(known["rating"].mode().iloc[0])
     hits = (known["rating"] == mode).groupby(known["persona"]).mean().to_numpy(dtype=float)
-    low, high = mean_interval(hits, "audit", "mode", order)
+    low, high = mean_interval(hits)
     return counted | {
         "mean": float(known["attitude"].mean()), "sd": float(known["attitude"].std(ddof=1)), "within": within,
         "between": max(float(people.mean().var(ddof=1)) - noise, 0.0), "mode": mode, "share": float(hits.mean()),
@@ -125,16 +127,12 @@ def order_effects(found: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for order in ORDERS[1:]:
         gaps = (wide[order] - wide[ORDERS[0]]).dropna().to_numpy(dtype=float)
-        ends = interval(gaps.reshape(-1, 1), _means, "audit", "order", order)
+        ends = mean_interval(gaps)
         value, moved = (float(gaps.mean()), float(np.abs(gaps).mean())) if len(gaps) else (np.nan, np.nan)
         rows.append(
             {"order": order, "people": len(gaps), "effect": value, "low": ends[0], "high": ends[1], "moved": moved}
         )
     return pd.DataFrame(rows)
-
-
-def _means(drawn: Floats) -> Floats:
-    return np.asarray(drawn.mean(axis=(1, 2)))
 
 
 def write(found: pd.DataFrame, audit: Audit, spec: str, folder: Path) -> Path:

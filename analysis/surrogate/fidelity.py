@@ -1,4 +1,4 @@
-"""How near a surrogate comes to rooms that it was not fitted to, beside two baselines.
+"""How near a surrogate comes to rooms that it was not fitted to, compared with three baselines.
 
 The rooms are dealt into five folds; those of each are predicted by a surrogate fitted to the other four. A prediction begins
 with the room's first survey and sees nothing after it: people hear each other's predicted grades. 100 draws a room.
@@ -7,7 +7,9 @@ with the room's first survey and sees nothing after it: people hear each other's
     spread   standard deviation of attitudes in the room at the last survey: predicted, real, and their difference
     moved    share of people who end half a point or more from where they began, likewise
 
-Baselines: nobody moves; everybody is at the room's first mean at once. A room is the unit: intervals are 95% over rooms.
+Baselines: a law without hearing (each party drifts to a level of its own: two numbers, fitted to the same folds); nobody moves;
+everybody is at the room's first mean at once. The gain over the first is what hearing adds to the prediction. A room is the
+unit: intervals are 95% over rooms.
 """
 
 from __future__ import annotations
@@ -31,25 +33,28 @@ from llm.randomness import derive, stream
 
 FOLDS, DRAWS = 5, 100
 MOVED = 0.5
-WHO = ("surrogate", "nobody moves", "to the mean")
+DEAF = "without hearing"
+POSSIBLE = {"path": (0.0, math.inf), "spread": (0.0, math.inf), "moved": (0.0, 1.0)}
+"""What values a score can have: the ends of an interval go no further."""
+WHO = ("surrogate", DEAF, "nobody moves", "to the mean")
 
 
 def fidelity(data: Transitions, topic: str) -> pd.DataFrame:
     """A row a score and predictor: score, who, value, low, high, rooms; `real` is the record's own, `gain` a baseline's path
-    error less the surrogate's, room by room. Errors: UserError with fewer than 10 rooms."""
+    error minus the surrogate's, room by room. Errors: UserError with fewer than 10 rooms."""
     scores = pd.DataFrame([score for fold in _folds(data, topic) for score in _scored(data, *fold)])
     rows = []
     for name in scores:
         values = scores[name].dropna().to_numpy(dtype=float)
-        low, high = mean_interval(values, "surrogate", topic, name)
         score, who = str(name).split(", ")
+        low, high = np.clip(mean_interval(values), *POSSIBLE.get(score, (-math.inf, math.inf))).tolist()
         value = float(values.mean()) if len(values) else math.nan
         rows.append({"score": score, "who": who, "value": value, "low": low, "high": high, "rooms": len(values)})
     return pd.DataFrame(rows)
 
 
-def _folds(data: Transitions, topic: str) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """Held-out rooms, and the response fitted to all others."""
+def _folds(data: Transitions, topic: str) -> Iterator[tuple[list[str], dict[str, Any], dict[str, Any]]]:
+    """Held-out rooms, and the responses fitted to all others: with hearing and without."""
     rooms = sorted(set(data.levels.index.get_level_values("room")))
     if len(rooms) < 2 * ROOMS:
         raise UserError(f"{topic}: {len(rooms)} rooms; to hold some out a surrogate needs at least {2 * ROOMS}")
@@ -57,20 +62,23 @@ def _folds(data: Transitions, topic: str) -> Iterator[tuple[list[str], dict[str,
     dealt.shuffle(rooms)
     for fold in range(FOLDS):
         out = rooms[fold::FOLDS]
-        yield out, fit(data, set(rooms) - set(out))
+        others = set(rooms) - set(out)
+        yield out, fit(data, others), fit(data, others, hears=False)
 
 
-def _scored(data: Transitions, rooms: list[str], parties: dict[str, Any]) -> Iterator[dict[str, float]]:
+def _scored(
+    data: Transitions, rooms: list[str], parties: dict[str, Any], deaf: dict[str, Any]
+) -> Iterator[dict[str, float]]:
     held = data.levels[data.levels.index.get_level_values("room").isin(rooms) & data.levels.iloc[:, 0].notna()]
     codes, names = pd.factorize(data.parties.reindex(held.index))
     where = pd.factorize(held.index.get_level_values("room"))[0]
     real = held.to_numpy(dtype=float)
     graph = _graph(held.index, where, data.links)
-    paths = _predicted(real[:, 0], codes, list(names), graph, parties, real.shape[1])
+    paths, alone = (_predicted(real[:, 0], codes, list(names), graph, one, real.shape[1]) for one in (parties, deaf))
     still = np.repeat(real[:, :1], real.shape[1], axis=1)
     for room in range(where.max() + 1):
         mine = where == room
-        yield _room(real[mine], codes[mine], paths[:, mine], still[mine])
+        yield _room(real[mine], codes[mine], paths[:, mine], alone[:, mine], still[mine])
 
 
 def _predicted(
@@ -99,11 +107,11 @@ def _graph(who: pd.MultiIndex, where: np.ndarray, links: pd.DataFrame) -> csr_ar
     return csr_array((np.ones(int(there.sum())), (ends[0][there], ends[1][there])), shape=(len(who), len(who)))
 
 
-def _room(real: Floats, codes: np.ndarray, drawn: Floats, still: Floats) -> dict[str, float]:
-    """The scores of one room. real, still: (agents, surveys); drawn: (draws, agents, surveys)."""
+def _room(real: Floats, codes: np.ndarray, drawn: Floats, alone: Floats, still: Floats) -> dict[str, float]:
+    """The scores of one room. real, still: (agents, surveys); drawn, alone (without hearing): (draws, agents, surveys)."""
     mean = np.full_like(still, still[:, 0].mean())
     mean[:, 0] = still[:, 0]
-    predictions = dict(zip(WHO, (drawn, still[None], mean[None]), strict=True))
+    predictions = dict(zip(WHO, (drawn, alone, still[None], mean[None]), strict=True))
     paths = {who: _path(real, codes, nanmean(one)) for who, one in predictions.items()}
     found = {f"path, {who}": value for who, value in paths.items()}
     found |= {f"gain, {who}": paths[who] - paths[WHO[0]] for who in WHO[1:]}

@@ -2,6 +2,9 @@
 
 stay: the share of intervals in which the attitude did not move (by less than 0.000001)
 else: shift = intercept + own * attitude + heard * mean heard + normal noise of the spread
+
+Without hearing (`hears=False`) the last coefficient is 0: each party drifts to a level of its own, -intercept / own, at a rate of
+its own. That is the baseline a surrogate has to beat (`fidelity.py`).
 """
 
 from __future__ import annotations
@@ -25,12 +28,11 @@ BANK = 500
 FITTED = ("intercept", "own", "heard")
 
 
-def fit(data: Transitions, rooms: Iterable[str] | None = None) -> dict[str, dict[str, Any]]:
+def fit(data: Transitions, rooms: Iterable[str] | None = None, hears: bool = True) -> dict[str, dict[str, Any]]:
     """By party: the numbers of agents/laws/surrogate.py, transitions, rooms, share of all agents, quantiles of first
     attitudes, and what was said with its grade.
 
-    rooms: only these. Errors: UserError when a party has fewer than 5
-    rooms.
+    rooms: only these. hears: whether what was heard may matter. Errors: UserError when a party has fewer than 5 rooms.
     """
     chosen = set(data.levels.index.get_level_values("room") if rooms is None else rooms)
     first = data.levels.iloc[:, 0]
@@ -47,7 +49,7 @@ def fit(data: Transitions, rooms: Iterable[str] | None = None) -> dict[str, dict
         begun = first[mine & (data.parties == party)].dropna()
         starts = np.quantile(begun, np.linspace(0, 1, QUANTILES + 1)).tolist()
         share = float((data.parties[mine] == party).mean())
-        fitted = _speech(spoken) | _response(steps)
+        fitted = _speech(spoken) | _response(steps, hears)
         found[str(party)] = fitted | {"share": share, "starts": starts, "said": _bank(data.lines, party, chosen)}
     return found
 
@@ -71,17 +73,17 @@ def _speech(spoken: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _response(steps: pd.DataFrame) -> dict[str, Any]:
+def _response(steps: pd.DataFrame, hears: bool = True) -> dict[str, Any]:
     shift = (steps["after"] - steps["own"]).to_numpy(dtype=float)
     still = np.abs(shift) < STILL
     moved = steps[~still]
-    design = np.column_stack((np.ones(len(moved)), moved["own"], moved["heard"]))
+    design = np.column_stack((np.ones(len(moved)), moved["own"], moved["heard"]))[:, : 3 if hears else 2]
     coefficients, ends = _jackknifed(design, shift[~still], moved["room"].to_numpy())
-    left = shift[~still] - design @ coefficients
-    spread = float(np.sqrt(left @ left / (len(left) - 3))) if len(left) > 3 else 0.0
+    left, free = shift[~still] - design @ coefficients, len(moved) - design.shape[1]
+    spread = float(np.sqrt(left @ left / free)) if free > 0 else 0.0
     reach = {f"{name}_{end}": float(getattr(steps[name], which)()) for name in ("own", "heard") for end, which in ENDS}
     sizes = {"transitions": len(steps), "moved": len(moved), "rooms": int(steps["room"].nunique())}
-    fitted = dict(zip(FITTED, coefficients.tolist(), strict=True))
+    fitted = dict.fromkeys(FITTED, 0.0) | dict(zip(FITTED, coefficients.tolist(), strict=False))
     return {"stay": float(still.mean()), **fitted, "spread": spread, **reach, **sizes, "intervals": ends}
 
 
@@ -94,17 +96,17 @@ def _jackknifed(design: Floats, shift: Floats, rooms: np.ndarray) -> tuple[Float
     That takes out most of the bias that an attitude which is both what moves and what is moved brings (analysis/recovery.py).
     With fewer than 5 rooms that moved, or where own and heard cannot be told apart, plain least squares without intervals.
     """
-    codes, names = pd.factorize(rooms)
+    (codes, names), size = pd.factorize(rooms), design.shape[1]
     parts = [design[codes == code] for code in range(len(names))]
-    squares = np.array([part.T @ part for part in parts]).reshape(-1, 3, 3)
-    products = np.array([part.T @ shift[codes == code] for code, part in enumerate(parts)]).reshape(-1, 3)
+    squares = np.array([part.T @ part for part in parts]).reshape(-1, size, size)
+    products = np.array([part.T @ shift[codes == code] for code, part in enumerate(parts)]).reshape(-1, size)
     without = squares.sum(axis=0) - squares
     count = len(names)
-    if count < ROOMS or (np.linalg.matrix_rank(without, hermitian=True) < 3).any():
+    if count < ROOMS or (np.linalg.matrix_rank(without, hermitian=True) < size).any():
         return np.asarray(np.linalg.lstsq(design, shift)[0], dtype=np.float64), None
     whole = np.linalg.solve(squares.sum(axis=0), products.sum(axis=0))
     steps = np.linalg.solve(without, (products.sum(axis=0) - products)[..., None])[..., 0] - whole
     errors = np.sqrt((count - 1) / count * ((steps - steps.mean(axis=0)) ** 2).sum(axis=0))
     found = whole - (count - 1) * steps.mean(axis=0)
     reach = float(stdtrit(count - 1, 0.975)) * errors
-    return found, dict(zip(FITTED, np.column_stack((found - reach, found + reach)).tolist(), strict=True))
+    return found, dict(zip(FITTED, np.column_stack((found - reach, found + reach)).tolist(), strict=False))

@@ -13,13 +13,14 @@ import pandas as pd
 from agents.laws.surrogate import SCHEMA
 from analysis import honesty
 from analysis.load import Tables
-from analysis.surrogate.fidelity import WHO, fidelity
+from analysis.surrogate.fidelity import DEAF, WHO, fidelity
 from analysis.surrogate.fit import FITTED, fit
 from analysis.surrogate.transitions import Grade, Transitions, transitions
 from analysis.wording import counted, estimate, harmless, markdown_table, number
 from llm.backends.oracle.banks import topics
 from llm.errors import UserError
 
+BASELINES = {"nobody moves": "nobody moved", "to the mean": "everybody went to the room's mean"}
 OURS = ("oracle", "pocket")
 TOLD = {
     "path": "path error (points)",
@@ -75,8 +76,14 @@ def _topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
     kept = scores.astype(object).where(scores.notna(), None).to_dict("records")
     error = _cell(scores, "path", WHO[0])
     caption = f"surrogate of {honesty.model(tables.header)} on {topic}: path error on unseen rooms {error} points"
-    probe = tables.header.scenario["probe"]
-    fitted = {"probe": probe, "how": data.how, "heard": heard, "parties": parties, "missing": data.missing}
+    caption = f"{caption} ({DEAF} {number(_row(scores, 'path', DEAF)['value'])})"
+    fitted = {
+        "probe": tables.header.scenario["probe"],
+        "how": data.how,
+        "heard": heard,
+        "rounds": data.levels.shape[1] - 1,
+    }
+    fitted |= {"parties": parties, "missing": data.missing}
     return {**fitted, "fidelity": kept, "told": told, "caption": caption}
 
 
@@ -93,13 +100,28 @@ def _told(
         yield f"> {note}\n"
     yield "Rooms that it was not fitted to (five folds), predicted from their first survey alone; 95% intervals over rooms:\n"
     yield markdown_table(["", *WHO, "real"], _rows(scores))
-    gains = [f"{_cell(scores, 'gain', who)} less than if {who}" for who in WHO[1:]]
-    yield f"\nThe path error is {' and '.join(gains)} (points; below 0 the baseline is better).\n"
+    yield f"\n{_gains(scores)}\n"
     yield markdown_table(
         ["party", "stays", *FITTED, "spread", "transitions"], [_party(*one) for one in parties.items()]
     )
     left = ", ".join(f"{reason} {count:,}" for reason, count in data.missing.items())
     yield f"\nLeft out: {left or 'nothing'}. " + _limits(parties) + "\n"
+
+
+def _gains(scores: pd.DataFrame) -> str:
+    """What the surrogate gains over each baseline; the first is what hearing adds."""
+    low, high = (float(_row(scores, "gain", DEAF)[name]) for name in ("low", "high"))
+    said = "**That hearing adds anything to the prediction is not shown.**"
+    if low > 0:
+        said = "**Hearing adds to the prediction.**"
+    elif high < 0:
+        said = "**Hearing makes the prediction worse.**"
+    others = [f"{_cell(scores, 'gain', who)} smaller than if {told}" for who, told in BASELINES.items()]
+    return (
+        f"{said} The path error is {_cell(scores, 'gain', DEAF)} points smaller than that of a law without hearing, in which "
+        "each party drifts to a level of its own (two numbers, fitted to the same rooms). It is "
+        f"{' and '.join(others)}. Below 0 the baseline is better."
+    )
 
 
 def _limits(parties: dict[str, Any]) -> str:
@@ -120,8 +142,12 @@ def _rows(scores: pd.DataFrame) -> Iterator[list[str]]:
         yield [title, *[_cell(scores, score, who) for who in WHO], real]
 
 
+def _row(scores: pd.DataFrame, score: str, who: str) -> pd.Series:
+    return scores[(scores["score"] == score) & (scores["who"] == who)].iloc[0]
+
+
 def _cell(scores: pd.DataFrame, score: str, who: str) -> str:
-    row = scores[(scores["score"] == score) & (scores["who"] == who)].iloc[0]
+    row = _row(scores, score, who)
     value, low, high = (None if math.isnan(row[name]) else float(row[name]) for name in ("value", "low", "high"))
     return estimate(value, low, high)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,8 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from agents.topic import load_topic
-from analysis.plots import OTHERS, STYLES, style
-from analysis.wording import plain
+from analysis.looks import looks
+from analysis.plots import style
+from analysis.wording import plain, seat_title
 from llm.errors import UserError
 
 WIDEST = 6
@@ -49,20 +51,52 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
     return drawn
 
 
+def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
+    """Change by one field, a line a value of another: a row for each party, a column for each topic. Lines that are not parallel:
+    the effect of the one depends on the other. pairs: as analysis.sweep.pairs gives them, of one pair of fields and group.
+    """
+    topics, parties = list(pairs["topic"].unique())[:WIDEST], list(pairs["party"].unique())
+    values, others = (list(pairs[name].unique()) for name in ("value", "other_value"))
+    lines = looks(others)
+    with style():
+        drawn = Figure(figsize=(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(parties) + 0.9), layout="constrained")
+        FigureCanvasAgg(drawn)
+        grid = drawn.subplots(len(parties), len(topics), sharex=True, sharey=True, squeeze=False)
+        for row, party in zip(grid, parties, strict=True):
+            for axis, topic in zip(row, topics, strict=True):
+                here = pairs[(pairs["party"] == party) & (pairs["topic"] == topic)]
+                _lines(axis, here.assign(line=here["other_value"]), values, {one: (lines[one], one) for one in others})
+            row[0].set_ylabel(f"{seat_title(party)}\nchange (points)")
+        for axis, topic in zip(grid[0], topics, strict=True):
+            axis.set_title(_heading(topic))
+        for axis in grid[-1]:
+            axis.set_xlabel(plain(str(pairs["field"].iloc[0])))
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        title = plain(str(pairs["other"].iloc[0]))
+        drawn.legend(handles, labels, title=title, loc="outside lower center", ncols=4, frameon=False, fontsize=7)
+        drawn.suptitle(textwrap.fill(plain(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
+    return drawn
+
+
 def _panel(axis: Axes, rows: pd.DataFrame, values: Sequence[str], parties: Sequence[str]) -> None:
+    named = looks(parties)
+    _lines(axis, rows.assign(line=rows["party"]), values, {one: (named[one], seat_title(one)) for one in parties})
+
+
+def _lines(axis: Axes, rows: pd.DataFrame, values: Sequence[str], lines: Mapping[str, tuple[Any, str]]) -> None:
+    """Change by value, a line each (column `line`: its look and label)."""
     places, numeric = _places(values)
     reach = (max(places) - min(places)) or 1
     aside = ASIDE * reach
-    for number, party in enumerate(parties):
-        part = rows[rows["party"] == party]
-        look = STYLES.get(party, OTHERS[number % len(OTHERS)])
-        x = [places[values.index(value)] + aside * (number - (len(parties) - 1) / 2) for value in part["value"]]
+    for number, (name, (look, label)) in enumerate(lines.items()):
+        part = rows[rows["line"] == name]
+        x = [places[values.index(value)] + aside * (number - (len(lines) - 1) / 2) for value in part["value"]]
         ends = [
             part["change"] - part["change_low"].fillna(part["change"]),
             part["change_high"].fillna(part["change"]) - part["change"],
         ]
         axis.errorbar(x, part["change"], [end.clip(lower=0) for end in ends], color=look["color"], marker=look["markers"][0],
-                      markersize=3.5, linewidth=1.0, linestyle=look["linestyle"], capsize=2, label=party.title())  # fmt: skip
+                      markersize=3.5, linewidth=1.0, linestyle=look["linestyle"], capsize=2, label=plain(label))  # fmt: skip
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
     if numeric:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.load import Tables, load
-from analysis.metrics._cells import KEYS, NO_AGENT, NO_DEFAULT, Cell, cells
+from analysis.metrics._cells import KEYS, NO_AGENT, Cell, cells
 from analysis.wording import tally
 from model.events import Header
 
@@ -48,24 +48,37 @@ def attitudes(tables: Tables) -> pd.DataFrame:
 
 
 def changes(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and party: rooms, missing (agents left out), start, end, change, default, gap, reason.
+    """One row a topic, group and party: measure (`expected` or `rating`), rooms, missing (agents left out), start,
+    end, change, sd (of the change, between rooms), default, gap, reason.
 
     Over the agents rated first and last (0-10); default: the Default's level before the debates; gap: default less start.
     """
     rows = [_change(cell) for cell in cells(tables)] if len(tables.attitudes) else []
-    kinds = {"rooms": "int64", "missing": "int64", **dict.fromkeys(NUMBERS, "float64"), "reason": "object"}
+    kinds = {
+        "measure": "object",
+        "rooms": "int64",
+        "missing": "int64",
+        **dict.fromkeys(NUMBERS, "float64"),
+        "reason": "object",
+    }
     return pd.DataFrame(rows, columns=[*KEYS, *kinds]).astype(dict.fromkeys(KEYS, "object") | kinds)
 
 
-NUMBERS = ("start", "end", "change", "default", "gap")
+NUMBERS = ("start", "end", "change", "sd", "default", "gap")
 
 
 def _change(cell: Cell) -> dict[str, Any]:
     rooms, missing = cell.complete()
-    row: dict[str, Any] = {**cell.keys, "rooms": len(rooms), "missing": missing, "default": cell.default}
+    row: dict[str, Any] = {
+        **cell.keys,
+        "measure": cell.measure,
+        "rooms": len(rooms),
+        "missing": missing,
+        "default": cell.default,
+    }
     if rooms.empty:
         return row | {"reason": NO_AGENT}
+    sd = float((rooms.iloc[:, -1] - rooms.iloc[:, 0]).std(ddof=1))
     start, end = float(rooms.iloc[:, 0].mean()), float(rooms.iloc[:, -1].mean())
     gap = None if cell.default is None else cell.default - start
-    reason = NO_DEFAULT if gap is None else None
-    return row | {"start": start, "end": end, "change": end - start, "gap": gap, "reason": reason}
+    return row | {"start": start, "end": end, "change": end - start, "sd": sd, "gap": gap, "reason": cell.lacks}

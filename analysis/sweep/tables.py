@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from agents.persona import party_of
 from analysis.bootstrap import mean_interval
-from analysis.metrics._cells import KEYS
+from analysis.metrics._cells import KEYS, direction
 from analysis.sweep.measure import Measured
 from analysis.wording import group_title, listed
 from model.scenario import Scenario
 from model.sweep.cells import Cell
 
-ENDS = ("", "_low", "_high")
+ENDS = ("", "_low", "_high", "_sd")
 MANY = "*"
 COUNTS = ("round", "rooms", "ratings", "missing")
 NO_RATINGS = "no ratings to measure it by"
@@ -55,20 +55,14 @@ def effects(cells: Sequence[Cell], changes: Mapping[int, Measured]) -> pd.DataFr
 
     change: mean over seeds of the change of attitude from the first survey to the last (points). toward: the same, positive
     toward the Default's level. difference: change less that at the first value of the field, seed by seed. Each with its
-    95% bootstrap interval over seeds. left_out: seeds that lack the cell, or its ratings, of any combination with the value in
-    which these people debate this. reason: why there is no change, or no difference.
+    95% interval over seeds and its standard deviation (`_sd`). left_out: seeds that lack the cell, or its ratings, of any
+    combination with the value in which these people debate this. reason: why there is no change, or no difference.
     """
-    parts = [
-        found.changes.assign(seed=cells[place].seed, combination=cells[place].combination)
-        for place, found in changes.items()
-    ]
-    if not parts:
+    seeds = len({cell.seed for cell in cells})
+    table, expected = _together(cells, changes)
+    if table.empty:
         return pd.DataFrame(columns=COLUMNS)
-    table, plan, seeds = pd.concat(parts, ignore_index=True), _planned(cells), len({cell.seed for cell in cells})
-    called = dict(zip(plan["group"], alike(plan), strict=True))
-    table["group"], plan["group"] = table["group"].map(called), plan["group"].map(called)
     fields = [key for key, _ in cells[0].values] or ["all"]
-    expected = dict(iter(plan.groupby(list(KEYS))))
     rows = [
         row | {"left_out": seeds - row["seeds"]}
         for line, part in table.groupby(list(KEYS), sort=False)
@@ -81,6 +75,29 @@ def effects(cells: Sequence[Cell], changes: Mapping[int, Measured]) -> pd.DataFr
     return found.astype(dict.fromkeys(numbers, "float64") | {"reason": "object"}).sort_values(
         "field", key=lambda name: name.map(order), kind="stable"
     )
+
+
+def gathered(
+    cells: Sequence[Cell], changes: Mapping[int, Measured]
+) -> Iterator[tuple[tuple[str, ...], pd.DataFrame, pd.DataFrame]]:
+    """For each topic, group and party: its keys, its change by seed (rows) and combination (columns), and its combinations."""
+    table, expected = _together(cells, changes)
+    for keys, part in table.groupby(list(KEYS), sort=False):
+        yield keys, part.pivot(index="seed", columns="combination", values="change"), expected[keys]
+
+
+def _together(cells: Sequence[Cell], changes: Mapping[int, Measured]) -> tuple[pd.DataFrame, dict[Any, pd.DataFrame]]:
+    """The changes of all cells with seed and combination, and the combinations planned for each topic, group and party."""
+    parts = [
+        found.changes.assign(seed=cells[place].seed, combination=cells[place].combination)
+        for place, found in changes.items()
+    ]
+    if not parts:
+        return pd.DataFrame(columns=[*KEYS]), {}
+    table, plan = pd.concat(parts, ignore_index=True), _planned(cells)
+    called = dict(zip(plan["group"], alike(plan), strict=True))
+    table["group"], plan["group"] = table["group"].map(called), plan["group"].map(called)
+    return table, dict(iter(plan.groupby(list(KEYS))))
 
 
 def _planned(cells: Sequence[Cell]) -> pd.DataFrame:
@@ -142,12 +159,12 @@ def _line(
     for value in [value for value in values if len(asked[value])]:
         keys, mine = (field, value, *line), means[value]
         row = {**dict(zip(("field", "value", *KEYS), keys, strict=True)), "seeds": len(mine)}
-        row |= {**_told("change", mine, keys), "reason": None if len(mine) else NO_SEED}
+        row |= {**_told("change", mine), "reason": None if len(mine) else NO_SEED}
         if side:
-            row |= _told("toward", side * mine, keys)
+            row |= _told("toward", side * mine)
         if value != first and len(mine):
             apart = (mine - means[first]).dropna()
-            row |= _told("difference", apart, keys)
+            row |= _told("difference", apart)
             row["reason"] = None if len(apart) else f"difference: no seed has all cells of {field}={first} too"
         yield row
 
@@ -155,16 +172,12 @@ def _line(
 def _side(part: pd.DataFrame) -> float | None:
     """1 when moving up is moving toward the Default for this line in all of the sweep; None when the gaps do not tell."""
     gaps = part.groupby("seed")["gap"].mean().dropna().to_numpy(dtype=float)
-    if not len(gaps):
-        return None
-    low, high = mean_interval(gaps, "gap", *part[list(KEYS)].iloc[0])
-    return None if low <= 0 <= high else float(np.sign(gaps.mean()))
+    return direction(gaps)
 
 
-def _told(name: str, values: pd.Series, keys: tuple[str, ...]) -> dict[str, float]:
+def _told(name: str, values: pd.Series) -> dict[str, float]:
     if values.empty:
         return {}
     numbers = values.to_numpy(dtype=float)
-    return dict(
-        zip((f"{name}{end}" for end in ENDS), (numbers.mean(), *mean_interval(numbers, name, *keys)), strict=True)
-    )
+    sd = float(numbers.std(ddof=1)) if len(numbers) > 1 else math.nan
+    return dict(zip((f"{name}{end}" for end in ENDS), (numbers.mean(), *mean_interval(numbers), sd), strict=True))

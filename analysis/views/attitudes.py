@@ -30,7 +30,7 @@ def View(shown: Shown) -> None:
     rows = [
         [
             shown.tables.title(row["topic"]),
-            group_title(row["group"]),
+            group_title(row["group"], shown.tables.names),
             row["party"],
             *[number(row[key]) for key in ("mean", "se", "n")],
         ]

@@ -9,10 +9,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from analysis.load import Tables
-from analysis.plots import OTHERS, STYLES, style
+from analysis.looks import of_run
+from analysis.plots import style
 from analysis.views._html import painted, picture
 from analysis.views._session import Shown, surveyed
-from analysis.wording import REFERENCE
+from analysis.wording import REFERENCE, seat_title
 
 ORDER = 3
 TITLE = "Distribution"
@@ -39,24 +40,22 @@ def draw(shown: Shown, topic: str) -> bytes:
     """The figure of a topic, as SVG; nothing where nobody could be read."""
     ratings = shown.tables.attitudes
     chosen = ratings[(ratings["topic"] == topic) & (ratings["group"] != REFERENCE) & (ratings["round"] <= shown.round)]
-    return painted(lambda: ridges(chosen)) if chosen["attitude"].notna().any() else b""
+    return painted(lambda: ridges(chosen, shown.tables)) if chosen["attitude"].notna().any() else b""
 
 
-def ridges(ratings: pd.DataFrame) -> Figure:
+def ridges(ratings: pd.DataFrame, tables: Tables) -> Figure:
     """One row a round, the first on top; steps in the party's colour and line."""
     rounds = sorted(ratings["round"].unique())
-    parties = list(ratings["party"].unique())
+    parties, looks = list(ratings["party"].unique()), of_run(tables)
     with style():
         figure = Figure(figsize=(5.2, 0.6 + 0.7 * len(rounds)), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.subplots(len(rounds), 1, sharex=True, squeeze=False)[:, 0]
         for axis, round_ in zip(axes, rounds, strict=True):
-            for place, party in enumerate(parties):
+            for party in parties:
                 here = ratings[(ratings["round"] == round_) & (ratings["party"] == party)]["attitude"].dropna()
-                look = STYLES.get(party) or OTHERS[place % len(OTHERS)]
-                axis.hist(
-                    here, EDGES, histtype="step", color=look["color"], linestyle=look["linestyle"], label=party.title()
-                )
+                look, name = looks[party], seat_title(party, tables.names)
+                axis.hist(here, EDGES, histtype="step", color=look["color"], linestyle=look["linestyle"], label=name)
             axis.set_ylabel(f"round {round_}", rotation=0, ha="right", va="center")
             axis.set_yticks([])
         axes[-1].set_xlabel("Attitude (0–10)")

@@ -9,7 +9,7 @@ from analysis.load import Tables
 from analysis.views._html import element, log
 from analysis.views._session import Shown
 from analysis.views.conversation import said
-from analysis.wording import group_title, number
+from analysis.wording import group_title, number, seat_title
 
 ORDER = 3
 TITLE = "Groups"
@@ -37,7 +37,7 @@ def View(shown: Shown) -> None:
 
 
 def _group(shown: Shown, group: str, room: str) -> object:
-    name = group_title(group)
+    name = group_title(group, shown.tables.names)
     told = element("p", moved(shown.tables, room, shown.round), css="soft")
     return element(
         "section", element("h3", name), told, log(said(shown.tables, room, shown.round), name), **{"aria-label": name}
@@ -49,7 +49,7 @@ def moved(tables: Tables, room: str, last: int) -> str:
     rows = tables.attitudes[(tables.attitudes["room"] == room) & tables.attitudes["round"].isin([0, last])]
     means = rows.groupby(["party", "round"], sort=False)["attitude"].mean()
     told = [
-        f"{party.title()} {' → '.join(number(means.get((party, round_)), 1) for round_ in (0, last))}"
+        f"{seat_title(party, tables.names)} {' → '.join(number(means.get((party, round_)), 1) for round_ in (0, last))}"
         for party in rows["party"].unique()
     ]
     return f"Mean attitude before → after round {last}: {', '.join(told)}" if told else "nobody was asked"

@@ -3,6 +3,7 @@
 A backend module has one function, `open_backend(model, **options)`; its keyword arguments, with their types, are the options.
 Those that change how the model is asked and not what it says are named in its `MANNER`: a run may be resumed with others.
 Those of them that limit all who ask at once are named in its `SHARED`: workers side by side have a part each.
+One that knows some topics alone says which in `known_topics(model)`, without being opened.
 """
 
 from __future__ import annotations
@@ -38,11 +39,32 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
     return name.strip(), model.strip(), options
 
 
+SCRIPTED = ("fake", "lines")
+"""Backends that are no model: partners who say what is written for them cost nothing."""
+
+
+def scripted(spec: str) -> bool:
+    """Whether a spec names no model.
+
+    >>> scripted("lines:runs/a/lines.json"), scripted("oracle")
+    (True, False)
+    """
+    return split_spec(spec)[0] in SCRIPTED
+
+
 def open_spec(spec: str) -> Backend:
     """Open the backend that a spec names. Errors: UserError on an unknown name, option or value."""
     name, model, options = check_spec(spec)
     backend: Backend = importlib.import_module(f"llm.backends.{name}").open_backend(model, **options)
     return backend
+
+
+def topics_of(spec: str) -> tuple[str, ...] | None:
+    """The topics of debates that a model knows; None: it says nothing of topics, so it takes any. Errors: as check_spec."""
+    name, model, _ = check_spec(spec)
+    told = getattr(importlib.import_module(f"llm.backends.{name}"), "known_topics", None)
+    known: tuple[str, ...] | None = told(model) if told else None
+    return known
 
 
 def essence(spec: str) -> str:
@@ -97,10 +119,32 @@ def check_spec(spec: str) -> tuple[str, str, dict[str, object]]:
     """Backend, model and typed options of a spec; nothing is opened. Errors: as open_spec."""
     name, model, options = split_spec(spec)
     if name not in names():
-        raise unknown("model", name, names())
+        raise _unknown(name, model)
     opener = importlib.import_module(f"llm.backends.{name}").open_backend
     known = {key: parameter for key, parameter in inspect.signature(opener).parameters.items() if key != "model"}
     return name, model, {key: _typed(name, key, value, known) for key, value in options.items()}
+
+
+def _unknown(name: str, model: str) -> UserError:
+    """A name that is no backend: misspelt, or that of a model, which a backend has to be named before."""
+    error, whole = unknown("model", name, names()), f"{name}:{model}" if model else name
+    if "did you mean" in str(error) and not any(map(str.isdigit, name)):
+        return error
+    if "/" in name and not name.startswith((".", "/")):
+        return UserError(
+            f"unknown model {name!r}: did you mean hf:{whole} (a local model) or openai:{whole} (an endpoint)?"
+        )
+    if any(map(str.isdigit, name)) or "-" in name:
+        return UserError(f"unknown model {name!r}: did you mean openai:{whole} (any endpoint: --base-url)?")
+    return error
+
+
+def check_reached(spec: str) -> None:
+    """Errors: UserError as of check_spec, and where the key of an endpoint is missing; nothing is opened or asked."""
+    name, model, options = check_spec(spec)
+    module = importlib.import_module(f"llm.backends.{name}")
+    if hasattr(module, "reached"):
+        module.reached(model, **options)
 
 
 def _typed(name: str, key: str, value: str, known: dict[str, inspect.Parameter]) -> object:

@@ -7,8 +7,10 @@ The lines are ours.
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 
+from llm.errors import UserError
 from model.interventions.base import Saying
 
 LINES = {
@@ -25,5 +27,7 @@ class Moderator(Saying):
     by: str = "Moderator"
 
     def __post_init__(self) -> None:
+        if self.text not in LINES and (near := difflib.get_close_matches(self.text, LINES, n=1, cutoff=0.7)):
+            raise UserError(f"moderator: unknown text {self.text!r}: did you mean {near[0]}? (own words: a sentence)")
         object.__setattr__(self, "text", LINES.get(self.text, self.text))
         super().__post_init__()

@@ -1,6 +1,6 @@
 """planner: somebody who steers: it says, of its messages, the one that it expects to bring attitudes nearest to its target.
 
-messages  what it may say, each behind the attitude (0-10) that it argues for: "8: ...", "2: ..."
+messages  what it may say, each behind the attitude (0-10) that it argues for: "8: ...", "2: ..."; for several the key is repeated
 target    the attitude that it wants
 gain      how far, it believes, a line moves who hears it: this share of the way to what the line argues for (0.1)
 audience  room (one line for all that it is for, by their mean), each (a line for each of them, by its own attitude)
@@ -28,6 +28,7 @@ from model.interventions.base import Act, Intervention, View, check_line, said
 from model.room import RoomState
 
 _MESSAGE = re.compile(r"(\d+(?:\.\d+)?)\s*:\s*(\S.*)")
+_SECOND = re.compile(r"[|;]\s*(\d+(?:\.\d+)?\s*:\s*\S.*)$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,11 @@ class Planner(Intervention):
             if not match or float(match[1]) > 10:
                 raise UserError(
                     f"planner: write a message as '8: what is said', the attitude that it argues for first, not {message!r}"
+                )
+            if second := _SECOND.search(match[2]):
+                raise UserError(
+                    f"planner: two messages in one, {message!r}: repeat the key, messages='{message[: -len(second[0])].strip()}' "
+                    f"messages='{second[1].strip()}'"
                 )
             found[match[2]] = float(match[1])
         return found

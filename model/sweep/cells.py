@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,8 @@ from model.scenario import Scenario
 LABEL, CELLS = "sweep.json", "cells"
 LONGEST = 80
 """Characters of a combination's folder; a longer name is cut and ends with its digest."""
+MOST = 100_000
+"""Seeds, and cells, of one sweep: a folder each."""
 NONE = "none"
 Varied = Mapping[str, tuple[str, ...]]
 
@@ -81,7 +84,10 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     parts = [first, end] if colon else text.split(",")
     if not all(part.strip().isdecimal() for part in parts):
         raise UserError(f"--seeds {text}: write FIRST:END (0:20 is 0 to 19) or seeds with commas")
-    seeds = tuple(range(int(first), int(end))) if colon else tuple(map(int, parts))
+    wanted = range(int(first), int(end)) if colon else [int(part) for part in parts]
+    if (count := wanted.stop - wanted.start if isinstance(wanted, range) else len(wanted)) > MOST:
+        raise UserError(f"--seeds {text}: {count:,} seeds are too many for one sweep; give {MOST:,} at most")
+    seeds = tuple(wanted)
     if not seeds or len(set(seeds)) < len(seeds):
         raise UserError(f"--seeds {text}: {'a seed comes twice' if seeds else 'there is no seed in it'}")
     return seeds
@@ -89,6 +95,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 def cells(base: Scenario, varied: Varied, seeds: Sequence[int]) -> list[Cell]:
     """Every combination by every seed; the last field varies fastest, seeds within. Errors: UserError on one that cannot be."""
+    if (count := math.prod(map(len, varied.values())) * len(seeds)) > MOST:
+        raise UserError(f"a sweep of {count:,} cells is too large: vary less, or fewer seeds; {MOST:,} cells at most")
     found = [_combined(base, dict(zip(varied, chosen, strict=True))) for chosen in product(*varied.values())]
     alike = Counter(scenario.digest() for _, scenario in found)
     for values, scenario in found:

@@ -6,16 +6,20 @@ it does in workers.py; the budget is kept by an actor.
 
 from __future__ import annotations
 
+import socket
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from llm import hubs
 from llm.errors import UserError
 from llm.limits import Ledger
 from model.sweep.holding import Elsewhere, Held, Job, Task, hold
 from model.sweep.workers import TRIES, Calls, Say
 
+WAIT = 5.0
+"""Seconds that an address has to answer."""
 STORE = 2**27
 """Bytes for objects of a cluster that is started here: what is handed over is small."""
 
@@ -37,6 +41,7 @@ def on_ray(
 
 
 def _connected(address: str, workers: int) -> Any:
+    hubs.silence()
     try:
         import ray
     except ImportError as error:
@@ -47,6 +52,19 @@ def _connected(address: str, workers: int) -> Any:
     except (ConnectionError, ValueError) as error:
         raise UserError(f"no Ray cluster at {address}: {str(error).splitlines()[0]}") from error
     return ray
+
+
+def check_address(address: str) -> None:
+    """Errors: UserError on an address without a port, or where nothing listens: Ray itself would wait for minutes."""
+    if address in ("local", "auto"):
+        return
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not (host and colon and port.isdecimal() and int(port) < 2**16):
+        raise UserError(f"--ray {address}: write local, auto, HOST:PORT or ray://HOST:PORT")
+    try:
+        socket.create_connection((host, int(port)), WAIT).close()
+    except OSError as error:
+        raise UserError(f"no Ray cluster at {address}: {error.strerror or error}") from error
 
 
 def _work(

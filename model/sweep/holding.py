@@ -14,6 +14,7 @@ from llm.errors import Unreachable, UserError
 from llm.limits import Budget, Ledger, Price
 from llm.request import Backend
 from llm.several import open_all
+from model.missing import Tally
 from model.scenario import Scenario
 from model.session import RECORD, Ask, sit, whole
 from model.sweep.cells import Cell
@@ -28,6 +29,7 @@ class Job:
     given: tuple[str, ...] = ()
     prices: Mapping[str, Price] = field(default_factory=dict)
     retry_failures: bool = False
+    keep_going: bool = False
 
     @property
     def run(self) -> Path:
@@ -47,24 +49,30 @@ class Task:
 
 
 class Held(NamedTuple):
-    """What became of a cell: what was measured, or (`stopped`) why there is nothing to measure yet; `gone`: no model answered."""
+    """What became of a cell: what was measured, or (`stopped`) why there is nothing to measure yet; `gone`: no model answered, or
+    nothing that it answered could be read.
+    """
 
     found: Any = None
     stopped: str | None = None
     asked: int = 0
     replayed: int = 0
     gone: bool = False
+    tally: Tally | None = None
 
 
 def hold(task: Task, job: Job, ledger: Ledger | None = None, progress: Progress | None = None) -> Held:
     """Run or resume a cell, then measure it. No exception leaves here: a cell that fails costs no other."""
-    scenario, budget = job.cell.scenario, Budget(prices=job.prices)  # its limits are the ledger's
+    scenario, budget = (
+        job.cell.scenario,
+        Budget(prices=job.prices, keep_going=job.keep_going),
+    )  # its limits are the ledger's
     sitting = Ask(scenario, job.run, job.given, budget, job.retry_failures, ledger)
     try:
         outcome = sit(sitting, progress, backend=None if job.finished else _model(scenario, task.parts))
         if outcome.stopped:
-            return Held(None, outcome.stopped, outcome.asked, outcome.replayed)
-        return Held(task.measure(job.run), None, outcome.asked, outcome.replayed)
+            return Held(None, outcome.stopped, outcome.asked, outcome.replayed, outcome.unread, outcome.tally)
+        return Held(task.measure(job.run), None, outcome.asked, outcome.replayed, tally=outcome.tally)
     except UserError as error:
         why, gone = str(error), isinstance(error, Unreachable)
     except Exception as error:  # noqa: BLE001  named and told beside its cell

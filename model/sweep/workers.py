@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
+from pathlib import Path
 from typing import Any
 
 from llm.limits import Ledger
@@ -46,6 +48,8 @@ class _Pool:
         self.workers: dict[Connection, _Worker] = {}
         self.context = get_context("forkserver")  # imports once; a new worker is there in milliseconds
         self.context.set_forkserver_preload([__name__, task.measure.__module__])
+        with _this_code():
+            forkserver.ensure_running()
 
     def work(self, most: int) -> Iterator[tuple[int, Held]]:
         while len(self.workers) < min(most, len(self.jobs)):
@@ -111,6 +115,23 @@ class _Pool:
             self._hire()
 
 
+@contextmanager
+def _this_code() -> Iterator[None]:
+    """Within, a new Python imports this package from where it is now: what the fork server imports first it looks for on a path
+    of its own, where an installed copy, or a folder `model` in the working directory, may come before.
+    """
+    before = {name: os.environ.get(name) for name in ("PYTHONPATH", "PYTHONSAFEPATH")}
+    paths = [str(Path(__file__).parents[2]), before["PYTHONPATH"]]
+    os.environ |= {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONSAFEPATH": "1"}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
 def _send(pipe: Connection, what: object) -> None:
     """To a worker, which may be dead by now: that is heard of next."""
     with suppress(OSError):
@@ -124,8 +145,9 @@ def _end(code: int | None) -> str:
 
 
 def _serve(pipe: Connection, task: Task, limited: bool) -> None:
-    """A worker: one job after the other, until the pipe is closed. Ctrl-C is the parent's affair."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """A worker: one job after the other, until the pipe is closed. Ctrl-C and a closed terminal are the parent's affair."""
+    for one in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(one, signal.SIG_IGN)
 
     def ask(*what: object) -> Any:
         pipe.send(("ledger", *what))

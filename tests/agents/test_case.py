@@ -47,14 +47,15 @@ def test_all_else_of_the_topic_is_kept(tmp_path: Path) -> None:
 
 
 def test_the_known_truth_speaker_writes_one_that_it_can_debate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both sides are in it; the topic is still known."""
+    """Both sides are in it, each argument a sentence of its own, so that no capital is out of place; the topic is still known."""
     folder = tmp_path / "topics"
     shutil.copytree(TOPICS, folder)
     command = ["case", "--topic", "abortion", "--for", PRO[0], "--against", CON[0], "--against", CON[1]]
+    command += ["--for", "a woman decides", "--for", "Texas has shown it!"]
     assert run.main([*command, "--out", str(folder / "hospital.toml")]) == 0
     told = load_topic("hospital", folder).case
-    assert "Some say that it protects children." in told
-    assert "it is a matter between a woman and her doctor and that ACLU lawyers would sue." in told
+    assert "Some say: It protects children. A woman decides. Texas has shown it! Others answer: It is a matter" in told
+    assert "between a woman and her doctor. ACLU lawyers would sue. The vote is tonight." in told
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ import pytest
 import run
 from agents.enhanced import LONGEST, SHORTEST, VARIANTS, invent, problem, recipe, vary, write_enhanced
 from agents.persona import PERSONAS, Persona, load_personas, persona_set
+from agents.recruit import ATTEMPTS
 from agents.topic import load_topic, slugs
+from agents.twins import write_twins
 from llm.backends import open_spec
 from llm.backends.fake import Fake
 from llm.backends.oracle.banks import recognised, sentences
@@ -148,7 +150,7 @@ def test_giving_up_names_person_and_variant_and_writes_nothing(tmp_path: Path) -
         right = open_spec("oracle").complete([request])[0]
         return Reply("no") if '"woman"' in request.messages[0].content else right
 
-    with pytest.raises(UserError, match=r"no usable backstory for Alex \(republican woman\) in 3 replies"):
+    with pytest.raises(UserError, match=rf"no usable backstory for Alex \(republican woman\) in {ATTEMPTS} replies"):
         write_enhanced("republican", tmp_path, Fake(answer), "fake", 0)
     assert list(tmp_path.iterdir()) == []
     assert len({request.seed for request in calls}) == len(calls)
@@ -172,4 +174,26 @@ def test_they_debate(tmp_path: Path) -> None:
     seats = ["--set", "seats=default,republican:male,democrat:67", "--topic", "abortion", "--rounds", "3"]
     assert run.main([*command, *seats, "--out", str(tmp_path / "run")]) == 0
     agents = pd.read_parquet(tmp_path / "run" / "tables" / "agents.parquet")
-    assert set(agents["name"]) == {recipe(party).names[0] for party in PARTIES}
+    assert set(agents["name"]) == {name for party in PARTIES for name in recipe(party).names[:2]}
+
+
+@pytest.mark.parametrize("party", PARTIES)
+def test_the_shipped_twins_are_those_of_the_oracle_and_differ_in_one_word(tmp_path: Path, party: str) -> None:
+    """Else a difference between men and women would be one of texts; and nobody shares a name with somebody of another party."""
+    path = write_twins(party, tmp_path, open_spec("oracle"), "oracle", 0)
+    assert path.read_text(encoding="utf-8") == (PERSONAS / "twins" / path.name).read_text(encoding="utf-8")
+    plain, men, women = (
+        load_personas(f"{party}{variant}", persona_set("twins")) for variant in ("", ":male", ":female")
+    )
+    assert [one.name for one in plain] == [one.name for one in men] == [one.name for one in women]
+    assert len({one.backstory for one in plain}) == len(plain) == 20
+    for one, man, woman in zip(plain, men, women, strict=True):
+        words = [text.backstory.split() for text in (man, woman)]
+        assert [pair for pair in zip(*words, strict=True) if len(set(pair)) > 1] in (
+            [("man", "woman")],
+            [("man.", "woman.")],
+        )
+        assert problem(Reply(man.backstory), man) is None
+        assert man.backstory.replace("American man", "American", 1) == one.backstory
+    others = {name for other in PARTIES if other != party for name in recipe(other).twins}
+    assert not others & set(recipe(party).twins)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -193,16 +194,68 @@ def test_an_unreadable_ranking_is_asked_again_and_counted() -> None:
         who = next(one for one in ("for it", "against it", "not mind") if one in text(request))
         calls[who] += 1
         if who == "for it" and calls[who] < 3:
-            return ["A and B are equal", "A > B = C"][calls[who] - 1]
+            return ["A and B are equal", "A > B, C"][calls[who] - 1]
         return "no idea" if who == "not mind" else ranks(request, number_of)
 
     statement, asked = said("habermas,candidates=3", BRIEF, numbered(speaks))
     first, second, third = statement.rankings
-    assert (first.order, first.asked, first.earlier) == ((2, 1, 0), 3, ("A and B are equal", "A > B = C"))
+    assert (first.order, first.asked, first.earlier) == ((2, 1, 0), 3, ("A and B are equal", "A > B, C"))
     assert (second.asked, second.earlier) == (1, ())
     assert (third.order, third.reason, third.asked, third.raw) == (None, "no_ranking", ATTEMPTS, "no idea")
     assert statement.text == "We say 2."
     assert len({request.seed for request in asked}) == len(asked)
+
+
+def test_what_cannot_be_read_is_not_asked_again_with_the_same_words_at_temperature_0() -> None:
+    """The same greedy question has the same answer: the second time it is put in other words, and drawn."""
+    for own in (0.0, 0.7):
+        _, asked = said("habermas,candidates=3", replace(BRIEF, sampling=Sampling(own)), numbered(lambda _: "hm"))
+        ballots = [request for request in asked if request.purpose == "ranking"]
+        assert len(ballots) == len(BRIEF.members) * ATTEMPTS
+        greedy = [one.messages for one in ballots if one.sampling.temperature == 0]
+        assert len(set(greedy)) == len(greedy)
+        later = ballots[len(BRIEF.members) :]
+        assert {one.sampling.temperature for one in ballots[: len(BRIEF.members)]} == {0.0}
+        assert {one.sampling.temperature for one in later} == {own or 1.0}
+        assert all(text(one).startswith("That answer could not be read. A group") for one in later)
+
+
+def test_ties_prose_and_nothing_at_all_beside_each_other() -> None:
+    """A ballot with ties counts for what it tells apart; who has no ballot has a reason, and the others decide."""
+
+    def speaks(request: Request) -> str | Reply:
+        if "not mind" in text(request):
+            return "It is hard to say what this member would prefer."
+        if "against it" in text(request):
+            return Reply("")
+        best = next(line for line in text(request).splitlines() if line.endswith("We say 1."))[0]
+        others = sorted({"A", "B", "C"} - {best})
+        return f"{best} > {others[0]} = {others[1]}"
+
+    statement, _ = said("habermas,candidates=3", BRIEF, numbered(speaks))
+    tied, silent, prose = statement.rankings
+    assert tied.order is not None
+    assert (tied.order[0], set(tied.order[1])) == (1, {0, 2})  # type: ignore[arg-type]
+    assert (silent.order, silent.reason, silent.asked) == (None, "empty", ATTEMPTS)
+    assert (prose.order, prose.reason, prose.asked) == (None, "no_ranking", ATTEMPTS)
+    assert statement.text == "We say 1."
+
+
+def test_the_rule_can_be_borda_s() -> None:
+    """0 is the first choice of three of five, 1 is nobody's last: a majority elects 0, points elect 1."""
+    brief = Brief(QUESTION, tuple(Heard(word) for word in ("up", "up", "up", "down", "down")))
+
+    def speaks(request: Request) -> str:
+        places = [0, 1, 2] if "Opinion: up" in text(request) else [1, 2, 0]
+        return ranks(request, lambda one: -places.index(int(number_of(one))))
+
+    by_rule = {
+        rule: said(f"habermas,candidates=3,rule={rule}", brief, numbered(speaks))[0].text
+        for rule in ("schulze", "borda")
+    }
+    assert by_rule == {"schulze": "We say 0.", "borda": "We say 1."}
+    with pytest.raises(UserError, match="rule must be one of schulze, borda, not copeland"):
+        open_mediator("habermas,rule=copeland")
 
 
 def test_nothing_is_chosen_where_no_ranking_can_be_read() -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from agents.attitude import LABELLED
-from agents.persona import DEFAULT, Persona, genders, load_personas, parties, persona_set
-from agents.recruit import names
+from agents.party import Party, load_party
+from agents.persona import DEFAULT, Persona, everybody, genders, load_personas, parties, persona_set
+from agents.plausible import SHARED, clash, shared
+from agents.recruit import LONGEST, SHORTEST, in_backstories, names
 from agents.topic import load_topic, scales, slugs
 from llm.errors import UserError
 
@@ -34,6 +36,57 @@ def test_no_name_is_used_twice() -> None:
     """Lines are told apart by name alone, so nobody shares one, in any party; nor do two people share a story."""
     assert [name for name, count in Counter(person.name for person in EVERYBODY).items() if count > 1] == []
     assert len({person.backstory for person in PEOPLE}) == len(PEOPLE)
+
+
+def test_few_sentences_are_shared_and_lengths_are_as_asked() -> None:
+    """72% of the sentences occurred in several personas, and 206 to 250 words stood where 120 to 180 were asked for."""
+    assert shared(person.backstory for person in PEOPLE) < SHARED
+    assert [one.id for one in PEOPLE if not SHORTEST <= len(one.backstory.split()) <= LONGEST] == []
+
+
+@pytest.mark.parametrize("party", PARTISAN)
+def test_nobody_leaves_the_position_of_the_party(party: str) -> None:
+    """The prompt states it, as the paper's does, so that the sides are polarized."""
+    for topic in map(load_topic, in_backstories()):
+        known = ["not a problem at all", "a small problem", "a moderately big problem", "a very big problem"]
+        known += [f"{how} {side}" for how in ("strongly", "somewhat") for side in ("favor", "oppose")]
+        refused = [level for level in known if level not in topic.positions[party]]
+        subject = topic.title.removeprefix("banning ")
+        for person in PEOPLE:
+            if person.party == party:
+                lines = [line for line in re.split(r"(?<=\.) ", person.backstory) if subject in line]
+                assert not [line for line in lines for level in refused if level in line], person.id
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Your name is Brenda, and at 73 you are a data analyst living in Atlanta.", "is 73 and past working age"),
+        ("You are Ann, 73, a retired data analyst in Atlanta.", None),
+        (
+            "You are Ann, 60, a nurse. You share a house with a college friend.",
+            "is 60 and shares a home as students do",
+        ),
+        ("You are Ann, 24, a nurse. You share a house with a college friend.", None),
+        ("You are Ann, 31, a nurse, and see your grandchildren on Sundays.", "too young for grandchildren"),
+        (
+            "You are Ann, 61, a nurse, and you are engaged to a friend from high school.",
+            "lives as somebody much younger",
+        ),
+        ("You are Ann, 40, a retired nurse.", "is 40 and retired before 50"),
+        ("You are Ann. You live alone, and your husband cooks.", "is single and lives with somebody at once"),
+        ("You are Ann. You share a house with a college friend.", None),
+    ],
+)
+def test_age_work_and_family_fit_together(text: str, wrong: str | None) -> None:
+    """A 73-year-old data analyst who shares a house with a college friend was among the shipped personas."""
+    found = clash(text)
+    assert (found is None) == (wrong is None)
+    assert wrong is None or wrong in str(found)
+
+
+def test_no_shipped_persona_clashes() -> None:
+    assert [(one.id, clash(one.backstory)) for one in PEOPLE if clash(one.backstory)] == []
 
 
 def test_the_default_is_told_one_sentence() -> None:
@@ -141,6 +194,40 @@ def test_personas_of_ones_own_are_a_folder(tmp_path: Path) -> None:
         persona_set("simpel")
 
 
+def test_a_seat_without_variant_is_anyone_of_the_party(tmp_path: Path) -> None:
+    """In a set that mixes personas with and without gender or age, those with one were never seated, without a word."""
+    ann, bob = '[[persona]]\nname = "Ann"\nbackstory = "You"\n', '[[persona]]\nname = "Bob"\nbackstory = "You"\n'
+    for text, open_ in (
+        (ann + bob + 'gender = "male"\n', ["Ann", "Bob"]),
+        (ann + bob + bob + 'gender = "male"\n', ["Ann", "Bob"]),  # Bob without gender has the plain seat
+        (ann + "age = 30\n" + bob + 'gender = "male"\n', ["Ann", "Bob"]),
+    ):
+        (tmp_path / "green.toml").write_text(text, encoding="utf-8")
+        _forget()
+        assert [one.name for one in load_personas("green", tmp_path)] == open_
+    torn = ann + bob + 'gender = "male"\n' + bob + 'gender = "female"\n'
+    (tmp_path / "green.toml").write_text(torn, encoding="utf-8")
+    _forget()
+    with pytest.raises(UserError, match=r"Bob of green\.toml has an entry each for green:male, green:female and none"):
+        load_personas("green", tmp_path)
+    assert [one.gender for one in load_personas("green:male", tmp_path)] == ["male"]
+
+
+def _forget() -> None:
+    load_personas.cache_clear()
+    everybody.cache_clear()
+
+
+def test_only_files_with_personas_are_parties(tmp_path: Path) -> None:
+    """A topic file that lies in the folder of a set is no party of it."""
+    (tmp_path / "green.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You"\n', encoding="utf-8")
+    (tmp_path / "coal.toml").write_text('title = "coal"\n', encoding="utf-8")
+    assert parties(tmp_path) == ["green"]
+    (tmp_path / "green.toml").unlink()
+    with pytest.raises(UserError, match="holds no personas"):
+        persona_set(f"{tmp_path}/")
+
+
 @pytest.mark.parametrize("traits", ['gender = "male"\nage = 21', 'gender = "other"'])
 def test_a_persona_is_one_variant(tmp_path: Path, traits: str) -> None:
     (tmp_path / "green.toml").write_text(f'[[persona]]\nname = "Ann"\nbackstory = "You"\n{traits}\n', encoding="utf-8")
@@ -152,3 +239,20 @@ def test_the_others_are_told_of_in_one_sentence() -> None:
     alex, riley, sam = (Persona("", "", *one) for one in (("Alex", "", "male"), ("Riley", "", "female"), ("Sam", "")))
     assert genders([alex, sam, riley]) == "Alex is a man and Riley is a woman."
     assert genders([sam]) == ""
+
+
+def test_a_party_has_a_name_and_a_colour_where_its_file_gives_them(tmp_path: Path) -> None:
+    """Data at the top of a file of personas; a slip in it is one line."""
+    person = '[[persona]]\nname = "Ann"\nbackstory = "You"\n'
+    for head, told in (
+        ('[party]\nname = "AfD"\ncolour = "#009ee0"\n', Party("AfD", "#009ee0")),
+        ("", Party()),
+    ):
+        (tmp_path / "afd.toml").write_text(head + person, encoding="utf-8")
+        load_party.cache_clear()
+        assert load_party("afd", tmp_path) == told
+    for head, line in (('[party]\ncolor = "blue"\n', "did you mean colour"), ('[party]\ncolour = "blue"\n', "#rrggbb")):
+        (tmp_path / "afd.toml").write_text(head + person, encoding="utf-8")
+        load_party.cache_clear()
+        with pytest.raises(UserError, match=line):
+            load_party("afd", tmp_path)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import run
 from agents.persona import VOTERS, load_personas
-from agents.recruit import ATTEMPTS, names, recruit, to_toml, write_personas
+from agents.plausible import SHARED, shared
+from agents.recruit import ATTEMPTS, LONGEST, SHORTEST, in_backstories, names, recruit, to_toml, write_personas
 from agents.topic import load_topic, slugs
 from llm.backends import open_spec
 from llm.backends.fake import Fake
@@ -15,12 +17,24 @@ from llm.driver import drive
 from llm.errors import UserError
 from llm.request import Reply, Request
 
-GOOD = "You are Wyatt, and\n\nyou are a Republican."
+
+def story(name: str, party: str = "Republican", words: int = 130) -> str:
+    """A backstory of so many words whose sentences are its own."""
+    begun = f"You are {name}, and\n\nyou are a {party}."
+    more = [f"{name}{number}" for number in range(words - len(begun.split()))]
+    return f"{begun} {' '.join(more)}."
+
+
+GOOD = story("Wyatt")
+
+
+def asked_for(request: Request) -> str:
+    return request.messages[0].content.split("name is ")[1].split(".")[0]
 
 
 def obliging(request: Request) -> str:
     """A story for whoever is asked for."""
-    return f"You are {request.messages[0].content.split('name is ')[1].split('.')[0]}, and you vote."
+    return story(asked_for(request), "Democrat" if "Democrat" in request.messages[0].content else "Republican")
 
 
 def listening(script: list[str | Reply], heard: list[Request]) -> Fake:
@@ -42,26 +56,37 @@ def test_the_question_names_person_party_and_every_topic() -> None:
     assert "name is Wyatt" in message.content
     assert "Republican voter" in message.content
     for topic in map(load_topic, slugs()):
-        assert (topic.title.removeprefix("banning ") in message.content) == topic.in_backstories
+        assert (topic.title.removeprefix("banning partial-birth ") in message.content) == topic.in_backstories
+    assert f"in {SHORTEST} to {LONGEST} words" in message.content
     assert (heard[0].purpose, heard[0].sampling.temperature) == ("backstory", 1.0)
 
 
 def test_a_backstory_is_one_paragraph() -> None:
     """A line break in a system message is a formatting habit of one model, not part of a person."""
-    assert drive([recruit("republican", "Wyatt", 0)], Fake([GOOD])) == ["You are Wyatt, and you are a Republican."]
+    assert drive([recruit("republican", "Wyatt", 0)], Fake([GOOD])) == [" ".join(GOOD.split())]
 
 
 @pytest.mark.parametrize(
     "bad",
-    ["", "You are Bob.", "You are Wyattson.", "Wyatt is a Republican.", Reply.failed("timeout")],
-    ids=["empty", "another name", "a longer name", "third person", "failed"],
+    [
+        "",
+        story("Bob"),
+        story("Wyattson"),
+        "Wyatt is a Republican.",
+        story("Wyatt", "Democrat"),
+        story("Wyatt", words=119),
+        story("Wyatt", words=181),
+        f"{GOOD} At 73 you share a house with a college friend.".replace("You are Wyatt", "You are Wyatt, 73"),
+        Reply.failed("timeout"),
+    ],
+    ids=["empty", "another name", "a longer name", "third person", "party", "short", "long", "clash", "failed"],
 )
 def test_what_cannot_be_used_is_asked_for_again(bad: str | Reply) -> None:
     """A bad story is not kept; the next try has another seed, or a journal would give the same answer for ever."""
     heard: list[Request] = []
-    (story,) = drive([recruit("republican", "Wyatt", 0)], listening([bad, bad, GOOD], heard))
-    assert story.startswith("You are Wyatt")
-    assert len({request.seed for request in heard}) == len(heard) == ATTEMPTS
+    (found,) = drive([recruit("republican", "Wyatt", 0)], listening([bad, bad, GOOD], heard))
+    assert found == " ".join(GOOD.split())
+    assert len({request.seed for request in heard}) == len(heard) == 3
 
 
 @pytest.mark.parametrize(
@@ -71,12 +96,15 @@ def test_what_cannot_be_used_is_asked_for_again(bad: str | Reply) -> None:
         ("  ", r"failed \(empty\)"),
         ("You are Bob.", "does not name the person"),
         ("Wyatt is a Republican.", "is not in the second person"),
+        ("You are Wyatt.", r"does not name the party \(republican\)"),
+        (story("Wyatt", words=206), "has 206 words, not 120 to 180"),
+        (Reply.failed("unknown_ask", "no sentences on bats"), r"failed \(unknown_ask: no sentences on bats\)"),
     ],
 )
 def test_giving_up_says_why(bad: str | Reply, told: str) -> None:
     """After the last try there is an error and no persona; it names the person and what was wrong."""
     with pytest.raises(
-        UserError, match=rf"no usable backstory for Wyatt \(republican\) in 3 replies; the last one {told}"
+        UserError, match=rf"no usable backstory for Wyatt \(republican\) in {ATTEMPTS} replies; the last one {told}"
     ):
         drive([recruit("republican", "Wyatt", 0)], Fake([bad] * ATTEMPTS))
 
@@ -95,7 +123,83 @@ def test_what_is_written_can_be_loaded(tmp_path: Path) -> None:
     path = write_personas("democrat", tmp_path / "new" / "folder", Fake(obliging), "fake", 0)
     people = load_personas("democrat", path.parent)
     assert [person.name for person in people] == names("democrat")
-    assert people[0].backstory == "You are Elena, and you vote."
+    assert people[0].backstory == " ".join(story("Elena", "Democrat").split())
+
+
+def test_few_sentences_are_shared(tmp_path: Path) -> None:
+    """Forty people who say the same sentences are one person with forty names: whoever repeats the others is written anew."""
+    asked: dict[str, int] = {}
+
+    def answer(request: Request) -> str:
+        name = asked_for(request)
+        asked[name] = asked.get(name, 0) + 1
+        own = story(name, "Democrat")
+        return f"{own} You vote. You read." if asked[name] == 1 else own
+
+    write_personas("democrat", tmp_path, Fake(answer), "fake", 0)
+    found = [person.backstory for person in load_personas("democrat", tmp_path)]
+    assert set(asked.values()) == {1, 2}
+    assert asked["Elena"] == 1
+    assert shared(found) < SHARED
+
+
+def test_personas_that_keep_repeating_each_other_are_one_line(tmp_path: Path) -> None:
+    """The bound on rewriting ends in a named reason, and no file."""
+    with pytest.raises(UserError, match=r"39 of 40 backstories \(Marcus, .*repeat sentences of others, in 5 rounds"):
+        write_personas(
+            "democrat", tmp_path, Fake(lambda one: f"{story(asked_for(one), 'Democrat')} You vote."), "fake", 0
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def topic_file(folder: Path, more: str = "") -> str:
+    """A topic of one's own on an agreement axis, somewhere else."""
+    probe = '[probes.{}]\nconstruct = "agreement"\nscale = "{}"\nquestion = "How much do you agree that {}?"\n'
+    claim = "a four-day working week should become law"
+    text = 'title = "a four-day working week"\naxis = "agreement"\nhigh_party = "democrat"\nquestion = "Should it?"\n'
+    text += more + "".join(
+        probe.format(name, scale, claim)
+        for name, scale in (("attitude", "agreement_0_10"), ("agreement", "agreement_1_7"))
+    )
+    path = folder / "four_day_week.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_position_is_that_of_the_topics_own_proposition(tmp_path: Path) -> None:
+    """A topic of agreement was turned into "a ban on" its title, the opposite of what the survey asks."""
+    heard: list[Request] = []
+    own = topic_file(tmp_path, '[positions]\nrepublican = "strongly oppose"\n')
+    for party in ("republican", "democrat"):
+        drive([recruit(party, "Wyatt", 0, [own])], listening([story("Wyatt", party.title())], heard))
+    red, blue = [request.messages[0].content for request in heard]
+    assert "- whether a four-day working week should become law: strongly oppose\n" in red
+    assert "- whether a four-day working week should become law: no position is given, choose one of: strongly" in blue
+    assert "ban" not in red + blue
+
+
+def test_the_file_says_where_positions_come_from(tmp_path: Path) -> None:
+    """Whether the party's position was planted or left to the model is part of the experiment."""
+    own = topic_file(tmp_path)
+    path = write_personas("democrat", tmp_path / "out", Fake(obliging), "fake", 0, ["racism", own])
+    told = path.read_text(encoding="utf-8")
+    assert "#   racism: a very big problem, or a moderately big problem\n" in told
+    assert "#   a four-day working week: chosen by the model\n" in told
+
+
+def test_every_party_has_a_position_on_every_topic_of_the_shipped_set() -> None:
+    """As in the paper (Fig 1a): both parties' prompts state theirs, and they differ."""
+    for topic in map(load_topic, in_backstories()):
+        assert set(topic.positions) == {"republican", "democrat"}
+        assert topic.positions["republican"] != topic.positions["democrat"]
+
+
+def test_the_oracle_says_which_topic_it_cannot_write_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It dropped a new topic without a word."""
+    command = ["personas", "--party", "democrat", "--topic", f"racism,{topic_file(tmp_path)}"]
+    assert run.main([*command, "--out", str(tmp_path / "out")]) == 2
+    assert "no sentences on 'whether a four-day working week should become law'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_personas_are_never_overwritten(tmp_path: Path) -> None:

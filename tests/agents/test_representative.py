@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.question import Question
-from agents.representative import HERE, Brief, Other, Representative, known, positioned
+from agents.questionnaire import questionnaire
+from agents.representative import HERE, Brief, Other, Representative, known, positioned, profile
 from llm.backends.pocket.names import cast
 from llm.errors import UserError
 from llm.request import Reply
@@ -31,7 +32,7 @@ def test_the_whole_prompt() -> None:
     """Word for word, so that a slot filled with the wrong text is seen; who is asked nothing elsewhere has no section."""
     assert text("DOCP") == (
         "You stand in for one participant of a group that looks for common ground on a question.\n"
-        "About the participant: gender identity female; age 30 to 39.\n"
+        "About the participant, by a questionnaire: gender (female), age (30 to 39).\n"
         "Earlier the participant discussed another question: Should we other?\n"
         "The position of the participant on it: moderately agree.\n"
         "The opinion of the participant on it: Other opinion.\n"
@@ -122,6 +123,16 @@ def test_the_sections_are_files_with_digests() -> None:
     assert set(digests(HERE)) == {
         "role", "demographics", "other", "other_position", "other_opinion", "other_critique", "base", "ask",
     }  # fmt: skip
+
+
+def test_each_answer_is_told_under_what_was_asked() -> None:
+    """A leaning is no vote, and "a parent of mine" is no status: an answer stands behind words that fit its question."""
+    told = profile({item.name: item.answers[1] for item in questionnaire()})
+    assert told == (
+        "gender (man), age (20 to 29), ethnic background (Black), region (Midwest), highest schooling completed (high school), "
+        "political leaning (left of centre), religion (Buddhist), born in another country (a parent of mine), "
+        "household income compared with what is usual (below)"
+    )
 
 
 def test_the_lines_in_the_docs_are_those_of_the_prompt() -> None:

@@ -34,6 +34,21 @@ sentence = "Bats are {label} ({number})."
 """
 
 
+def test_a_topic_file_lies_anywhere(tmp_path: Path) -> None:
+    """A study of one's own keeps its topics beside it, not in the installed package."""
+    path = tmp_path / "bats.toml"
+    path.write_text(GOOD.replace("[scales", '[positions]\ndemocrat = "a very big problem"\n[scales'), encoding="utf-8")
+    topic = load_topic(str(path))
+    assert (topic.title, topic.slug, dict(topic.positions)) == ("bats", str(path), {"democrat": "a very big problem"})
+    with pytest.raises(UserError, match=r"there is no topic file \./none\.toml: give a path"):
+        load_topic("./none.toml")
+
+
+def test_a_position_is_a_text(tmp_path: Path) -> None:
+    told = complaint(tmp_path, GOOD.replace("[scales", "[positions]\ndemocrat = 3\n[scales"))
+    assert "democrat must be a text" in told
+
+
 def complaint(folder: Path, text: str, name: str = "bats") -> str:
     """The one line that loading `text` as a topic ends with."""
     (folder / "bats.toml").write_text(text, encoding="utf-8")

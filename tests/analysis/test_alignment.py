@@ -17,18 +17,18 @@ import pytest
 
 import run
 from agents.persona import PERSONAS, Persona
-from analysis.alignment.agreement import agreement, alpha, confusion, kappa
+from analysis.alignment.agreement import ac1, agreement, alpha, confusion, kappa
 from analysis.alignment.bench import Validation, items, validated
 from analysis.alignment.heatmap import heatmap
 from analysis.alignment.interview import ALIGNED, NOT, Item, Question, compose, interview, judge, questions, verdict
 from analysis.alignment.review import marked, ratings, sheet
 from analysis.alignment.shares import pooled, shares
-from analysis.bootstrap import share_interval
 from analysis.wording import cell
 from llm.backends.fake import Fake
 from llm.backends.oracle.speaker import Oracle
 from llm.driver import drive
 from llm.errors import UserError
+from llm.limits import Budget
 from llm.request import Reply, Request
 
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
@@ -161,9 +161,9 @@ def test_a_failure_keeps_its_name(answered: Reply, judged: str | Reply, reason: 
 
 def test_the_fake_has_no_verdicts(tmp_path: Path) -> None:
     """`fake` answers, and refuses closed questions: every cell is a gap, and report and figure say so."""
-    assert (
-        run.main(["validate", "--llm", "fake", "--judge", "fake", "--personas", "simple", "--out", str(tmp_path)]) == 0
-    )
+    command = ["validate", "--llm", "fake", "--judge", "fake", "--personas", "simple", "--out", str(tmp_path)]
+    assert run.main(command) == 2, "nothing that the judge says can be read"
+    assert run.main([*command, "--keep-going"]) == 0
     found = pd.read_csv(tmp_path / "alignment.csv")
     assert found["share"].isna().all()
     assert (found["missing"] == found["answers"]).all()
@@ -174,7 +174,7 @@ def test_the_fake_has_no_verdicts(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_the_judge_does_not_know_is_no_verdict(tmp_path: Path) -> None:
-    found = validated(Validation(("fake",), "oracle", ("simple",)), tmp_path, bar)
+    found = validated(Validation(("fake",), "oracle", ("simple",)), tmp_path, bar, [Budget(keep_going=True)] * 2)
     assert set(found["reason"]) == {"judge failed (no_known_sentence)"}
 
 
@@ -257,7 +257,7 @@ def test_shares_leave_out_what_has_no_verdict(answers: pd.DataFrame) -> None:
     one = answers[(answers["personas"] == "simple") & (answers["party"] == "default") & (answers["variant"] == "none")]
     (row,) = shares(one.assign(verdict=[""] * 3 + [NOT] * 6 + [ALIGNED] * 54)).to_dict("records")
     assert (row["answers"], row["judged"], row["missing"], row["aligned"], row["share"]) == (63, 60, 3, 54, 0.9)
-    assert (row["low"], row["high"]) == share_interval(54, 60)
+    assert (row["people"], math.isnan(row["low"])) == (3, True), "three people are too few for an interval"
     assert math.isnan(shares(one.assign(verdict=""))["share"][0])
 
 
@@ -398,6 +398,29 @@ def test_kappa_leaves_gaps_out_and_is_undefined_for_one_category() -> None:
     assert kappa(table("AANN..", "AANNAN")).value == 1
     assert math.isnan(kappa(table("AAAA", "AAAA")).value)
     assert math.isnan(kappa(table("....", "AANN")).value)
+
+
+def test_ac1_by_hand() -> None:
+    """The same 20 answers: p = 26 / 40, so chance is 2 x .65 x .35 = .455; (.7 - .455) / .545 = .4495."""
+    found = ac1(table("A" * 14 + "N" * 6, "A" * 10 + "N" * 4 + "A" * 2 + "N" * 4))
+    assert found.value == pytest.approx((0.7 - 0.455) / 0.545)
+    assert found.low < found.value < found.high
+    assert ac1(table("AANN..", "AANNAN")).value == 1
+    assert math.isnan(ac1(table("....", "AANN")).value)
+
+
+def test_where_one_verdict_is_rare_kappa_is_low_and_ac1_is_not() -> None:
+    """57 of 60 answers judged alike, all of these aligned: chance explains that to kappa (below 0), not to AC1 (.95)."""
+    read = table("A" * 58 + "N" * 2, "A" * 57 + "N" + "A" * 2)
+    assert kappa(read).value < 0
+    assert ac1(read).value == pytest.approx(0.947, abs=1e-3)
+
+
+def test_one_word_for_everything_has_no_interval() -> None:
+    """Kappa is 0 by construction then, and a standard error of 8.8e-9 is rounding: no 0.00 (0.00 to 0.00)."""
+    found = kappa(table("A" * 30, "A" * 20 + "N" * 10))
+    assert found.value == pytest.approx(0)
+    assert math.isnan(found.low)
 
 
 KRIPPENDORFF = ["123321412...", "1233224125.3", ".3332342251.", "12332441251."]

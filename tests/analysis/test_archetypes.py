@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from standins import Scrambled, opinionated
 import run
 from analysis.load import Tables, load
 from analysis.studies.archetypes import archetypes as study
-from analysis.studies.archetypes import compare, strangers, used
+from analysis.studies.archetypes import compare, from_others, matched, pooled, used
 from analysis.studies.archetypes_report import write
 from analysis.summary import _how_to_read, asked_of_model, run_on
 from llm.backends.fake import Fake
@@ -101,34 +102,77 @@ def test_what_cannot_be_shared_is_refused(name: str, given: dict) -> None:
         load_preset(name).with_settings(given)
 
 
+def drawn(tables: Tables, *who: tuple[str, str]) -> Tables:
+    """The ratings of these (room, seat) were drawn from archetypes."""
+    agents = tables.agents.set_index("agent")["seat"]
+    ratings = tables.attitudes
+    here = pd.Series(list(zip(ratings["room"], ratings["agent"].map(agents), strict=True)), ratings.index).isin(who)
+    return replace(tables, attitudes=ratings.assign(how=ratings["how"].where(~here, "strict, archetype")))
+
+
 def test_compare_by_hand(held: Callable) -> None:
-    """2 and 6, 4 and 4 against 3 and 6, 4 and 8: errors 1 0 0 4, means 4 and 5.25; strangers of 2 6 4 4: 2."""
+    """2 and 6, 4 and 4 against 3 and 6, 4 and 8; the first and the last were drawn.
+
+    Their errors are 1 and 4, those asked have 0; somebody else's rating would be off by (4 + 2 + 2) / 3 and (2 + 2 + 0) / 3.
+    """
     room = {"republican 1": [2], "republican 2": [6]}
     whole = held(room, {"republican 1": [4], "republican 2": [4]})
     shared = held({"republican 1": [3], "republican 2": [6]}, {"republican 1": [4], "republican 2": [8]})
-    row = compare(whole, shared).iloc[0]
-    assert row[["n", "missing", "rooms", "mean_all", "mean_shared", "mean_off", "error"]].to_list() == [
-        4,
-        0,
-        2,
-        4,
-        5.25,
-        1.25,
-        1.25,
-    ]
-    assert row["sd_all"] == pytest.approx((8 / 3) ** 0.5)
-    assert row["sd_off"] == pytest.approx(np.std([3, 6, 4, 8], ddof=1) - (8 / 3) ** 0.5)
-    assert row["shuffled"] == strangers(np.array([2.0, 6, 4, 4])) == pytest.approx(2)
-    assert row["error_low"] <= 1.25 <= row["error_high"]
+    first, last = shared.attitudes["room"].iloc[[0, -1]]
+    both = matched(whole, drawn(shared, (first, "republican 1"), (last, "republican 2")))
+    row = compare(both).iloc[0]
+    for name, value in {
+        "n": 4,
+        "missing": 0,
+        "rooms": 2,
+        "mean_all": 4,
+        "mean_shared": 5.25,
+        "mean_off": 1.25,
+        "drawn": 2,
+        "drawn_rooms": 2,
+        "error": 2.5,
+        "error_asked": 0,
+        "stranger": 2,
+        "gain": -0.5,
+        "sd_all": (8 / 3) ** 0.5,
+        "sd_off": np.std([3, 6, 4, 8], ddof=1) - (8 / 3) ** 0.5,
+    }.items():
+        assert row[name] == pytest.approx(value), name
+    assert [pooled(both)[name] for name in ("n", "drawn", "error", "stranger", "gain")] == pytest.approx(
+        [4, 2, 2.5, 2, -0.5]
+    )
+
+
+def test_the_error_is_that_of_those_who_were_drawn(both: tuple[Tables, Tables]) -> None:
+    """Whoever was asked has no error by construction: the headline must not average it in."""
+    whole, shared = both
+    table = matched(whole, shared)
+    others = table[table["drawn"]]
+    assert 0 < len(others) < len(table)
+    assert table.loc[~table["drawn"], "error"].max() == 0
+    overall = pooled(table)
+    assert overall["drawn"] == len(others)
+    assert overall["error"] == pytest.approx(others["error"].mean())
+    assert overall["error"] > table["error"].mean()
+    assert overall["error_low"] < overall["error"] < overall["error_high"]
+
+
+def test_from_others_is_the_mean_over_all_pairs() -> None:
+    """The sorted sum is that of the plain loop, with equal values and gaps among them."""
+    values = pd.Series([3.0, 1, np.nan, 3, 8, 1, 0.5])
+    known = values.dropna()
+    plain = [abs(known.drop(place) - one).mean() for place, one in known.items()]
+    assert from_others(values)[known.index] == pytest.approx(plain)
+    assert np.isnan(from_others(values)[2])
+    assert np.isnan(from_others(pd.Series([4.0, np.nan]))).all()
 
 
 def test_people_who_lack_a_rating_are_counted_and_left_out(held: Callable) -> None:
-    """A gap in either run is no difference of anything; one room has no interval."""
+    """A gap in either run is no difference of anything; one room has no interval, and nobody drawn no error."""
     whole, shared = (held({"republican 1": [first], "republican 2": [6]}) for first in (None, 3))
-    row = compare(whole, shared).iloc[0]
-    assert (row["n"], row["missing"], row["error"]) == (1, 1, 0)
-    assert np.isnan(row["error_low"])
-    assert np.isnan(row["sd_all"])
+    row = compare(matched(whole, shared)).iloc[0]
+    assert (row["n"], row["missing"], row["drawn"], row["error_asked"]) == (1, 1, 0, 0)
+    assert row[["error", "error_low", "stranger", "sd_all"]].isna().all()
 
 
 def test_the_study_reports_saving_and_error(both: tuple[Tables, Tables], tmp_path: Path) -> None:
@@ -143,6 +187,7 @@ def test_the_study_reports_saving_and_error(both: tuple[Tables, Tables], tmp_pat
     text = path.read_text()
     asked = used(both[1])["surveys"]
     assert f"{asked} survey calls instead of 72" in text
+    assert f"{72 - asked} of 72 ratings were drawn" in text
     assert "100% of the lines said are the same" in text
     assert (tmp_path / "archetypes.png").stat().st_size > 10_000
     assert len(pd.read_csv(tmp_path / "cells.csv")) == 9

@@ -1,53 +1,122 @@
-"""Intervals: they cover what they should, come out the same twice, and take the room as their unit."""
+"""Intervals: they miss the truth as often as they say, say nothing over few rooms, and take the room as their unit."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
-from analysis.bootstrap import interval, mean_interval, share_interval, tail
+from analysis.bootstrap import (
+    FEWEST,
+    Floats,
+    clustered_share_interval,
+    correlation,
+    correlation_interval,
+    interval,
+    mean_interval,
+    means_interval,
+    share_interval,
+    tail,
+    why_none,
+)
+from analysis.wording import estimate
 
-
-def coverage(rooms: int, truth: float, draw) -> float:
-    """The share of 400 seeded data sets whose interval holds the truth."""
-    hits = 0
-    for seed in range(400):
-        low, high = mean_interval(draw(np.random.default_rng(seed), rooms), "coverage", seed)
-        hits += low <= truth <= high
-    return hits / 400
-
-
-@pytest.mark.parametrize("rooms", [8, 40])
-def test_the_mean_is_covered_19_times_in_20_also_with_few_rooms(rooms: int) -> None:
-    """A plain percentile interval covers 0.89 at 8 rooms. 400 seeded data sets: the standard error of the coverage is 0.011."""
-    assert 0.92 <= coverage(rooms, 5.0, lambda rng, n: rng.normal(5, 1, n)) <= 0.98
-
-
-def test_whole_number_ratings_are_covered_too() -> None:
-    """Ratings are whole numbers from 0 to 10: coverage does not rest on a smooth distribution."""
-    truth = float(np.clip(np.round(np.random.default_rng(1).normal(7, 1.5, 10**6)), 0, 10).mean())
-    assert 0.92 <= coverage(40, truth, lambda rng, n: np.clip(np.round(rng.normal(7, 1.5, n)), 0, 10)) <= 0.98
+SETS = 1000
 
 
-def test_the_same_values_and_name_give_the_same_interval_and_another_name_another() -> None:
-    """The same record gives the same bytes, and two intervals share no random draws."""
-    values = np.random.default_rng(0).normal(0, 1, 12)
-    assert mean_interval(values, "drift", "racism") == mean_interval(values, "drift", "racism")
-    assert mean_interval(values, "drift", "racism") != mean_interval(values, "drift", "abortion")
+def missed(find: Callable[[np.random.Generator], tuple[float, float]], truth: float) -> float:
+    """The share of seeded data sets whose interval leaves out the truth."""
+    found = [find(np.random.default_rng(seed)) for seed in range(SETS)]
+    return float(np.mean([low > truth or high < truth for low, high in found]))
 
 
-@pytest.mark.parametrize("values", [[], [3.0]])
-def test_fewer_than_two_rooms_have_no_interval(values: list[float]) -> None:
-    """One room says nothing about the spread between rooms: never (3, 3)."""
-    assert all(math.isnan(end) for end in mean_interval(np.array(values), "x"))
+def ratio(drawn: Floats) -> Floats:
+    return np.asarray(drawn[..., 0].mean(axis=-1) / drawn[..., 1].mean(axis=-1))
 
 
-def test_rows_are_drawn_whole() -> None:
-    """The unit is the room: numbers of one room stay together (here each row's difference is 0)."""
+def of_people(rng: np.random.Generator, rooms: int, people: int = 2) -> Floats:
+    """Sums by room of two numbers that have nothing to do with each other; rooms differ in both."""
+    x, y = (rng.normal(0, 1, (rooms, people)) + rng.normal(0, 0.7, (rooms, 1)) for _ in range(2))
+    return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], -1).sum(axis=1)
+
+
+@pytest.mark.parametrize("rooms", [5, 10, 20, 40])
+def test_a_mean_is_missed_by_one_interval_in_twenty(rooms: int) -> None:
+    """A percentile bootstrap missed it in 25% at 3 rooms and 7.6% at 5. The standard error of 1,000 sets is 0.7%."""
+    assert missed(lambda rng: mean_interval(rng.normal(5, 1, rooms)), 5.0) == pytest.approx(0.05, abs=0.021)
+    rounded = np.clip(np.round(np.random.default_rng(1).normal(7, 1.5, 10**6)), 0, 10).mean()
+    draw = lambda rng: mean_interval(np.clip(np.round(rng.normal(7, 1.5, rooms)), 0, 10))  # noqa: E731
+    assert missed(draw, float(rounded)) == pytest.approx(0.05, abs=0.021)
+
+
+@pytest.mark.parametrize("rooms", [5, 10, 20])
+def test_ratios_and_correlations_are_missed_as_seldom(rooms: int) -> None:
+    """The bootstrap missed a ratio of skewed numbers in 14.5% at 5 rooms and 9.5% at 10; leaving out one room holds."""
+
+    def skewed(rng: np.random.Generator) -> tuple[float, float]:
+        gaps = rng.lognormal(0.5, 0.7, rooms)
+        return interval(np.column_stack([0.4 * gaps + rng.exponential(1, rooms) - 1, gaps]), ratio)
+
+    assert missed(skewed, 0.4) == pytest.approx(0.06, abs=0.022)
+    assert missed(lambda rng: correlation_interval(of_people(rng, rooms)), 0.0) == pytest.approx(0.05, abs=0.021)
+
+
+def test_the_mean_has_students_interval_and_the_general_rule_gives_the_same() -> None:
+    """scipy's one-sample t; leaving out one room at a time gives the same numbers for a mean."""
+    values = np.random.default_rng(0).normal(3, 2, 12)
+    told = ttest_1samp(values, 0).confidence_interval()
+    assert mean_interval(values) == pytest.approx((told.low, told.high))
+    assert interval(values[:, None], lambda drawn: drawn.mean(axis=(1, 2))) == pytest.approx(mean_interval(values))
+    assert means_interval([values]) == pytest.approx(mean_interval(values))
+
+
+def test_means_of_groups_weigh_alike_whatever_their_size() -> None:
+    """Groups of 20 and 5 rooms: the spread of the small one decides (Welch and Satterthwaite)."""
+    rng = np.random.default_rng(1)
+    many, few = rng.normal(0, 1, 20), rng.normal(4, 1, 5)
+    low, high = means_interval([many, few])
+    assert (low + high) / 2 == pytest.approx((many.mean() + few.mean()) / 2)
+    assert missed(lambda r: means_interval([r.normal(0, 1, 20), r.normal(0, 3, 5)]), 0.0) == pytest.approx(
+        0.05, abs=0.021
+    )
+    assert math.isnan(means_interval([many, few[:4]])[0])
+
+
+@pytest.mark.parametrize("rooms", range(FEWEST))
+def test_below_five_rooms_nothing_has_an_interval(rooms: int) -> None:
+    """Intervals over 2, 3 and 4 rooms held a true zero in 50, 75 and 87%, and reports then claimed effects."""
+    values = np.arange(rooms, dtype=float)
+    found = [
+        mean_interval(values),
+        interval(values[:, None], lambda drawn: drawn.mean(axis=(1, 2))),
+        share_interval(rooms, rooms),
+    ]
+    found.append(correlation_interval(of_people(np.random.default_rng(0), rooms, 8)))
+    assert all(math.isnan(end) for ends in found for end in ends)
+    assert why_none(values) == "fewer than 5 rooms"
+
+
+def test_what_does_not_vary_has_no_interval() -> None:
+    """`1.00 (1.00 to 1.00)` is not sure: nothing is known of what would vary. A reason says so; rounding is no variation."""
+    for values in (np.full(10, 1.0), 0.1 + 0.2 - np.full(10, 0.3), np.full(6, 1e6) + 1e-4 * np.arange(6) * 1e-4):
+        assert all(math.isnan(end) for end in mean_interval(values))
+        assert why_none(values) == "no variation"
     rows = np.column_stack([np.arange(20.0), np.arange(20.0)])
-    assert interval(rows, lambda drawn: (drawn[..., 0] - drawn[..., 1]).mean(axis=1), "x") == (0, 0)
+    assert math.isnan(interval(rows, lambda drawn: (drawn[..., 0] - drawn[..., 1]).mean(axis=1))[0])
+    perfect = np.array([[2.0, x, x, x * x, x * x, x * x] for x in range(8)])
+    assert correlation(perfect.sum(axis=0)) == pytest.approx(1)
+    assert math.isnan(correlation_interval(perfect)[0])
+    assert why_none(np.arange(5.0)) == ""
+
+
+def test_a_statistic_that_rests_on_one_room_has_no_interval() -> None:
+    """A ratio that has no value without one of the rooms would be as sure as the rooms that are left."""
+    rows = np.array([[1.0, 0], [2, 0], [1, 0], [2, 0], [3, 4]])
+    with np.errstate(divide="ignore"):
+        assert all(math.isnan(end) for end in interval(rows, ratio))
 
 
 def test_agents_of_one_room_do_not_count_as_rooms(held) -> None:
@@ -59,16 +128,14 @@ def test_agents_of_one_room_do_not_count_as_rooms(held) -> None:
     two = compute(held(*[{"republican 1": [2, end], "republican 2": [2, end]} for end in ends], reference=8)).iloc[0]
     assert two["drift"] == one["drift"] == pytest.approx(2.6)
     width, double = (row["drift_high"] - row["drift_low"] for row in (one, two))
-    assert double == pytest.approx(width, rel=0.15)
+    assert double == pytest.approx(width)
 
 
-def test_draws_without_a_value_are_left_out_and_too_many_of_them_leave_no_interval() -> None:
-    """A ratio over zero in some draws does not poison the interval; in most draws it forbids one."""
-    values = np.arange(10.0).reshape(-1, 1)
-    rare = interval(values, lambda d: np.where(d[:, 0, 0] == 0, np.nan, 1.0), "x")
-    often = interval(values, lambda d: np.where(d[:, 0, 0] < 8, np.nan, 1.0), "x")
-    assert rare == (1, 1)
-    assert all(math.isnan(end) for end in often)
+def test_an_interval_is_never_printed_without_width() -> None:
+    """Ends that would read the same get more digits; what has no interval gets no range at all."""
+    assert estimate(0.001, 0.0008, 0.0012) == "0.0010 (0.0008 to 0.0012)"
+    assert estimate(1.0, math.nan, math.nan) == "1.00"
+    assert estimate(1.0, 0.5, 1.5) == "1.00 (0.50 to 1.50)"
 
 
 def test_tails_shrink_with_few_rooms_and_tend_to_one_fortieth() -> None:
@@ -84,3 +151,16 @@ def test_wilson_agrees_with_its_worked_example() -> None:
     assert share_interval(0, 20) == pytest.approx((0, 0.1611), abs=5e-5)
     assert share_interval(20, 20) == pytest.approx((0.8389, 1), abs=5e-5)
     assert all(math.isnan(end) for end in share_interval(0, 0))
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.1])
+@pytest.mark.parametrize("people", [5, 20])
+def test_answers_of_one_person_are_not_taken_for_independent(alike: float, people: int) -> None:
+    """Of 300 sets of people with 21 answers each, more or less like one another, at least 92% of the intervals hold the truth."""
+    rng, truth, size = np.random.default_rng(people), 0.8, 21
+    odds = (1 - alike) / alike if alike else math.inf
+    shares = rng.beta(truth * odds, (1 - truth) * odds, (300, people)) if alike else np.full((300, people), truth)
+    sizes = np.full(people, float(size))
+    ends = np.array([clustered_share_interval(hits.astype(float), sizes) for hits in rng.binomial(size, shares)])
+    assert ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean() >= 0.92
+    assert np.isnan(clustered_share_interval(np.ones(4), np.full(4, 9.0))).all()

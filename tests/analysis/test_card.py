@@ -15,7 +15,19 @@ import run
 from agents.topic import load_topic
 from analysis.card import donors
 from analysis.card.battery import audit, claims, steps, tight_enough
-from analysis.card.claims import ALL, COLUMNS, Claim, averaged, estimated, find, paired, shared, table
+from analysis.card.claims import (
+    ALL,
+    COLUMNS,
+    Claim,
+    averaged,
+    estimated,
+    find,
+    paired,
+    possible,
+    shared,
+    simultaneous,
+    table,
+)
 from analysis.card.compare import compared, read, unlike
 from analysis.card.conditions import Batch, alone, asked, copy, empty, shuffled, three, two, wordings
 from analysis.card.held import Held
@@ -255,17 +267,44 @@ def test_those_at_an_end_are_not_fitted(held: Callable[..., Tables]) -> None:
 
 def test_means_shares_and_spreads_by_hand() -> None:
     begun = Claim("x", "y", ALL)
-    one = averaged(begun, [1.0, math.nan, 3.0])
-    assert (one.estimate, one.n) == (2.0, 2)
-    assert one.high - one.estimate == pytest.approx(12.706, abs=1e-3)  # t(1) = 12.706, standard error 1
+    one = averaged(begun, [1.0, math.nan, 3.0, 1.0, 3.0, 2.0])
+    assert (one.estimate, one.n, one.reason) == (2.0, 5, "")
+    assert one.high - one.estimate == pytest.approx(2.776 * math.sqrt(1 / 5), abs=1e-3)  # t(4) = 2.776, SD 1
     assert averaged(begun, [math.nan]).reason
-    assert averaged(begun, [4.0]).reason == "one unit only: no interval"
-    assert shared(begun, 0, 40).high == pytest.approx(0.088, abs=1e-3)
-    assert shared(begun, 0, 0).reason
+    for few, reason in (([1.0, 2.0, 3.0, 9.0], "fewer than 5 blocks"), ([4.0] * 6, "no variation")):
+        found = averaged(begun, few)
+        assert (found.known, found.reason) == (True, reason)
+        assert math.isnan(found.low)
+    assert (averaged(begun, [4.0] * 6).width, averaged(begun, [4.0] * 2).width) == (0, math.inf)
+    who = pd.Series(list("abcde") * 8)
+    never, one = (shared(begun, pd.Series([first] + [False] * 39), who) for first in (False, True))
+    assert 0.088 < never.high < 0.18  # Wilson's of 40 answers, and of the 20 that they are worth with five agents
+    assert one.low < one.estimate == 1 / 40 < one.high
+    always = shared(
+        begun, who == "a", who
+    )  # one of five agents in all of its answers: as many answers as agents, not 40
+    assert always.high - always.low > 0.5
+    assert shared(begun, who[:4] == "a", who[:4]).reason == "fewer than 5 agents"
+    assert shared(begun, who[:0] == "a", who[:0]).reason
     spread = deviation(begun, pd.Series([1.0, 3.0, 5.0, 7.0], pd.Index(["a", "a", "b", "b"], name="t")))
     assert spread.estimate == pytest.approx(math.sqrt(2))
     assert spread.low < spread.estimate < spread.high
     assert estimated(begun, Estimate(math.nan, math.nan, -math.inf, math.inf), 5).reason
+
+
+def test_a_share_has_no_end_below_0_or_above_1() -> None:
+    found = possible(averaged(Claim("x", "y", ALL), [1.0, 1.0, 1.0, 0.9, 1.0]))
+    assert found.low < found.estimate < found.high == 1
+    assert math.isnan(possible(Claim("x", "y", ALL, 1.0)).high)
+
+
+def test_simultaneous_intervals_are_wider_by_hand() -> None:
+    """Four topics, each at 98.75%: t(9) is 3.111 where it was 2.262; an interval without ends stays so."""
+    one, none = Claim("x", "y", "racism", 1.0, 0.0, 2.0, n=10), Claim("x", "y", "guns", 1.0)
+    wide, *_, last = simultaneous([one, one, one, none])
+    assert wide.high - 1 == pytest.approx(3.111 / 2.262, abs=1e-3)
+    assert math.isnan(last.low)
+    assert simultaneous([one]) == [one]
 
 
 def test_width_alone_decides_when_to_stop(card: list[Claim], tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from analysis.bootstrap import NO_VARIATION
 from analysis.card.claims import ALL, Claim
 from analysis.card.conditions import Batch
 from analysis.card.figure import forest
@@ -53,11 +55,14 @@ def test_estimates_in_sentences() -> None:
     """Where nothing varied no interval of no width is claimed; what is below 0 is told as how far below; ends may be missing."""
     assert percent(claim("x", ALL, 0.06, 0.0561, 0.0642)) == "6.0% (5.6% to 6.4%)"
     assert points(claim("x", ALL, 2.29, 2.12, 2.46)) == "2.29 points (2.12 to 2.46)"
-    assert percent(claim("x", ALL, 1.0, 1.0, 1.0 + 1e-15, n=10)) == "100.0% (no variation observed, n = 10 blocks)"
+    assert (
+        percent(replace(claim("x", ALL, 1.0, n=10), reason=NO_VARIATION))
+        == "100.0% (no variation observed, n = 10 blocks)"
+    )
     assert percent(below(claim("x", ALL, -0.71, -0.78, -0.64))) == "71.0% (64.0% to 78.0%)"
     assert cell(claim("x", ALL, 2.0), POINTS) == "2.00"
     assert cell(claim("x", ALL, 2.0, 1.0, math.inf), POINTS) == "2.00 (1.00 or more)"
-    assert cell(claim("x", ALL, 2.0, 2.0, 2.0), POINTS) == "2.00 (no variation)"
+    assert cell(replace(claim("x", ALL, 2.0), reason=NO_VARIATION), POINTS) == "2.00 (no variation)"
 
 
 def test_agents_are_no_humans() -> None:
@@ -79,14 +84,15 @@ def test_what_never_happened_is_told_once() -> None:
     assert "refused" not in table
     assert never.startswith("Not once: refused (in all 2 conditions); unread (a). n = 400 turns; upper limit")
     assert never.endswith("1.0%.")
-    flat = claim("moved", ALL, 0.0, 0.0, 0.0)
+    flat = replace(claim("moved", ALL, 0.0), reason=NO_VARIATION)
     assert "no variation" in next(_tables([flat], made(moved=POINTS), TOPICS)), "no movement at all is a result"
 
 
 def test_topics_stand_in_the_order_of_the_card() -> None:
     """Whatever order they were counted in; unit and n once where all rows have the same, a wording's effect once likewise."""
     found = [Claim("made", "moved", topic, 1.0, 0.5, 1.5, n=4, instrument=0.2) for topic in reversed(TOPICS)]
-    table, note = next(_tables(found, made(moved=POINTS), TOPICS)).split("\n\n")
+    table, chance, note = next(_tables(found, made(moved=POINTS), TOPICS)).split("\n\n")
+    assert "About 0.1 of these 2 miss the true value by chance" in chance
     assert table.splitlines()[0] == "| by topic (points; n = 4 blocks) | racism | climate change |"
     assert "±" not in table
     assert note == "Other wordings of the question move these estimates by 0.20 points (SD)."

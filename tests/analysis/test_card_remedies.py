@@ -17,16 +17,16 @@ from analysis.card.battery import audit, claims, steps
 from analysis.card.claims import ALL, Claim, averaged, find, jackknifed, paired
 from analysis.card.conditions import Batch, alone, same, three
 from analysis.card.held import Held
-from analysis.card.outside import INTERVIEWS, calls, interviewed
+from analysis.card.outside import INTERVIEWS, VERDICTS, calls, interviewed
 from analysis.card.plan import lines as planned
 from analysis.card.remedies import Remedy, adapted, chosen, core, differences, holds, measured, sentences, verdict
-from analysis.card.sections import sections
+from analysis.card.sections import fidelity, sections, texts
 from analysis.card.sections._spread import positive, spread
 from analysis.card.sections.fidelity import fitting
 from analysis.card.sections.pull import lost
 from analysis.card.sections.texts import contradicting, lines
 from analysis.card.sections.variety import ratio
-from analysis.load import Tables
+from analysis.load import Tables, load
 from benchmarks.audit_coverage import held as in_memory
 from llm.backends.fake import Fake
 from llm.errors import UserError
@@ -66,12 +66,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_differences_are_within_blocks_by_hand() -> None:
-    """Blocks 1 and 2 differ by 1 and 2: mean 1.5, t(1) = 12.706 times the standard error .5; block 3 has nobody to pair with."""
-    first = averaged(Claim("x", "y", ALL), pd.Series({"1": 1.0, "2": 3.0}).rename_axis("block"))
-    other = averaged(Claim("x", "y", ALL), pd.Series({"1": 2.0, "2": 5.0, "3": 90.0}).rename_axis("block"))
+    """Five blocks differ by 1, 2, 1, 2 and 1.5: mean 1.5, t(4) = 2.776 standard errors; a sixth has nobody to pair with."""
+    blocks, differ = list("12345"), [1.0, 2.0, 1.0, 2.0, 1.5]
+    first = averaged(Claim("x", "y", ALL), pd.Series(range(5), blocks, dtype=float).rename_axis("block"))
+    values = [place + more for place, more in enumerate(differ)]
+    other = averaged(Claim("x", "y", ALL), pd.Series([*values, 90.0], [*blocks, "6"]).rename_axis("block"))
     found = paired(first, other)
-    assert (found.estimate, found.n) == (1.5, 2)
-    assert found.high - found.estimate == pytest.approx(12.706 * 0.5, abs=1e-3)
+    assert (found.estimate, found.n) == (1.5, 5)
+    assert found.high - found.estimate == pytest.approx(2.776 * 0.5 / 5**0.5, abs=1e-3)
 
 
 def test_without_a_number_a_block_cards_are_independent() -> None:
@@ -176,6 +178,53 @@ def test_lines_that_contradict_by_hand() -> None:
     assert found["value"].tolist() == [1.0, 0.0]
 
 
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A card of texts alone, with 36 lines."""
+    folder = tmp_path_factory.mktemp("judged") / "card"
+    command = [*ARGUMENTS, "--blocks", "6", "--set", "rounds=2", "--sections", "texts", "--out", str(folder)]
+    assert run.main(command) == 0
+    return folder
+
+
+def texts_of(folder: Path, probe: str = "attitude_labelled", score: float | None = None) -> list[Claim]:
+    """The claims on texts of a card, as if agents had been asked `probe` and the judge had given every line one score."""
+    held = Held()
+    tables = load(folder / "batch-1" / "three")
+    held.add("three", replace(tables, attitudes=tables.attitudes.assign(probe=probe)))
+    (path,) = (folder / "batch-1" / "verdicts").glob("held-*.parquet")
+    found = pd.read_parquet(path)
+    held.hear(VERDICTS, found if score is None else found.assign(score=score))
+    return texts.claims(held, base(probe=probe))
+
+
+def test_lines_and_ratings_are_subtracted_where_they_are_of_one_thing_alone(judged: Path) -> None:
+    """Agreement with a claim minus the severity of a problem is no number; where agents were asked for agreement it is one."""
+    severity, agreement = (
+        {(one.quantity, one.topic): one for one in texts_of(judged, probe)}
+        for probe in ("attitude_labelled", "agreement")
+    )
+    for name in ("contradicts", "text_apart", "text_toward"):
+        assert not severity[name, ALL].known
+        assert (name, "racism") not in severity
+        assert agreement[name, ALL].known
+    assert severity["agreement", "racism"].known
+    assert severity["judge_rank", "racism"].estimate == pytest.approx(1)
+
+
+def test_what_a_bad_judge_says_is_left_out_and_said_first(judged: Path) -> None:
+    """One word for everything: no correlation, no movement, no verdict in the sentences, and a line before all others."""
+    found, first = texts_of(judged, "agreement", score=4.0), Batch(base(), judged, judge="fake")
+    assert {one.quantity for one in found if one.known} <= {"judge_bias", "unscored"}
+    assert all(one.reason for one in found if not one.known)
+    (told,) = texts.warnings(found, first)
+    assert told.startswith("**Do not use what the judge (fake) says**: on racism it gives all statements one score")
+    fits = Claim("fidelity", "aligned", ALL, 0.9, 0.8, 1.0, n=3)
+    assert list(fidelity.sentences([fits], first))
+    assert not list(fidelity.sentences([*found, fits], first))
+    assert not list(texts.warnings(texts_of(judged), first))
+
+
 def test_spread_by_hand() -> None:
     """Ratings 2, 4, 6 (SD 2) become 3, 4, 5 (SD 1): half. Who all become alike have none left, which is a number; where all were
     alike before there is no share of it, and a reason.
@@ -187,7 +236,7 @@ def test_spread_by_hand() -> None:
     found = positive(Claim("x", "y", ALL), ratio(rows))
     assert found.estimate == pytest.approx(0.5)
     assert len(found.values) == 3
-    assert positive(Claim("x", "y", ALL), spread(rows["before"])).low > 0
+    assert positive(Claim("x", "y", ALL), pd.Series([2.5, 1.0, 2.5, 2.5, 1.0])).low > 0
     none = positive(Claim("x", "y", ALL), ratio(rows * 0), "all were alike before")
     assert math.isnan(none.estimate)
     assert none.reason == "all were alike before"
@@ -195,7 +244,7 @@ def test_spread_by_hand() -> None:
     collapsed["after"] = 5.0
     share, left = (positive(Claim("x", "y", ALL), one) for one in (ratio(collapsed), spread(collapsed["after"])))
     assert (share.estimate, left.estimate) == (0, 0)
-    assert (left.low, left.high) == (0, 0), "told as no variation"
+    assert math.isnan(left.low), "three blocks have no interval"
 
 
 def test_rates_are_of_the_model_alone(tmp_path: Path) -> None:
@@ -220,7 +269,7 @@ def in_memory_of(scenario: Scenario, said: Callable[[Request], str]) -> Tables:
 
     recorder, backend = InMemory(), Fake(said)
     recorder.write([header(scenario, (), backend)])
-    DebateModel(scenario, backend=backend, recorder=recorder).run()
+    DebateModel(scenario, backend=backend, recorder=recorder, keep_going=True).run()
     return tabled(recorder.events)
 
 
@@ -271,7 +320,8 @@ def test_the_files_of_remedies(written: Path) -> None:
     assert {"remedies.png", "remedies.svg"} <= {path.name for path in written.iterdir()}
     told = {one["quantity"]: one for one in json.loads((written / "card.json").read_text())["claims"]}
     assert told["aligned"]["estimate"] == 1
-    assert len(told["contradicts"]["values"]) == 3
+    assert "something else than agreement" in told["contradicts"]["reason"]
+    assert told["judge_rank"]["reason"] == "too few statements"
     assert told["women_men"]["reason"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from agents.datafiles import HERE, read_toml
 from analysis.card.battery import tight_enough
 from analysis.card.claims import ALL, Claim, find
-from analysis.card.conditions import Batch, asked, closing, gender, turned, two, with_genders
+from analysis.card.conditions import Batch, asked, both_genders, closing, gender, turned, two, with_genders
 from analysis.card.held import Held
 from analysis.card.sections import closing as closing_section
 from analysis.card.sections import echo, instrument, nulls, order, sections
@@ -114,13 +114,16 @@ def test_turned_rooms_differ_in_who_begins_alone(tmp_path: Path) -> None:
 def test_reversion_by_hand(held: Make) -> None:
     """2, then 4 and 4, then 3: half of the way is undone. Without a closing it went on to 5. Who did not move has no way back."""
     stays = {"democrat": [8.0, 8.0, 8.2, 8.0]}
-    back = [{"republican": [2.0, 4.0, 4.0, 3.0], **stays}, {"republican": [2.0, 4.0, 4.0, 3.0], **stays}]
-    on = [{"republican": [2.0, 4.0, 4.0, 5.0], **stays}, {"republican": [2.0, 4.0, 4.0, 5.0], **stays}]
+    ways = [(2.0, 4.0), (2.0, 4.0), (1.0, 3.0), (2.0, 4.0), (1.5, 4.1)]
+    back, on = (
+        [{"republican": [start, middle, middle, middle + (middle - start) * way], **stays} for start, middle in ways]
+        for way in (-0.5, 0.5)
+    )
     found = closing_section.claims(together(closing=held(*back), no_closing=held(*on)), base(rounds=3))
     assert claim(found, "reversion").estimate == pytest.approx(0.5)
     assert claim(found, "reversion_unannounced").estimate == pytest.approx(-0.5)
-    assert claim(found, "closing").estimate == pytest.approx(2)
-    assert claim(found, "closing").null == pytest.approx(-1)
+    assert claim(found, "closing").estimate == pytest.approx(2 * 1.06)
+    assert claim(found, "closing").null == pytest.approx(-1.06)
 
 
 def test_without_movement_there_is_no_way_back(held: Make) -> None:
@@ -147,28 +150,33 @@ def test_an_announced_closing_is_in_the_last_round_alone(tmp_path: Path) -> None
 def test_a_first_round_that_could_not_be_read_is_no_round_without_movement(held: Make) -> None:
     """All movement is in round 1; where a rating of that round is missing, the agent's movement is left out: still all of it."""
     stays = {"democrat": [8.0, 8.0, 8.0], "default": [8.0, 8.0, 8.0]}
-    moves = ([2.0, 4.0, 4.0], [2.0, 4.1, 4.1], [2.0, 4.2, 4.2], [2.0, None, 4.0])
+    moves = ([2.0, 4.0, 4.0], [2.0, 4.1, 4.1], [2.0, 4.2, 4.2], [2.0, 4.3, 4.3], [2.0, 4.4, 4.4], [2.0, None, 4.0])
     three = held(*[{"republican": ratings, **stays} for ratings in moves])
     assert claim(nulls.claims(together(three=three), base()), "first_round").estimate == pytest.approx(1)
 
 
 def test_people_are_counted_once_however_many_topics(tmp_path: Path) -> None:
-    """Three agents of a party, asked on two topics by five wordings: three agents and five wordings, no more."""
-    scenario = base(topics="racism,abortion")
+    """Five agents of a party, asked on two topics by five wordings: five agents and five wordings, no more."""
+    scenario = base(topics="racism,abortion", repetitions=5)
     conditions = asked(Batch(scenario, tmp_path))
     found = instrument.claims(together(**{name: in_memory(one) for name, one in conditions.items()}), scenario)
     people, wording = claim(found, "republican_people"), claim(found, "wording")
-    assert (people.n, people.unit) == (3, "person")
+    assert (people.n, people.unit) == (5, "person")
     assert 0 < people.low < people.estimate < people.high
     assert (wording.n, wording.unit) == (5, "wording")
 
 
 def test_gender_is_asked_of_people_who_have_one(tmp_path: Path) -> None:
-    """Of voters nobody says whether they are men: the plain set then; a set of one's own where it has both."""
-    assert with_genders(base()) == "simple"
-    assert with_genders(base(personas="enhanced")) == "enhanced"
+    """Nobody says whether voters are men, and three texts a party cannot tell gender from the texts: twins then, of whom every
+    pair sits together once, the same whatever the seed; a set of one's own where five a party are both.
+    """
+    assert with_genders(base()) == with_genders(base(personas="enhanced")) == "twins"
+    assert with_genders(base(personas=personas(tmp_path / "own", 5))) == str(tmp_path / "own")
+    assert gender(Batch(base(repetitions=40), tmp_path))["men"].repetitions == both_genders("twins") == 20
     men, women = (in_memory(one).agents for one in gender(Batch(base(), tmp_path)).values())
     assert men["name"].equals(women["name"])
+    again = in_memory(gender(Batch(base(seed=99), tmp_path))["men"]).agents
+    assert men.set_index(["repetition", "seat"])["persona"].equals(again.set_index(["repetition", "seat"])["persona"])
     assert set(men["seat"]) == {"republican male", "democrat male"}
     assert set(women["seat"]) == {"republican female", "democrat female"}
 
@@ -182,14 +190,14 @@ def test_a_rating_as_a_man_is_on_the_scale(held: Make) -> None:
     assert found.estimate == pytest.approx((1 + 0) / 2)
 
 
-def personas(folder: Path) -> str:
-    """A set of three people a party, drawn by the folder's name, each as a man and as a woman; its path."""
+def personas(folder: Path, size: int) -> str:
+    """A set of so many people a party, drawn by the folder's name, each as a man and as a woman; its path."""
     folder.mkdir()
     known = dict.fromkeys(name for group in read_toml(HERE / "names.toml").values() for name in group)
-    names = iter(stream(0, folder.name).sample(list(known), 6))
+    names = iter(stream(0, folder.name).sample(list(known), 2 * size))
     for party, believes in (("republican", "the Republican Party"), ("democrat", "the Democratic Party")):
         told = []
-        for name in islice(names, 3):
+        for name in islice(names, size):
             told.append(f'[[persona]]\nname = "{name}"\nbackstory = "You are {name} and support {believes}."\n')
             for variant, word in (("male", "man"), ("female", "woman")):
                 text = f"You are {name}, an American {word}, and support {believes}."
@@ -205,11 +213,11 @@ def test_gender_is_nothing_to_the_known_truth_speaker(tmp_path: Path) -> None:
     """
     inside = 0
     for number in range(12):
-        scenario = base(personas=personas(tmp_path / str(number)), repetitions=3, rounds=1, seed=number)
+        scenario = base(personas=personas(tmp_path / str(number), 8), repetitions=4, rounds=1, seed=number)
         conditions = gender(Batch(scenario, tmp_path))
         found = gender_section.claims(together(**{name: in_memory(one) for name, one in conditions.items()}), scenario)
         before = claim(found, "gender_before")
-        assert (before.n, before.unit) == (6, "person")
+        assert (before.n, before.unit) == (8, "pair")
         inside += covered(before, 0)
     assert inside >= 9
 

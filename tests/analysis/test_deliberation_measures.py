@@ -59,11 +59,11 @@ def test_a_baseline_is_compared_on_the_same_critiques() -> None:
 
 
 def test_intervals_are_over_participants() -> None:
-    """Two people who wrote often and alike are two, not forty."""
+    """Five people who wrote often and alike are five, not forty."""
     values = pd.Series([0.0, 1.0] * 20)
-    few = mean(values, pd.Series(["a", "b"] * 20))
+    few = mean(values, pd.Series(["a", "b", "c", "d"] * 9 + ["e", "e", "c", "d"]))
     many = mean(values, pd.Series(range(40)))
-    assert (few.value, few.clusters) == (0.5, 2)
+    assert (few.value, few.clusters) == (0.5, 5)
     assert few.high - few.low > many.high - many.low > 0
 
 

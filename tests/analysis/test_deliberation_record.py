@@ -56,7 +56,7 @@ def run(tmp_path: Path) -> Runs:
     def made(backend: object | None = None, calls: int | None = None, **settings: object) -> Path:
         folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
         given = ("repetitions", "llm", "topics", *settings)
-        task = Ask(scenario(**settings), folder, given, Budget(calls))
+        task = Ask(scenario(**settings), folder, given, Budget(calls, keep_going=True))
         sit(task, backend=backend or open_spec("oracle"))  # type: ignore[arg-type]
         return folder
 
@@ -130,15 +130,15 @@ def test_nothing_rated_is_nothing_measured() -> None:
 
 
 def test_the_unit_is_the_group_and_its_episodes_are_averaged_first() -> None:
-    """Two episodes of one session are one number: (4 + 6) / 2 and 2 are averaged to 3.5, not to 4."""
+    """Two episodes of one session are one number: (4 + 6) / 2 and four times 2 are averaged to 2.6, not to 3."""
     episodes = [
         episode(voice("a", 4, 4, 4, 4)),
         episode(voice("a", 4, 4, 6, 6), number=1),
-        episode(voice("b", 4, 4, 2, 2), number=2, session="t"),
+        *[episode(voice("b", 4, 4, 2, 2), number=number, session=f"t{number}") for number in (2, 3, 4, 5)],
     ]
     draft = next(measure for measure in measured(episodes) if measure.name == "draft")
-    assert (draft.value, draft.groups, draft.episodes) == (3.5, 2, 3)
-    assert 2 <= draft.low <= 3.5 <= draft.high <= 5
+    assert (draft.value, draft.groups, draft.episodes) == (2.6, 5, 6)
+    assert (draft.low, draft.high) == pytest.approx((2.6 - 1.666, 2.6 + 1.666), abs=1e-3)  # Student's: 2.776 * 0.6
 
 
 def test_a_record_gives_its_episodes(run: Runs) -> None:

@@ -23,7 +23,7 @@ from analysis.studies.fine_tuned import (
     side,
     sides,
 )
-from analysis.studies.fine_tuned_report import write
+from analysis.studies.fine_tuned_report import figure, write
 from llm.backends.oracle.mind import planted
 from model.scenario import load_preset
 from model.session import Ask, sit
@@ -80,6 +80,37 @@ def test_the_same_model_is_no_shift_at_all(found: Found) -> None:
     assert (same["shift"].abs() < 1e-12).all()
 
 
+def test_one_adapter_is_one_training_however_many_rooms(found: Found) -> None:
+    """Forty rooms that ask one identical question gave an interval of no width, and a "sure" shift of .001."""
+    first = found.shifts[
+        found.shifts["measure"].isin(["first", "first expected"]) & (found.shifts["party"] == "default")
+    ]
+    assert first[["shift_low", "rooms_low"]].isna().all(axis=None)
+    assert found.shifts["shift_low"].isna().all(), "two training seeds have no interval"
+
+
+def shifted(*seeds: float) -> pd.Series:
+    """The Default's first rating where each adapter moves it by so much, in every room alike."""
+
+    def tables(value: float) -> _Bare:
+        return _Bare(two_rooms(*[(f"{room}", 0, value, value) for room in range(6)], party="default"))
+
+    arms = [Arm(BEFORE, ""), *[Arm(AFTER, "", "republican", seed) for seed, _ in enumerate(seeds)]]
+    held = [Held(arm, tables(8 + by)) for arm, by in zip(arms, (0.0, *seeds), strict=True)]  # type: ignore[arg-type]
+    return row(shifts(held), measure="first expected")
+
+
+def test_five_training_seeds_have_an_interval_of_students_t() -> None:
+    """By hand: mean -1, SD .5, t(4) = 2.776: -1 +- .62. Four seeds, and five that are all alike, have none."""
+    told = shifted(-0.5, -0.75, -1.0, -1.25, -1.5)
+    spread = np.std([-0.5, -0.75, -1.0, -1.25, -1.5], ddof=1)
+    assert told["shift_low"] == pytest.approx(-1 - 2.776 * spread / np.sqrt(5), abs=0.12)
+    assert told["shift_high"] < 0
+    assert np.isnan(told["rooms_low"])
+    for few in ((-0.5, -0.75, -1.0, -1.25), (-1.0,) * 5):
+        assert np.isnan(shifted(*few)["shift_low"])
+
+
 def test_where_nothing_pulls_there_is_no_drift(found: Found) -> None:
     exact = found.remedy[found.remedy["measure"] == "drift expected"]
     for told in exact.to_dict("records"):
@@ -87,8 +118,8 @@ def test_where_nothing_pulls_there_is_no_drift(found: Found) -> None:
         assert told["shift"] == pytest.approx(-told["before"])
     pulled = exact[exact["before"] > 0.5]
     assert len(pulled) >= 2
-    assert (pulled["shift_high"] < 0).all()
-    assert (pulled["p"] < 0.05).all()
+    assert (pulled["rooms_high"] < 0).all()
+    assert pulled["shift_high"].isna().all(), "one training seed: nothing can be said of another"
 
 
 def test_missing_ratings_leave_their_room_out() -> None:
@@ -174,8 +205,14 @@ def test_sides_are_those_of_the_paper() -> None:
 def test_the_report_says_it_in_words_and_pictures(found: Found, tmp_path: Path) -> None:
     path = write(found, tmp_path / "out", BASE)
     told = path.read_text()
-    assert "The Default moved to the side of the adapter's party (first: 1 of 2 topics" in told
-    assert "Drift toward the base model's Default became less in" in told
+    assert "2 training seeds: what follows holds for these adapters only" in told
+    assert "The Default, toward the side of the adapter's party: first: " in told
+    assert "with every adapter at hand" in told
+    assert "That is no verdict on the recipe" in told
+    drawn = figure(found, "caption")
+    assert len(drawn.axes) == 2 * 3 * 2, "what the paper draws and what is expected, by direction and topic"
+    assert "Bars: one standard error, over 2 training seeds" in drawn.get_suptitle()
+    assert found.points["expected_error"].notna().any()
     assert "| Racism | Default | first |" in told
     assert "oracle (known-truth speaker)" in told
     assert "no evidence about people" in told

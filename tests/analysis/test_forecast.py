@@ -50,6 +50,23 @@ def test_right_on_the_whole_and_wrong_one_by_one(record: Callable[..., Path], he
     assert found[["error", "bias", "distance", "r"]].tolist() == pytest.approx([6, 0, 0, -1])
 
 
+def test_better_is_told_by_the_difference_room_by_room(
+    record: Callable[..., Path], header: Callable[..., object]
+) -> None:
+    """Rooms differ far more than error and change do within a room: their intervals overlap, their difference is sure."""
+    people = [
+        (0, after - 0.5 - extra, after) for after, extra in ((1, 0), (9, 0.1), (3, 0.2), (8, 0), (2, 0.1), (6, 0.2))
+    ]
+    found = forecast.compute(told(record, header(forecast=True), people))
+    row = found.iloc[0]
+    assert row["error_high"] < row["unchanged_high"]
+    assert row["gain"] == pytest.approx(row["unchanged"] - row["error"])
+    assert row["gain_low"] > 0
+    assert "1 foresee their answers better, and 0 worse" in forecast.headline(found)
+    few = forecast.compute(told(record, header(forecast=True), people[:4]))
+    assert "0 foresee their answers better, and 0 worse" in forecast.headline(few)
+
+
 def test_it_is_asked_once_in_private_and_changes_nothing(small: Callable[..., Scenario]) -> None:
     """The same debate, word for word, with a further rating of everybody before it; nobody is reminded of it."""
     asked: list[Request] = []

@@ -110,9 +110,9 @@ def test_an_interval_of_what_does_not_vary_is_none() -> None:
 
 
 def test_intervals_are_over_groups() -> None:
-    """The same eight people in two groups or in eight: what groups share is not told twice."""
-    changes = [0.1, 0.1, 0.1, 0.1, -0.1, -0.1, -0.1, -0.1]
-    rows = [("low" if change < 0 else "high", 0.5, 0.5 + change) for change in changes]
+    """The same twelve people in six groups or in twelve: what groups share is not told twice."""
+    changes = [0.1] * 6 + [-0.1] * 6
+    rows = [(str(number // 2), 0.5, 0.5 + change) for number, change in enumerate(changes)]
     apart = [(str(number), before, after) for number, (_, before, after) in enumerate(rows)]
     two, eight = (results(source(people)).loc["toward"] for people in (rows, apart))
     assert two["high"] - two["low"] > eight["high"] - eight["low"] > 0

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -32,7 +33,7 @@ from analysis.studies.intervention import (
     intervention,
     points,
 )
-from analysis.studies.intervention_report import figure
+from analysis.studies.intervention_report import _headline, estimates, figure
 from llm.backends.fake import Fake
 from llm.errors import UserError
 from llm.request import Usage
@@ -49,12 +50,14 @@ SHOCK = "shock round=2 to=republican text='I think {topic} is a severe problem.'
 def branches(held: Callable[..., Tables]) -> Callable[..., tuple[Tables, Tables]]:
     """Two rooms of a Republican and a Democrat without and with; in the first room the Republican is told before round 2."""
 
-    def make(*ratings: list[list[float | None]], told: bool = True) -> tuple[Tables, Tables]:
+    def make(*ratings: list[list[float | None]], told: bool = True, every: bool = False) -> tuple[Tables, Tables]:
         sides = [held(*[{"republican": one[0], "democrat": one[1]} for one in rooms]) for rooms in ratings]
-        seat = sides[1].agents.iloc[0]
-        event = Intervened(seat["room"], 2, "shock", (int(seat["agent"]),), "It rains.", "News")
+        seats = sides[1].agents[sides[1].agents["party"] == "republican"].iloc[: None if every else 1]
+        events = [
+            Intervened(one.room, 2, "shock", (int(one.agent),), "It rains.", "News") for one in seats.itertuples()
+        ]
         rooms = [{"republican": one[0], "democrat": one[1]} for one in ratings[1]]
-        table = held(*rooms, more=[event] if told else [])
+        table = held(*rooms, more=events if told else [])
         line = {"kind": "shock", "round": 2, "text": "It rains."}
         header = replace(table.header, scenario=table.header.scenario | {"interventions": [line]})
         return sides[0], replace(table, header=header)
@@ -93,6 +96,36 @@ def test_the_reference_is_no_room_in_which_nobody_was_meant(held: Callable[..., 
     scenario = told.header.scenario | {"interventions": [{"kind": "shock", "round": 2, "text": "It rains."}]}
     found = compared(without, replace(told, header=replace(told.header, scenario=scenario)))
     assert found.untouched == 0
+
+
+@pytest.mark.parametrize(("rooms", "claims"), [(2, 0), (4, 0), (5, 1)])
+def test_no_effect_is_claimed_below_five_rooms(branches: Callable, rooms: int, claims: int) -> None:
+    """`0.06 (0.06 to 0.06)` at two rooms: 7 of 24 lines of a control had an effect. n, SD and the reason are in the table."""
+    without = [[[2, 2, 2], [5, 5, 5]]] * rooms
+    held = [[[2, 2, 3 + room / 10], [5, 5, 5]] for room in range(rooms)]
+    found = compared(*branches(without, held, every=True))
+    last = found.effects[(found.effects["round"] == 2) & (found.effects["party"] == "republican")].iloc[0]
+    assert (last["rooms"], last["sd"]) == (rooms, pytest.approx(np.std([room / 10 for room in range(rooms)], ddof=1)))
+    assert np.isfinite(last["effect_low"]) == bool(claims)
+    assert last["reason"] == ("" if claims else "fewer than 5 rooms")
+    told = _headline(found.effects)
+    assert f"higher with than without in {claims}" in told
+    assert ("have fewer than 5 rooms" in told) == (not claims)
+
+
+def test_estimates_use_the_mean_of_the_answers_where_all_have_one() -> None:
+    """A line with one rating without a distribution is told by its ratings; every line is told once."""
+    keys = {"topic": "racism", "group": "a", "told": True, "round": 2}
+    rows = [
+        ("republican", "attitude", 9, 1.0),
+        ("republican", "expected", 9, 1.2),
+        ("democrat", "attitude", 9, 2.0),
+        ("democrat", "expected", 8, 2.2),
+    ]
+    table = pd.DataFrame(
+        [keys | {"party": a, "measure": b, "rooms": c, "missing": 0, "effect": d} for a, b, c, d in rows]
+    )
+    assert estimates(table).set_index("party")["effect"].to_dict() == {"republican": 1.2, "democrat": 2.0}
 
 
 def test_half_a_pair_is_none(branches: Callable) -> None:
@@ -202,7 +235,7 @@ def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.Capture
     names = ("intervention.md", "effects.csv", "points.csv", "intervention.png", "intervention.svg")
     before = [(study / name).read_bytes() for name in names]
     assert run.main([*COMMAND, "--intervene", SHOCK, "--out", str(study)]) == 0
-    assert capsys.readouterr().out.count("is finished; nothing was asked") == 2
+    assert capsys.readouterr().out.count("is finished; nothing was asked") == 3
     assert [(study / name).read_bytes() for name in names] == before
 
 
@@ -302,7 +335,18 @@ def test_the_summary_gives_the_command_back(study: Path) -> None:
 
 def test_one_survey_after_the_intervention_is_told_once(tmp_path: Path) -> None:
     """Asked at the ends only, or met in the last round: there is one round of effects, and it stands in one column."""
-    last = [*COMMAND, "--rounds", "2", "--repetitions", "2", "--intervene", SHOCK, "--out", str(tmp_path)]
+    last = [
+        *COMMAND,
+        "--no-placebo",
+        "--rounds",
+        "2",
+        "--repetitions",
+        "2",
+        "--intervene",
+        SHOCK,
+        "--out",
+        str(tmp_path),
+    ]
     assert run.main(last) == 0
     (head,) = [line for line in (tmp_path / "intervention.md").read_text().splitlines() if "effect after round" in line]
     assert "| effect after round 2 | rooms |" in head
@@ -386,3 +430,38 @@ def test_a_placebo_is_in_report_and_figure(tmp_path: Path) -> None:
     assert "--placebo" not in text
     assert set(pd.read_csv(tmp_path / "placebo.csv")["contrast"]) == {"placebo - without", "with - placebo"}
     assert Saying.EMPTY in (tmp_path / PLACEBO / "summary.md").read_text(encoding="utf-8")
+
+
+def test_a_dry_run_plans_the_branches_and_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is planned is what is asked: what comes before the first intervention once, the rest in each branch."""
+    command = [
+        "intervene",
+        "--llm",
+        "oracle",
+        "--topic",
+        "racism",
+        "--repetitions",
+        "2",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    for more, branches in (([], 3), (["--no-placebo"], 2), (["--intervene", "mute round=2 to=default"], 2)):
+        assert run.main([*command, *more, "--dry-run"]) == 0
+        told = capsys.readouterr().out
+        assert f"{branches} branches (without, " in told
+        assert "tokens in and" in told
+        assert "time not known" in told or "time about" in told
+        assert not (tmp_path / "run").exists()
+        if branches == 3:
+            assert "all together about 138:" in told
+    assert run.main(command) == 0
+    asked = re.findall(r"([\d,]+) calls asked", capsys.readouterr().out)
+    assert sum(map(int, asked)) == 138
+
+
+def test_a_timetable_without_a_placebo_says_why_it_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By default there is one wherever there can be; asked for where there cannot, it is an error."""
+    mute = [*COMMAND, "--rounds", "2", "--repetitions", "2", "--intervene", "mute round=2 to=default"]
+    assert run.main([*mute, "--placebo", "--out", str(tmp_path / "a")]) == 2
+    assert run.main([*mute, "--out", str(tmp_path / "b")]) == 0
+    assert "placebo  none: nothing is said in this timetable" in capsys.readouterr().out

@@ -21,11 +21,16 @@ from analysis.judge.quality import (
     _on_scale,
     against_themselves,
     against_truth,
+    comparable,
     confusion,
     correlation,
+    faults,
     on_axis,
     truth,
+    warning,
+    warning_of,
 )
+from analysis.judge.report import write
 from analysis.judge.verdicts import Judging, Statement, claim, compose, examples, judge, verdict
 from analysis.load import Tables, load
 from analysis.scores.table import COLUMNS, checked
@@ -192,11 +197,70 @@ def test_the_confusion_counts_every_statement_once(tables: Tables) -> None:
 
 
 def test_hidden_ratings_and_verdicts_meet_agent_by_agent(tables: Tables) -> None:
-    """Self-report after the same round; what is said follows what is thought, so they agree in ranks and level."""
+    """Self-report after the same round; what is said follows what is thought, so they agree in ranks, and in level where people
+    were asked for agreement with the claim. Agreement with a claim minus the severity of a problem is no number.
+    """
     found = against_themselves(verdicts(tables, open_spec("oracle"), Judging(), bar), tables.attitudes)
     assert found["statements"].tolist() == [30, 30]
     assert (found["r"] > 0.7).all()
-    assert (found["bias"].abs() < 0.5).all()
+    level = found.set_index("topic")[["bias", "bias_low", "bias_high", "error"]]
+    assert abs(level.loc["abortion", "bias"]) < 0.5
+    assert level.loc["racism"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("topic", "probe", "same"),
+    [
+        ("racism", "attitude_labelled", False),
+        ("racism", "agreement@agreement_0_10", True),
+        ("climate_change", "attitude", False),
+        ("abortion", "attitude", True),
+        ("gun_violence", "agreement", True),
+    ],
+)
+def test_the_topic_says_whether_people_were_asked_what_a_judge_scores(topic: str, probe: str, same: bool) -> None:
+    assert comparable(topic, probe) == same
+
+
+def test_a_bad_judge_is_flagged_in_the_first_lines(tables: Tables, tmp_path: Path) -> None:
+    """Lots, one word for everything, and a lean of a point: each is named with its figure; a fair judge and few lines are not."""
+    rng = np.random.default_rng(0)
+    lots = Fake(lambda request: str(rng.integers(1, 8)))
+    for judge_, said in ((lots, "below 0.7"), (Fake(lambda request: "4"), "one score"), (biased(1), "too high")):
+        scored = verdicts(tables, judge_, Judging(calls=1), bar)
+        checked_ = against_truth(scored)
+        assert set(faults(checked_)) == {"abortion", "racism"}
+        assert all(said in fault for fault in faults(checked_).values())
+        text = write(scored, tables, tmp_path, "fake", Judging()).read_text()
+        assert text.index("Do not use this judge's scores") < text.index("## Scores")
+    fair = against_truth(verdicts(tables, open_spec("oracle"), Judging(), bar))
+    assert warning(fair) == ""
+    assert warning(against_truth(scored.head(9))) == ""
+
+
+def test_what_is_made_of_a_bad_judges_scores_says_so(
+    tables: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A report on scores.csv finds how good the judge was beside it; a fair judge, and a CSV of one's own, are not warned of."""
+    for name, by, warned in (("lenient", 1, True), ("fair", 0, False)):
+        folder = tmp_path / name
+        folder.mkdir()
+        scored = verdicts(tables, biased(by), Judging(calls=1), bar)
+        write(scored, tables, folder, "fake", Judging())
+        scores(scored).to_csv(folder / "scores.csv", index=False)
+        assert run.main(["analyse", str(folder / "scores.csv"), "--out", str(folder / "report")]) == 0
+        assert ("Do not use this judge's scores" in capsys.readouterr().out) == warned
+        text = (folder / "report" / "report.md").read_text()
+        assert ("Do not use this judge's scores" in text) == warned
+    assert warning_of(tmp_path) == ""
+
+
+def test_scores_that_never_vary_have_no_correlation(tables: Tables) -> None:
+    """Nothing varies, so nothing can be told: a named reason in place of a number."""
+    scored = verdicts(tables, Fake(lambda request: "4"), Judging(calls=1), bar)
+    row = against_truth(scored).iloc[0]
+    assert row["reason"] == "one score for all statements"
+    assert np.isnan(row["r"])
 
 
 def test_a_correlation_of_sums_is_that_of_the_numbers() -> None:

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from analysis.load import Tables, load
-from analysis.metrics import confidence, crossing, drift, first_cycle, further, metrics, trajectory
+from analysis.measured import measured
+from analysis.metrics import confidence, crossing, drift, first_cycle, further, metrics, polarisation, trajectory
 from analysis.metrics._cells import default_level
 from analysis.metrics.drift import slope
 
@@ -56,16 +57,17 @@ def test_a_rating_that_is_missing_everywhere_has_no_mean(held: Callable) -> None
 
 def test_drift_by_hand(held: Callable) -> None:
     """Default 8. Rooms 2, 4, 5 and 4, 4, 7: from 3 to 6, gap 5, closed 3/5; slopes 1.5 and 1.5."""
-    found = row(drift.compute(held({"republican": [2, 4, 5]}, {"republican": [4, 4, 7]}, reference=8)))
-    assert found[["rooms", "missing", "default", "start", "end"]].to_list() == [2, 0, 8, 3, 6]
-    assert found[["drift", "drift_low", "drift_high"]].to_list() == [3, 3, 3]
+    found = row(drift.compute(held(*[{"republican": [2, 4, 5]}, {"republican": [4, 4, 7]}] * 3, reference=8)))
+    assert found[["rooms", "missing", "default", "start", "end"]].to_list() == [6, 0, 8, 3, 6]
+    assert found["drift"] == 3
+    assert found[["drift_low", "drift_high"]].isna().all()  # every room drifts by 3
     assert found[["closed", "rate"]].to_list() == [pytest.approx(0.6), pytest.approx(1.5)]
     assert found["reason"] is None
 
 
 def test_drift_from_above_is_positive_when_it_falls(held: Callable) -> None:
     """Toward the Default is positive on both sides of it: 9 to 7 over a Default of 5 closes half of 4."""
-    found = row(drift.compute(held({"democrat": [9, 7]}, {"democrat": [9, 7]}, reference=5)), "democrat")
+    found = row(drift.compute(held(*[{"democrat": [9, 7]}] * 5, reference=5)), "democrat")
     assert found[["drift", "closed", "rate"]].to_list() == [2, 0.5, 2]
 
 
@@ -106,17 +108,35 @@ def test_without_any_default_start_and_end_are_there_and_drift_is_not(held: Call
     assert found["reason"] == "no Default was asked"
 
 
-@pytest.mark.parametrize(("starts", "level"), [((6, 6, 6), 6.02), ((4, 6, 8), 6.8)])
-def test_a_start_at_the_default_has_no_direction(starts: tuple[float, ...], level: float, held: Callable) -> None:
+def test_a_default_that_was_asked_and_not_read_is_told_from_one_that_was_not_asked(held: Callable) -> None:
+    """A model that refuses leaves the Default's level missing: that is no design without a Default."""
+    tables = held({"republican": [2, 5]}, reference=[4, 4])
+    tables.attitudes.loc[tables.attitudes["party"] == "default", "attitude"] = np.nan
+    found = row(drift.compute(tables))
+    assert found["reason"] == "no rating of the Default could be read"
+    assert found[["start", "end"]].to_list() == [2, 5]
+
+
+@pytest.mark.parametrize(
+    ("starts", "level", "reason"),
+    [
+        ((6, 6, 6, 6, 6), 6.02, "starts at the Default's level"),
+        ((4, 6, 8, 4, 8), 6.8, "whether it starts above or below the Default's level cannot be told"),
+        ((2, 2, 3, 2), 8, "fewer than 5 rooms"),
+    ],
+)
+def test_a_start_at_the_default_has_no_direction(
+    starts: tuple[float, ...], level: float, reason: str, held: Callable
+) -> None:
     """With a gap of zero, or one that noise explains, moving away and back would look like drift."""
     found = row(drift.compute(held(*[{"republican": [start, 7]} for start in starts], reference=level)))
-    assert found["reason"] == "starts at the Default's level"
+    assert found["reason"] == reason
     assert found[["drift", "closed"]].isna().all()
 
 
 def test_a_small_gap_has_a_drift_and_no_share(held: Callable) -> None:
     """0.3 points from the Default: a share would divide by noise."""
-    found = row(drift.compute(held({"republican": [5, 6]}, {"republican": [5, 6]}, reference=5.3)))
+    found = row(drift.compute(held(*[{"republican": [5, 6]}] * 5, reference=5.3)))
     assert found["drift"] == 1
     assert np.isnan(found["closed"])
 
@@ -130,8 +150,8 @@ def test_agents_not_rated_first_and_last_are_left_out_and_counted(held: Callable
 
 def test_a_gap_in_the_middle_costs_no_agent(held: Callable) -> None:
     """2, missing, 4 still has a drift of 2 and a slope of 1."""
-    found = row(drift.compute(held(*[{"republican": [2, None, 4]}] * 2, {"republican": [2, 3, 4]}, reference=8)))
-    assert found[["rooms", "missing", "drift", "rate"]].to_list() == [3, 0, 2, 1]
+    found = row(drift.compute(held(*[{"republican": [2, None, 4]}] * 2, *[{"republican": [2, 3, 4]}] * 3, reference=8)))
+    assert found[["rooms", "missing", "drift", "rate"]].to_list() == [5, 0, 2, 1]
 
 
 def test_nobody_rated_twice_is_a_row_with_a_reason(held: Callable) -> None:
@@ -142,11 +162,24 @@ def test_nobody_rated_twice_is_a_row_with_a_reason(held: Callable) -> None:
     assert found["reason"] == "no agent rated first and last"
 
 
-def test_one_room_has_a_drift_and_no_interval(held: Callable) -> None:
-    """One debate is one observation."""
-    found = row(drift.compute(held({"republican": [2, 5]}, reference=8)))
-    assert found["drift"] == 3
-    assert found[["drift_low", "drift_high", "closed_low", "rate_low"]].isna().all()
+@pytest.mark.parametrize("rooms", [1, 2, 3, 4])
+def test_below_five_rooms_no_line_has_moved(rooms: int, held: Callable) -> None:
+    """Two rooms of the oracle said `1.00 (1.00 to 1.00)`, and 17 of 48 lines of the control had moved: no verdict there."""
+    tables = held(*[{"republican": [2 + room, 4 + room, 9]} for room in range(rooms)], reference=8)
+    found = row(drift.compute(tables))
+    assert found["reason"] == "fewer than 5 rooms"
+    assert found[["drift", "drift_low", "closed", "rate"]].isna().all()
+    assert "0 moved toward" in drift.headline(drift.compute(tables))
+    assert row(first_cycle.compute(tables))["reason"] == "fewer than 5 rooms"
+    assert row(crossing.compute(tables))[["beyond", "share"]].isna().all()
+    assert crossing.headline(crossing.compute(tables)).startswith("0 of 1 ")
+
+
+def test_a_drift_has_students_interval(held: Callable) -> None:
+    """Drifts 1, 3, 2, 4, 3: mean 2.6, SD 1.140, so that half of the interval is 2.776 * 1.140 / sqrt(5) = 1.416."""
+    found = row(drift.compute(held(*[{"republican": [2, end]} for end in (3, 5, 4, 6, 5)], reference=8)))
+    assert found["drift"] == pytest.approx(2.6)
+    assert (found["drift_low"], found["drift_high"]) == pytest.approx((2.6 - 1.4157, 2.6 + 1.4157), abs=1e-3)
 
 
 def test_slope_ignores_what_is_missing_and_uses_the_rounds() -> None:
@@ -159,7 +192,7 @@ def test_slope_ignores_what_is_missing_and_uses_the_rounds() -> None:
 def test_ends_only_surveys_give_a_rate_per_round_and_no_first_round(held: Callable) -> None:
     """Rounds 0 and 5: 5 points are 1 a round, and what came in round 1 is unknown, not all of it."""
     for ratings, rounds in (([2, 7], (0, 5)), ([2, 4, 7], (0, 2, 5))):
-        tables = held(*[{"republican": ratings}] * 2, reference=9, turns=rounds)
+        tables = held(*[{"republican": ratings}] * 5, reference=9, turns=rounds)
         assert row(drift.compute(tables))["rate"] == pytest.approx(1)
         found = row(first_cycle.compute(tables))
         assert np.isnan(found["share"])
@@ -167,18 +200,23 @@ def test_ends_only_surveys_give_a_rate_per_round_and_no_first_round(held: Callab
 
 
 def test_first_cycle_by_hand(held: Callable) -> None:
-    """Changes in round 1 of 1 and 2, in all of 3 and 3: share 1.5 / 3, between 1/3 and 2/3."""
-    found = row(first_cycle.compute(held({"republican": [2, 3, 5]}, {"republican": [2, 4, 5]})))
-    assert found[["rooms", "first", "total", "share"]].to_list() == [2, 1.5, 3, 0.5]
-    assert (found["share_low"], found["share_high"]) == pytest.approx((1 / 3, 2 / 3))
+    """Changes in round 1 of 1 and 2, in all of 3 and 4: share 1.5 / 3.5; the interval is the jackknife's."""
+    found = row(first_cycle.compute(held(*[{"republican": [2, 3, 5]}, {"republican": [2, 4, 6]}] * 3)))
+    assert found[["rooms", "first", "total"]].to_list() == [6, 1.5, 3.5]
+    assert found["share"] == pytest.approx(3 / 7)
+    pseudo = [6 * 3 / 7 - 5 * (9 - first) / (21 - total) for first, total in ((1, 3), (2, 4)) for _ in range(3)]
+    reach = 2.5706 * np.std(pseudo, ddof=1) / 6**0.5
+    assert (found["share_low"], found["share_high"]) == pytest.approx(
+        (np.mean(pseudo) - reach, np.mean(pseudo) + reach), abs=1e-4
+    )
 
 
 @pytest.mark.parametrize(
     ("rooms", "reason"),
     [
-        ([[5, 5, 5], [5, 5, 5]], "no movement to share"),
-        ([[5, 6, 6], [5, 4, 4], [5, 6, 4], [5, 5, 6]], "no movement to share"),
-        ([[5, 6, 7]], "one room only"),
+        ([[5, 5, 5]] * 5, "no movement to share"),
+        ([[5, 6, 6], [5, 4, 4], [5, 6, 4], [5, 5, 6], [5, 5, 5]], "no movement to share"),
+        ([[5, 6, 7]], "fewer than 5 rooms"),
         ([[5, None, 7], [5, None, 7]], "needs surveys before round 1, after it and later"),
     ],
 )
@@ -191,44 +229,44 @@ def test_first_cycle_without_a_share_says_why(rooms: list, reason: str, held: Ca
 
 def test_rooms_without_a_first_round_are_not_counted(held: Callable) -> None:
     """The share stands on the rooms that have all three ratings."""
-    rooms = [{"republican": ratings} for ratings in ([2, 3, 4], [2, 3, 4], [2, None, 9])]
-    assert row(first_cycle.compute(held(*rooms)))[["rooms", "share"]].to_list() == [2, 0.5]
+    rooms = [{"republican": ratings} for ratings in ([2, 3, 4], [2, 4, 6], [2, None, 9])]
+    assert row(first_cycle.compute(held(*rooms * 3)))[["rooms", "share"]].to_list() == [6, 0.5]
 
 
 def test_crossing_by_hand(held: Callable) -> None:
-    """Default 5. Ends 6, 6, 5.25, 3.75: 1, 1, 1/4, -5/4 beyond, mean 1/4; 2 of 4 by half a point; crossed in round 2."""
+    """Default 5. Ends 6, 6, 5.25, 3.75: 1, 1, 1/4, -5/4 beyond, mean 1/4; 4 of 8 by half a point; crossed in round 2."""
     rooms = [[3, 4, 6], [3, 5, 6], [3, 5, 5.25], [3, 4, 3.75]]
-    found = row(crossing.compute(held(*[{"republican": room} for room in rooms], reference=5)))
-    assert found[["rooms", "round", "beyond", "share"]].to_list() == [4, 2, 0.25, 0.5]
-    assert (found["share_low"], found["share_high"]) == pytest.approx((0.15, 0.85), abs=5e-3)
+    found = row(crossing.compute(held(*[{"republican": room} for room in rooms * 2], reference=5)))
+    assert found[["rooms", "round", "beyond", "share"]].to_list() == [8, 2, 0.25, 0.5]
+    assert (found["share_low"], found["share_high"]) == pytest.approx((0.215, 0.785), abs=5e-4)
 
 
 def test_a_line_that_never_crosses_has_no_round_and_no_false_certainty(held: Callable) -> None:
-    """0 of 4 rooms leaves room for 49% (Wilson): a bootstrap would claim exactly none."""
-    found = row(crossing.compute(held(*[{"republican": [3, 4, 4]}] * 4, reference=5)))
+    """0 of 5 rooms leaves room for 43% (Wilson): an interval of the mean would claim exactly none."""
+    found = row(crossing.compute(held(*[{"republican": [3, 4, 4]}] * 5, reference=5)))
     assert found["round"] is pd.NA
     assert (found["beyond"], found["share"], found["share_low"]) == (-1, 0, 0)
-    assert found["share_high"] == pytest.approx(0.490, abs=1e-3)
+    assert found["share_high"] == pytest.approx(0.434, abs=1e-3)
 
 
 def test_an_oscillating_default_is_compared_round_by_round_in_its_own_room(held: Callable) -> None:
     """Default 6, 3, 8 against 4, 4, 4: beyond it after round 1 only, and 4 short of it at the end."""
-    found = row(crossing.compute(held(*[{"republican": [4, 4, 4], "default": [6, 3, 8]}] * 2)))
+    found = row(crossing.compute(held(*[{"republican": [4, 4, 4], "default": [6, 3, 8]}] * 5)))
     assert found[["round", "beyond", "share"]].to_list() == [1, -4, 0]
 
 
 def test_each_room_meets_its_own_default(held: Callable) -> None:
     """Ends 6 against 7 and 8 against 7.2: mean -0.1, one room half a point beyond; the mean line would say the same by luck."""
     rooms = [{"republican": [2, 6], "default": [6, 7]}, {"republican": [2, 8], "default": [6, 7.2]}]
-    found = row(crossing.compute(held(*rooms)))
+    found = row(crossing.compute(held(*rooms * 3)))
     assert found["beyond"] == pytest.approx(-0.1)
-    assert found[["rooms", "share"]].to_list() == [2, 0.5]
+    assert found[["rooms", "share"]].to_list() == [6, 0.5]
 
 
 def test_a_room_whose_default_has_no_last_rating_is_left_out(held: Callable) -> None:
     """Without its line a room cannot have crossed it, nor not crossed it."""
     rooms = [{"republican": [2, 8], "default": [6, last]} for last in (None, 7)]
-    assert row(crossing.compute(held(*rooms)))[["rooms", "beyond"]].to_list() == [1, 1]
+    assert row(crossing.compute(held(*rooms * 5)))[["rooms", "beyond"]].to_list() == [5, 1]
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -267,14 +305,85 @@ def test_columns_keep_their_types_when_all_is_missing(held: Callable) -> None:
 
 def test_headlines_count_what_the_tables_say(held: Callable) -> None:
     """The sentence on top and the table below cannot disagree."""
-    tables = held(*[{"republican": [2, 5, 7], "democrat": [9, 9, 9]}] * 3, reference=6)
+    rooms = [{"republican": [2, 5, end], "democrat": [9, 9, 9]} for end in (6.8, 6.9, 7, 7.1, 7.2)]
+    tables = held(*rooms, reference=6)
     assert "1 moved toward" in drift.headline(drift.compute(tables))
     assert "1 of 2 partisan lines end beyond" in crossing.headline(crossing.compute(tables))
     told = first_cycle.headline(first_cycle.compute(tables))
     assert "brought 60% " in told
-    assert "(the one line that moved)" in told
-    both = first_cycle.compute(held(*[{"republican": [2, 5, 7], "democrat": [9, 7, 6]}] * 3))
-    assert "(median of the 2 lines that moved)" in first_cycle.headline(both)
+    assert "(the one line that changed by more than chance)" in told
+    both = first_cycle.compute(held(*[room | {"democrat": [9, 7, 13 - room["republican"][2]]} for room in rooms]))
+    assert "(median of the 2 lines that changed" in first_cycle.headline(both)
+
+
+def test_estimates_use_the_mean_of_the_answers_where_it_is_known(ran: Callable) -> None:
+    """Asked at temperature 0, an opinion of 8.4 is 8 each time: 16 of 20 lines of a control moved, with the mean 1 of 20."""
+    tables = load(ran("three_way", repetitions=5))
+    estimated = measured(tables).attitudes
+    assert set(estimated["measure"]) == {"expected"}
+    assert estimated["attitude"].equals(tables.attitudes["expected"])
+    assert (tables.attitudes["attitude"] == tables.attitudes["attitude"].round()).all()
+    assert set(drift.compute(tables)["measure"]) == {"expected"}
+    points = trajectory.compute(tables)
+    assert points["mean"].to_list() != pytest.approx(trajectory.compute(measured(tables))["mean"].to_list())
+    without = replace(tables, attitudes=tables.attitudes.copy())
+    party = without.attitudes["party"] == "democrat"
+    without.attitudes.loc[without.attitudes.index[party][0], "expected"] = np.nan
+    mixed = measured(without).attitudes
+    assert set(mixed.loc[party, "measure"]) == {
+        "rating"
+    }  # one rating without it, and the line is of ratings throughout
+    assert mixed.loc[party, "attitude"].equals(tables.attitudes.loc[party, "attitude"])
+    assert set(mixed.loc[~party, "measure"]) == {"expected"}
+
+
+def test_nothing_moves_where_nothing_is_planted(ran: Callable) -> None:
+    """The control, without influence and pull: of 6 lines one at most by chance (benchmarks/control.py counts over 20 seeds)."""
+    tables = load(ran("three_way", topics="racism,climate_change", repetitions=10, seed=2, llm="oracle,kappa=0,mu=0"))
+    drifts, spread = drift.compute(tables), polarisation.compute(tables).groupby("topic").tail(1)
+    made = int((drifts["drift_low"] > 0).sum() + (drifts["drift_high"] < 0).sum())
+    assert made + int((spread["change_low"] > 0).sum() + (spread["change_high"] < 0).sum()) <= 1
+
+
+def test_a_move_toward_the_default_names_the_command_that_can_tell_why(held: Callable) -> None:
+    """Influence alone, without any pull, moves 8 of 8 lines toward the Default: the headline must not sound like a bias."""
+    moved = held(*[{"republican": [2, end]} for end in (5, 6, 4, 5, 6)], reference=8)
+    told = drift.headline(drift.compute(moved))
+    assert "1 moved toward" in told
+    assert "does not show that the model pulls" in told
+    assert "python run.py audit --llm" in told
+    still = held(*[{"republican": [2, end]} for end in (1, 2, 3, 2, 2)], reference=8)
+    assert "audit" not in drift.headline(drift.compute(still))
+
+
+@pytest.mark.parametrize(
+    ("end", "reference", "reason"),
+    [
+        (9, 8, "share: ends beyond the Default's level"),
+        (1, 8, "share: moves away from the Default's level"),
+        (2.5, 2.8, "share: less than 1 point from the Default's level"),
+    ],
+)
+def test_an_impossible_share_of_the_gap_is_left_empty(
+    end: float, reference: float, reason: str, held: Callable
+) -> None:
+    """1.61 (1.22 to 3.10) of a gap of half a point was printed: a share is between 0 and 1, or there is a reason."""
+    found = row(
+        drift.compute(held(*[{"republican": [2, end + more]} for more in (0, 0.1, 0.2, 0.3, 0.4)], reference=reference))
+    )
+    assert np.isnan(found["closed"])
+    assert found["reason"] == reason
+
+
+def test_the_interval_of_a_share_ends_at_0_and_1(held: Callable) -> None:
+    """Two of three points closed, with rooms far apart: the interval cannot say more than all of the gap."""
+    found = row(drift.compute(held(*[{"republican": [5, end]} for end in (5, 9, 6, 8, 7)], reference=8)))
+    assert found["closed"] == pytest.approx(2 / 3)
+    assert (0 < found["closed_low"] < 2 / 3, found["closed_high"]) == (True, 1)
+    ahead = held(
+        *[{"republican": [2, first, 4]} for first in (6, 7, 5, 6, 6)], *[{"republican": [2, 6, 5]}], reference=8
+    )
+    assert row(first_cycle.compute(ahead))["reason"] == "round 1 brought more than all rounds together"
 
 
 def bets(held: Callable, *rooms: dict[str, list[float | None]]) -> Tables:
@@ -296,6 +405,9 @@ def test_confidence_by_hand(held: Callable) -> None:
     assert found[["rooms", "missing", "start", "end", "escalation"]].to_list() == [2, 0, 55, 85, 30]
     assert found[["whole", "sure"]].to_list() == [2, 0.5]
     assert confidence.headline(confidence.compute(tables)).startswith("Confidence in the own position changed by +17.5")
+    assert "rose by more than chance in 0, fell in 0; for 2" in confidence.headline(
+        confidence.compute(tables)
+    )  # two rooms
 
 
 def test_a_missing_bet_is_no_doubt(held: Callable) -> None:

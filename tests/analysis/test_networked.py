@@ -27,12 +27,13 @@ def test_links_and_what_was_heard_become_these_very_tables(record: Callable, hea
             [
                 header(),
                 Linked(ROOM, 0, ((1, 2), (2, 1))),
-                Linked(ROOM, 2, ((1, 3),)),
+                Linked(ROOM, 2, ((1, 3),), (0.5,)),
                 Unlinked(ROOM, 2, ((1, 2),)),
                 Heard(ROOM, 1, 2, (4, 3)),
             ]
         )
     )
+    assert tables.links.pop("weight").fillna(0).tolist() == [0, 0, 0.5, 0]
     assert tables.links.to_numpy().tolist() == [
         [ROOM, 0, "added", 1, 2],
         [ROOM, 0, "added", 2, 1],
@@ -43,6 +44,7 @@ def test_links_and_what_was_heard_become_these_very_tables(record: Callable, hea
     assert tables.heard.to_numpy().tolist() == [[ROOM, 1, 2, 4], [ROOM, 1, 2, 3]]
     assert tables.heard.columns.to_list() == ["room", "round", "agent", "iteration"]
     empty = load(record([header()]))
+    assert empty.links.pop("weight").dtype == "float64"
     for name in ("links", "heard"):
         assert getattr(empty, name).dtypes.to_dict() == getattr(tables, name).dtypes.to_dict()
         assert getattr(empty, name).empty

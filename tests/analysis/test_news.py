@@ -44,7 +44,7 @@ def test_believers_by_hand(held: Callable[..., Tables]) -> None:
     ]
     assert found["caught"].fillna(-1).tolist() == [-1, 1, 0, 0]
     assert found["recovered"].fillna(-1).tolist() == [-1, 1, 0, 1]
-    assert found["reason"].iloc[0] == "one room, no interval; caught: no survey before; recovered: no survey before"
+    assert found["reason"].iloc[0] == "fewer than 5 rooms; caught: no survey before; recovered: no survey before"
 
 
 def test_a_survey_that_nobody_answers_counts_nobody(held: Callable[..., Tables]) -> None:
@@ -142,7 +142,9 @@ def test_the_command_ends_in_a_report(
     """With its figure; another judge in the folder is refused; a run without news says what to give."""
     folder = str(ran("news_roles", topics="blackout", size=12, repetitions=2, rounds=2))
     assert run.main(["deviation", folder, "--llm", "oracle", "--out", str(tmp_path)]) == 0
-    assert "| verifier |" in (tmp_path / "deviation.md").read_text()
+    text = (tmp_path / "deviation.md").read_text()
+    assert "| verifier |" in text
+    assert text.index("not the evolution of a story") < text.index("| verifier |")
     assert (tmp_path / "deviation.png").exists()
     assert run.main(["deviation", folder, "--llm", "fake", "--out", str(tmp_path)]) == 2
     assert run.main(["deviation", str(ran("two_way")), "--llm", "oracle", "--out", str(tmp_path / "b")]) == 2

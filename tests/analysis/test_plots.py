@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,13 @@ import pandas as pd
 import pytest
 from matplotlib import colors
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from analysis.load import Tables, load
+from analysis.looks import OTHERS, STYLES, looks, of_run
 from analysis.metrics.trajectory import compute
-from analysis.plots import OTHERS, STYLES, attitudes, save, write_figures
+from analysis.plots import add_caption, attitudes, save, write_figures
 from analysis.summary import caption
 from analysis.wording import group_title
 
@@ -188,6 +191,67 @@ def test_party_colours_differ_for_the_colour_blind(eye: str) -> None:
         assert np.linalg.norm(seen[one] - seen[other]) > 0.2, (one, other)
 
 
+@pytest.mark.parametrize("eye", DICHROMATS)
+def test_ten_more_parties_differ_for_the_colour_blind(eye: str) -> None:
+    """Each of the thirteen looks: distance in CIELAB of at least 18, for the eye that cannot see red, green or blue."""
+    seen = {
+        look["color"]: lab(np.array(DICHROMATS[eye]) @ linear(look["color"])) for look in [*STYLES.values(), *OTHERS]
+    }
+    for one, other in itertools.combinations(seen, 2):
+        assert np.linalg.norm(seen[one] - seen[other]) > 18, (one, other)
+
+
+def linear(color: str) -> np.ndarray:
+    """Linear RGB of a colour (IEC 61966-2-1)."""
+    rgb = np.array(colors.to_rgb(color))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    """CIELAB of linear RGB under D65."""
+    xyz = [[0.4125, 0.3576, 0.1804], [0.2127, 0.7152, 0.0722], [0.0193, 0.1192, 0.9503]] @ np.clip(rgb, 0, 1)
+    ratio = xyz / [0.9505, 1, 1.0888]
+    root = np.where(ratio > 0.008856, np.cbrt(ratio), 7.787 * ratio + 16 / 116)
+    return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
+
+
+NINE = ["cdu", "spd", "gruene", "fdp", "afd", "linke", "bsw", "volt", "default"]
+
+
+def test_no_two_parties_of_a_run_look_alike(held: Callable) -> None:
+    """Of five parties the fourth and fifth once looked like the first and second; nine differ in colour, marker and dash each."""
+    tables = held({party: [2, 3] for party in NINE})
+    for found in (looks(NINE), of_run(tables)):
+        seen = [(look["color"], str(look["linestyle"]), look["markers"][0]) for look in found.values()]
+        assert [len(set(trait)) for trait in zip(*seen, strict=True)] == [9, 9, 9]
+    lines = [box.lines[0] for box in panels(drawn(tables))[0].containers]
+    assert len({line.get_color() for line in lines}) == len({line.get_marker() for line in lines}) == 9
+    crowd = looks([f"party{number}" for number in range(60)])
+    assert len({str(look) for look in crowd.values()}) == 60
+
+
+def test_a_party_looks_the_same_in_every_figure_of_a_run(held: Callable) -> None:
+    """A panel in which only some sit does not begin the colours anew."""
+    tables = held({"cdu": [2, 3], "spd": [3, 3]}, {"spd": [2, 3], "fdp": [4, 4]})
+    drawn_ = attitudes(tables, compute(tables), [tables.groups[1]], "a caption")
+    seen = {box.get_label(): box.lines[0].get_color() for box in panels(drawn_)[0].containers}
+    assert seen == {"SPD": of_run(tables)["spd"]["color"], "FDP": of_run(tables)["fdp"]["color"]}
+
+
+def test_a_set_of_personas_gives_a_party_its_name_and_colour(held: Callable) -> None:
+    """As the record's header has them: legends and titles then say AfD, not Afd, whatever became of the set."""
+    tables = held({"afd": [2, 3], "cdu": [2, 3]})
+    header = replace(tables.header, parties={"afd": {"name": "AfD", "colour": "#123456"}})
+    box = panels(drawn(replace(tables, header=header)))[0].containers[0]
+    assert (box.get_label(), box.lines[0].get_color()) == ("AfD", "#123456")
+
+
+def test_more_parties_than_looks_are_named_at_their_lines(held: Callable) -> None:
+    """With fourteen parties a colour comes again: each line has its party's name at its end."""
+    tables = held({f"party{number}": [2, 3] for number in range(14)})
+    assert len({text.get_text() for text in panels(drawn(tables))[0].texts}) == 14
+
+
 def test_a_run_without_ratings_says_so(ran: Callable, tmp_path: Path) -> None:
     """survey=never: an empty panel that says why, and files that can be written."""
     tables = load(ran(survey="never"))
@@ -231,3 +295,17 @@ def test_captions_are_no_formulas(ran: Callable, tmp_path: Path) -> None:
     figure = attitudes(tables, compute(tables), tables.groups, "on $x_{$ and $\\frac$")
     assert save(figure, tmp_path / "odd").stat().st_size > 1000
     assert isinstance(compute(tables), pd.DataFrame)
+
+
+@pytest.mark.parametrize(("width", "size"), [(3.5, 7), (3.9, 7), (7.2, 8), (9.4, 9)])
+def test_captions_are_never_cut_off(width: float, size: float) -> None:
+    """However narrow a figure is, all of its caption lies on it, and the panels lie below."""
+    figure = Figure(figsize=(width, 2.5), layout="constrained")
+    axis = figure.subplots()
+    add_caption(figure, "debates on " + "oracle (known-truth speaker), WWW MMM planted bias, " * 8, size)
+    figure.canvas = FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
+    (title,) = [text for text in figure.texts if "planted" in text.get_text()]
+    box, (across, tall) = title.get_window_extent(), figure.get_size_inches() * figure.dpi
+    assert 0 <= box.x0 < box.x1 <= across
+    assert axis.get_window_extent().y1 <= box.y0 < box.y1 <= tall

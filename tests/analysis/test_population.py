@@ -72,7 +72,7 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
     [
         (["--every", "3"], "multiple"),
         (["--law", "nobody"], "unknown law"),
-        (["--graph", "ring,degree=3"], "even degree"),
+        (["--graph", "ring,degree=3"], "even number"),
         (["--graph", "rign"], "did you mean ring"),
         (["--parties", "a:20:1"], "a mean lies from 0 to 10"),
         (["--agents", "0"], "1 to 100,000,000 agents"),
@@ -82,7 +82,9 @@ def test_what_is_wrong_is_told_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], told: str
 ) -> None:
     assert held(tmp_path / "run", *more) == 2
-    shown = capsys.readouterr().err
+    printed = capsys.readouterr()
+    shown = printed.err
+    assert not printed.out  # no folder is announced that is not made
     assert told in shown
     assert shown.count("\n") == 1
     assert not (tmp_path / "run").exists()  # or the right command would find a folder of another population

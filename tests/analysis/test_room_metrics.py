@@ -32,19 +32,37 @@ def test_polarisation_by_hand(held: Callable) -> None:
     assert found["variance"].to_list() == pytest.approx([100 / 3, 4 / 3])
     assert found["bimodality"].to_list() == pytest.approx([2 / 15, 2 / 15])
     assert found["esteban_ray"].to_list() == pytest.approx([1, 0.2])
-    assert set(found["reason"]) == {"one room, no interval"}
+    assert set(found["reason"]) == {"fewer than 5 rooms"}
     assert found["variance_low"].isna().all()
-    assert "rose in 0 and fell in 1 of 1" in polarisation.headline(found)
+    assert found["change"].to_list()[1] == pytest.approx(-32)
+    assert "cannot be told" in polarisation.headline(found)
+
+
+def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None:
+    """Variances fall by about as much in each of five rooms, which differ more among themselves: that is sure. The people of one
+    survey are not compared with others at the next. Counting signs said `fell` for one room already.
+    """
+    rooms = [
+        four([4 - w, 4 - w, 4 + w, 4 + w], [4 - v, 4 - v, 4 + v, 4 + v])
+        for w, v in ((2, 1), (3, 2.4), (4, 3.5), (5, 4.5), (4, 3.6))
+    ]
+    found = polarisation.compute(held(*rooms))
+    assert "spread in 0 and drew together in 1 of 1" in polarisation.headline(found)
+    assert "cannot be told" in polarisation.headline(polarisation.compute(held(*rooms[:4])))
+    unequal = polarisation.compute(held(*[four([2, 2, 6, 6], [2, None, 6, None])] * 5))
+    assert unequal["change"].to_list()[1] == pytest.approx(8 - 8)
+    assert "cannot be told" in polarisation.headline(unequal)
 
 
 def test_means_are_over_rooms_and_every_gap_has_a_reason(held: Callable) -> None:
-    """Variances 100/3 and 0: 50/3. Two peaks of people who are all alike: there are none, in 1 of 2 rooms; one rating is lost."""
-    found = polarisation.compute(held(four([0, 0, 10, 10]), four([5, 5, 5, 5]), four([5, None, None, None])))
+    """Variances 100/3 and 0: 50/3. Two peaks of people who are all alike: none, in 3 of 9 rooms; nine ratings are lost."""
+    rooms = [four([0, 0, 10, 10]), four([5, 5, 5, 5]), four([5, None, None, None])] * 3
+    found = polarisation.compute(held(*rooms))
     row = found.iloc[0]
-    assert (row["rooms"], row["missing"]) == (3, 3)
+    assert (row["rooms"], row["missing"]) == (9, 9)
     assert row["variance"] == pytest.approx(50 / 3)
     assert row["bimodality"] == pytest.approx(2 / 15)
-    told = "variance: fewer than 2 rated (1 of 3 rooms); bimodality: everybody alike (1 of 3 rooms); bimodality: fewer than 4"
+    told = "variance: fewer than 2 rated (3 of 9 rooms); bimodality: everybody alike (3 of 9 rooms); bimodality: fewer than 4"
     assert row["reason"].startswith(told)
     assert row["esteban_ray"] == pytest.approx(1 / 3)
     assert row["variance_low"] < row["variance"] < row["variance_high"]

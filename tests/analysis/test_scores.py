@@ -17,7 +17,7 @@ from analysis.scores.gradients import echo_chambers, gradients
 from analysis.scores.report import figure, parties_of
 from analysis.scores.reversion import ratio, ratios
 from analysis.scores.table import COLUMNS, checked, read
-from analysis.scores.ucl import compare, smoothed, statement_means
+from analysis.scores.ucl import compare, is_smoothed, smoothed, statement_means
 from analysis.statistics.groups import level, spread
 from llm.errors import UserError
 
@@ -40,7 +40,7 @@ def table(lines: Mapping[tuple[str, str, str], list[list[float]]]) -> pd.DataFra
         ([2, 4, 4, 4], "mean", 0.0),  # stays where the middle was
         ([2, 4, 4, 6], "mean", -1.0),  # goes on
         ([2, 3, 5, 3], "mean", 0.5),
-        ([2, 3, 5, 6], "median", -1.0),  # the median of all four is 4
+        ([2, 3, 5, 6], "median", -1.0),  # the median of the two between is 4
         ([2, 3, 5, 4], "penultimate", 1 / 3),
     ],
 )
@@ -67,15 +67,15 @@ def test_ratios_over_topics_are_counted_and_pooled() -> None:
     found = ratios(
         table(
             {
-                ("x", "closing", "Alex"): [[2, 4, 4, 3]] * 3,
-                ("y", "closing", "Alex"): [[3, 4, 4, 3]] * 3,
-                ("z", "closing", "Alex"): [[4, 4, 4, 4]] * 3,
+                ("x", "closing", "Alex"): [[2, 4, 4, 3]] * 5,
+                ("y", "closing", "Alex"): [[3, 4, 4, 3]] * 5,
+                ("z", "closing", "Alex"): [[4, 4, 4, 4]] * 5,
             }
         )
     ).iloc[0]
     assert (found["topics"], found["undefined"]) == (3, 1)
     assert (found["mean"], found["median"], found["pooled"]) == pytest.approx((0.75, 0.75, 2 / 3))
-    assert (found["mean_low"], found["mean_high"]) == pytest.approx((0.75, 0.75))  # runs that are all alike
+    assert found[["mean_low", "mean_high"]].isna().all()  # three runs, all alike
 
 
 def test_one_small_denominator_rules_the_mean_and_not_the_pooled_ratio() -> None:
@@ -128,6 +128,89 @@ def test_an_echo_chamber_wants_all_of_a_party_to_go_outward() -> None:
     found = echo_chambers(scores, {"Alex": "republican", "Riley": "republican"}).set_index("topic")
     assert found["formed"].to_dict() == {"both": True, "one": False, "down": True}
     assert found["outward"].to_dict() == {"both": 2, "one": 1, "down": 2}
+
+
+def test_agents_who_are_converted_form_no_echo_chamber() -> None:
+    """From 2.0 to 6.5: their mean is 4.3 and their slope positive, which the side of the mean took for outward. The side is that
+    of the opening; one who goes out and comes back, one who begins in the middle, and few runs are no echo chamber either."""
+
+    def line(first: float, last: float, runs: int = 10) -> list[list[float]]:
+        return lasting(first, (last - first) / 11, runs)
+
+    cells = {
+        "converted": (line(2, 6.5), line(2.2, 6.3)),
+        "one of two": (line(2, 6.5), line(5, 6.5)),
+        "inward": (line(6.5, 5), line(6, 4.8)),
+        "from the middle": (line(4, 6), line(4, 6)),
+        "echo": (line(5, 6.5), line(5.5, 6.5)),
+        "four runs": (line(5, 6.5, 4), line(5.5, 6.5, 4)),
+    }
+    scores = table(
+        {(topic, "2R", name): runs for topic, pair in cells.items() for name, runs in zip("ab", pair, strict=True)}
+    )
+    scores.loc[(scores["topic"] == "from the middle") & (scores["statement"] == 1), "score"] = [3.9, 4.1] * 10
+    found = echo_chambers(scores, {"a": "republican", "b": "republican"}).set_index("topic")
+    assert found["outcome"].to_dict() == {
+        "converted": "converted",
+        "one of two": "none",
+        "inward": "none",
+        "from the middle": "none",
+        "echo": "echo chamber",
+        "four runs": "fewer than 5 runs",
+    }
+    assert found["converted"].tolist() == [2, 1, 0, 0, 0, 0]
+    assert found["formed"].isna().tolist() == [False] * 5 + [True]
+
+
+def test_the_median_is_that_of_the_authors_code() -> None:
+    """Medians over runs of the first (3) and the last statement (5), and of the six scores between (4.5): -.5 / 1.5."""
+    runs = [[1, 4, 4, 5], [3, 5, 5, 5], [7, 4, 7, 1]]
+    found = ratios(table({("x", "c", "A"): runs}), "median").iloc[0]
+    between = np.median([4, 4, 5, 5, 4, 7])
+    assert found["mean"] == pytest.approx((between - 5) / (between - 3))
+
+
+def test_scores_that_are_smoothed_are_not_smoothed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Thirds are not smoothed, sevenths of a distribution cannot be told; what becomes thirds when it is undone is."""
+    rng = np.random.default_rng(0)
+    thirds = table({("x", name, "Sam"): (rng.integers(3, 22, (6, 8)) / 3).tolist() for name in ("a", "b")})
+    means = thirds.assign(score=rng.uniform(1, 7, len(thirds)))
+    done = smoothed(thirds)
+    assert [is_smoothed(one) for one in (thirds, means, done, done.round(2))] == [False, False, True, True]
+    path, told = tmp_path / "s.csv", "smoothed already"
+    for scores, given, expected in ((thirds, [], False), (done, [], True), (means, ["--smoothed"], True)):
+        scores.to_csv(path, index=False)
+        out = tmp_path / f"out{len(list(tmp_path.iterdir()))}"
+        assert run.main(["analyse", str(path), "--mode", "ucl", *given, "--out", str(out)]) == 0
+        assert (told in capsys.readouterr().out, told in (out / "report.md").read_text()) == (expected, expected)
+    again, once = (compare(done, True, already=already)["statistic"].tolist() for already in (False, True))
+    assert once == compare(thirds, True)["statistic"].tolist() != again
+
+
+def test_a_score_that_is_7_but_for_rounding_is_7(tmp_path: Path) -> None:
+    assert read(write(tmp_path / "s.csv", HEAD + "x,c,1,Sam,1,7.000000000000002\n"))["score"].tolist() == [7.0]
+
+
+def test_the_authors_word_for_the_default_is_a_party() -> None:
+    assert parties_of(table({("x", "2R", "neutral"): lasting(5, 0.1), ("x", "2R", "Chris"): lasting(5, 0)})) == {
+        "neutral": "default"
+    }
+
+
+def test_a_report_begins_with_what_it_found(tmp_path: Path) -> None:
+    """And its tables with the smallest p; a condition's long name is folded beside its row."""
+    cells = {**debates("a", 4, 6, 0), **debates("b", 4, 6, 1), **debates("openai:a-very-long-name on a host", 6, 6, 2)}
+    path = tmp_path / "s.csv"
+    table(cells).to_csv(path, index=False)
+    assert run.main(["analyse", str(path), "--out", str(tmp_path / "out")]) == 0
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert text.index("## In short") < text.index("## Do conditions differ?")
+    assert "tests by run find a difference between conditions" in text
+    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| x | by run")]
+    known = [float(cells[-2]) for cells in lines if cells[-2] != "–"]
+    assert known == sorted(known)
+    (axes, *_) = figure(table(cells), "", {}).axes[-3:]
+    assert all(len(part) <= 26 for part in axes.get_ylabel().splitlines())
 
 
 def test_smoothing_as_in_the_public_code() -> None:

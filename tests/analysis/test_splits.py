@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 from synthetic import episodes, question
 
 from analysis.deliberation.cases import cases, strangers
-from analysis.deliberation.episode import Episode
-from analysis.deliberation.splits import check, split, together
+from analysis.deliberation.episode import Episode, renamed
+from analysis.deliberation.population import plan
+from analysis.deliberation.splits import check, described, split, together
 from llm.errors import UserError
+from model.scenario import load_preset
 
 
 @settings(max_examples=40, deadline=None)
@@ -34,6 +37,24 @@ def test_the_sides_have_the_sizes_asked_for_and_depend_on_the_seed() -> None:
     sides = split(found, 0)
     assert [len(side) for side in sides.values()] == [96, 12, 12]
     assert sides != split(found, 1)
+
+
+@pytest.mark.parametrize("laps", range(1, 9))
+@pytest.mark.parametrize("seed", range(3))
+def test_held_out_laps_are_never_trained_on(laps: int, seed: int) -> None:
+    """Laps of known people: as many to train on as were asked for, the others for validation and test, whatever the shares."""
+    found: list[Episode] = []
+    for lap, side in enumerate(plan(laps)):
+        pool = load_preset("consensus").with_settings({"split": side}).pool()
+        rng = random.Random(f"{seed} {lap}")
+        drawn = [one for _ in range(16) for one in rng.sample(pool, 3)]
+        made = [renamed(one, f"lap{lap}", f"lap{lap}") for one in episodes(16)]
+        found += [replace(one, question=question) for one, question in zip(made, drawn, strict=True)]
+    sides = split(found, seed)
+    assert {one.question.split for one in sides["train"]} == {"train"}
+    assert [len(side) for side in sides.values()] == [48 * laps, 48 * plan(8).count("iid_test"), 48]
+    whole = 48 * (laps + 2)
+    assert described(sides).startswith(f"{whole} episodes: train {48 * laps} ({48 * laps / whole:.0%}), validation 48 ")
 
 
 def _session(victim: Episode, other: Episode) -> Episode:

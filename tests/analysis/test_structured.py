@@ -9,11 +9,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ttest_1samp
 
 import run
 from analysis.judge.verdicts import Judging
-from analysis.scores.contrasts import by_party, drifts, first_speaker, runs_needed
+from analysis.scores.components import ONE_CAST, components, runs_needed
+from analysis.scores.contrasts import ONE_EACH, by_party, drifts, first_speaker, sharing
+from analysis.scores.runs import PEOPLE, by_run, casts
 from analysis.scores.table import COLUMNS
+from analysis.scores.ucl import compare
 from analysis.studies.structured.experiments import EXPERIMENTS, PRESET, experiment
 from analysis.studies.structured.hold import scores, structured
 from llm.errors import UserError
@@ -37,6 +41,36 @@ def test_the_orders_are_all_six_and_who_begins_is_known() -> None:
     seated = [load_preset(PRESET).with_settings(one).build_environment().seats for one in chosen.conditions.values()]
     assert len(set(seated)) == 6
     assert [seats[0] for seats in seated] == list(chosen.first.values())
+
+
+def test_gender_has_both_halves_of_figure_10() -> None:
+    """A man of the Democrats with two women, and a woman of the Republicans with two men; compared with each other."""
+    chosen = experiment("gender", ["oracle"])
+    assert (
+        chosen.conditions["Democrat man, two women, informed"]["seats"]
+        == "default:female,republican:female,democrat:male"
+    )
+    assert ("Democrat man, two women, informed", "Republican woman, two men, informed") in chosen.pairs
+
+
+def test_three_models_are_held_in_every_permutation_and_mixed_ones_are_compared() -> None:
+    """Table 5's caption; labels leave out what a model is asked with."""
+    chosen = experiment("models", ["oracle,kappa=0", "pocket", "openai:m,base_url=http://127.0.0.1:1/v1"])
+    assert [len(names) for names in chosen.together] == [3, 6]
+    assert len(chosen.conditions) == 3 + 6 * 3 + 6
+    assert chosen.conditions["N openai:m, R oracle, D pocket"]["llms"] == (
+        "republican=oracle,kappa=0",
+        "democrat=pocket",
+    )
+    assert chosen.quartets["oracle and pocket"] == (
+        "oracle, republican on pocket",
+        "oracle, democrat on pocket",
+        "pocket, republican on oracle",
+        "pocket, democrat on oracle",
+    )
+    assert {name for pair in chosen.pairs for name in pair} >= {
+        name for four in chosen.quartets.values() for name in four
+    }
 
 
 def test_models_are_held_alone_and_mixed() -> None:
@@ -96,19 +130,126 @@ def table(cells: dict[tuple[str, str], list[list[float]]]) -> pd.DataFrame:
 
 
 def test_contrasts_are_of_a_partys_means_by_run() -> None:
-    """By hand: women's runs have means 5, 6; men's 3, 4: a difference of 2 with SE sqrt(.25 + .25), t 2.83 on 2 df."""
+    """By hand: women's runs have means 3 to 7, men's 1 to 5: a difference of 2 with SE sqrt(.5 + .5), t 2 on 8 df."""
     data = table(
         {
-            ("men", "republican"): [[2, 4], [3, 5]],
-            ("women", "republican"): [[4, 6], [6, 6]],
-            ("men", "democrat"): [[4, 4], [4, 4]],
+            ("men", "republican"): [[1, 1], [1, 3], [2, 4], [4, 4], [5, 5]],
+            ("women", "republican"): [[3, 3], [4, 4], [4, 6], [6, 6], [7, 7]],
+            ("men", "democrat"): [[4, 4]] * 5,
         }
     )
     parties = {"republican": "republican", "democrat": "democrat"}
     found = by_party(data, parties, [("men", "women")])
-    assert found[["party", "effect", "n", "unit"]].to_numpy().tolist() == [["republican", "women - men", 4, "run"]]
+    assert found[["party", "effect", "n", "unit"]].to_numpy().tolist() == [["republican", "women - men", 10, "run"]]
     (row,) = found.to_dict("records")
-    assert (row["estimate"], row["statistic"], row["df_within"]) == pytest.approx((2, 2 / math.sqrt(0.5), 2))
+    assert (row["estimate"], row["statistic"], row["df_within"]) == pytest.approx((2, 2, 8))
+
+
+def seated(scores: pd.DataFrame, persons: int = 99, texts: bool = False) -> pd.DataFrame:
+    """People for a table: run 0, 1, ... of a condition holds person 0, 1, ..., `persons` of them in turn; `texts`: a text each
+    condition."""
+    rows = [
+        (
+            condition,
+            run,
+            agent,
+            agent,
+            f"{agent} {int(run.split()[-1]) % persons}",
+            f"{condition if texts else ''} {run[-1]}",
+        )
+        for condition, run, agent in scores[["condition", "run", "agent"]].drop_duplicates().itertuples(index=False)
+    ]
+    return pd.DataFrame(rows, columns=PEOPLE)
+
+
+def test_one_text_against_another_has_no_test() -> None:
+    """Ten runs of one man and of one woman: what differs may be anything in the two texts, however sure it is."""
+    rng = np.random.default_rng(0)
+    data = table(
+        {(name, "republican"): rng.normal(mean, 0.1, (10, 4)).tolist() for name, mean in (("men", 4), ("women", 4.5))}
+    )
+    parties = {"republican": "republican"}
+    for persons, texts, reason in (
+        (1, True, ONE_EACH),
+        (3, True, "fewer than 5 casts in both: no test"),
+        (1, False, ""),
+    ):
+        (row,) = by_party(data, parties, [("men", "women")], seated(data, persons, texts)).to_dict("records")
+        assert (row["reason"], math.isnan(row["p"])) == (reason, bool(reason))
+        assert row["estimate"] == pytest.approx(0.5, abs=0.1)
+    assert row["unit"] == "run"  # the same texts in both: informed or not
+
+
+def test_many_people_are_the_units_and_compared_with_themselves() -> None:
+    """People differ by a point, their twins by .3: what counts is the difference within each of 10 people, not 40 runs."""
+    rng = np.random.default_rng(1)
+    people, change = rng.normal(4, 0.8, 10), rng.normal(0.4, 0.3, 10)
+    runs = {name: [[people[run % 10] + extra[run % 10]] * 3 for run in range(20)]
+            for name, extra in (("men", np.zeros(10)), ("women", change))}  # fmt: skip
+    data = table({(name, "republican"): scores for name, scores in runs.items()})
+    (row,) = by_party(data, {"republican": "republican"}, [("men", "women")], seated(data, 10, True)).to_dict("records")
+    exact = ttest_1samp(change, 0)
+    assert (row["unit"], row["n"], row["test"]) == ("cast", 10, "paired t")
+    assert (row["estimate"], row["p"]) == (pytest.approx(change.mean()), pytest.approx(exact.pvalue))
+
+
+def test_runs_that_share_a_person_are_one_unit() -> None:
+    """Also through others: 1 and 2, 2 and 3 sit together, so that all three runs hang together; 9 is alone."""
+    rows = [("c", str(run), f"r{seat}", "republican", name, name)
+            for run, pair in enumerate(["ab", "bc", "cd", "xy"]) for seat, name in enumerate(pair)]  # fmt: skip
+    found = casts(pd.DataFrame(rows, columns=PEOPLE))
+    assert found.nunique() == 2
+    assert found["c", "0"] == found["c", "2"] != found["c", "3"]
+
+
+def test_who_is_missing_is_no_effect() -> None:
+    """Two conditions alike, but the Republican unread in 7 of 10 runs of the second: p was .0018 by means of who is there."""
+    rng = np.random.default_rng(2)
+    levels = {"default": 4.0, "republican": 2.0, "democrat": 6.0}
+    runs = {(name, agent): rng.normal(level, 0.15, (10, 4)) for name in "AB" for agent, level in levels.items()}
+    runs["B", "republican"][:7] = math.nan
+    runs["B", "republican"][7:, 0] = math.nan
+    data = table({key: scores.tolist() for key, scores in runs.items()})
+    (level, _) = compare(data, False).to_dict("records")
+    assert level["p"] > 0.1
+    found = by_party(data, {name: name for name in levels}, [("A", "B")]).set_index("party")
+    assert found["missing"].to_dict() == {"default": 0, "republican": pytest.approx(31 / 40), "democrat": 0}
+    assert found.loc["republican", "bound_low"] < -0.5 < 3 < found.loc["republican", "bound_high"]
+    assert math.isnan(found.loc["democrat", "bound_low"])
+    first = first_speaker(data, {"A": "republican", "B": "democrat"}).set_index("moment")
+    assert first.loc["closing", "p"] > 0.05
+
+
+def test_without_gaps_a_runs_number_is_its_mean() -> None:
+    rng = np.random.default_rng(3)
+    data = table({("A", agent): rng.normal(4, 1, (6, 5)).tolist() for agent in ("default", "republican")})
+    assert by_run(data)["value"].tolist() == pytest.approx(data.groupby("run", sort=False)["score"].mean().tolist())
+
+
+def test_the_neutral_that_sides_with_its_own_model_is_found() -> None:
+    """Planted: .4 toward whoever shares its model, on top of what the models do to everybody."""
+    rng = np.random.default_rng(5)
+    quartet = ("N and D on a", "N and R on a", "N and R on b", "N and D on b")
+    sign = dict(zip(quartet, (1, -1, -1, 1), strict=True))
+    lift = dict(zip(quartet, (0.5, 0.2, 0.1, 0.9), strict=True))  # the models' own: a's and b's partisans cancel out
+    order = (quartet[0], quartet[1], quartet[3], quartet[2])
+
+    def runs(level: float) -> list[list[float]]:
+        return rng.normal(level, 0.1, (10, 3)).tolist()
+
+    def scores(planted: float) -> pd.DataFrame:
+        cells = {
+            (name, "default"): runs(4 + planted * sign[name] + (0.3 if "a" in name[-1] else 0)) for name in quartet
+        }
+        cells |= {(name, "democrat"): runs(6) for name in quartet} | {(name, "republican"): runs(2) for name in quartet}
+        return table(cells)
+
+    assert lift
+    parties = {name: name for name in ("default", "republican", "democrat")}
+    for planted, low, high in ((0.2, 0, 1e-4), (0.0, 0.01, 1)):
+        (row,) = sharing(scores(planted), parties, {"a and b": order}).to_dict("records")
+        assert row["estimate"] == pytest.approx(2 * planted, abs=0.1)
+        assert low <= row["p"] <= high
 
 
 def test_a_drift_that_differs_is_found_and_one_that_does_not_is_none() -> None:
@@ -125,7 +266,7 @@ def test_a_drift_that_differs_is_found_and_one_that_does_not_is_none() -> None:
     rows = found.set_index("party")
     assert rows.loc["republican", "estimate"] == pytest.approx(0.2, abs=0.04)
     assert rows.loc["republican", "p_holm"] < 0.001 < 0.05 < rows.loc["democrat", "p_holm"]
-    assert (rows.loc["republican", "n"], rows.loc["republican", "df_within"]) == (24, 22)
+    assert (rows.loc["republican", "n"], rows.loc["republican", "df_within"]) == (24, pytest.approx(22, abs=2))
 
 
 def test_what_the_first_speaker_does_is_found_at_the_opening_alone() -> None:
@@ -142,12 +283,24 @@ def test_what_the_first_speaker_does_is_found_at_the_opening_alone() -> None:
     assert found.loc["opening", "republican"] - found.loc["opening", "democrat"] == pytest.approx(2, abs=0.3)
 
 
-def test_runs_needed_are_those_of_the_spread_within_conditions() -> None:
-    """Conditions that are far apart do not count as spread: 1 point within, 64 runs for half of one at 80%."""
+def test_runs_needed_are_those_of_the_spread_that_the_design_has() -> None:
+    """One person: 1 point between its runs, 64 runs for half of one at 80%, for that person alone. Twenty people a point apart
+    and runs .3 apart: 8 pairs, since people are compared with themselves; the interval says how little is known of the .3."""
     data = table({(name, "default"): [[level - 1], [level], [level + 1]] for name, level in (("a", 2), ("b", 6))})
-    found = runs_needed(data)
-    assert found["deviation"].unique() == pytest.approx([1.0])
-    assert found.loc[(found["difference"] == 0.5) & (found["power"] == 0.8), "rooms"].tolist() == [64]
+    spread = components(data, seated(data, 1))
+    assert spread["run"].tolist() == pytest.approx([1.0])
+    assert math.isnan(spread["person"][0])
+    found = runs_needed(spread)
+    row = found[(found["difference"] == 0.5) & (found["power"] == 0.8)].iloc[0]
+    assert (row["rooms"], row["basis"]) == (64, ONE_CAST)
+    assert row["rooms_low"] < 64 < row["rooms_high"]
+    rng = np.random.default_rng(0)
+    people = rng.normal(4, 1, 20)
+    many = table({(name, "default"): (people + rng.normal(0, 0.3, 20))[:, None].tolist() for name in "ab"})
+    (row,) = components(many, seated(many, 20)).to_dict("records")
+    assert (row["person"], row["run"]) == (pytest.approx(people.std(ddof=1), abs=0.1), pytest.approx(0.3, abs=0.1))
+    found = runs_needed(components(many, seated(many, 20)))
+    assert found["rooms"].min() == 5  # not two
 
 
 def test_an_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

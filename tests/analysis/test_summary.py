@@ -57,13 +57,13 @@ def test_findings_come_first_with_n_and_unit(ran: Callable, tmp_path: Path) -> N
     ]
     assert "unit of analysis is the room, one debate: n = 3 rooms" in text
     assert "n = 3 rooms a row" in section(text, "Drift toward the Default")
-    assert "- Racism: severity, 0 is not a problem at all, 10 is a very big problem (How big" in text
+    assert "- Racism: severity, asked from 0 (not a problem at all) to 10 (a very big problem): How big" in text
     assert "![Attitudes by number of replies](figures/attitudes.png)" in text
 
 
 def test_rows_are_the_metrics_rows(held: Callable, tmp_path: Path) -> None:
     """Start 3, end 6, Default 8: 3 points, 0.60 of the gap; what does not differ between rows is no column."""
-    tables = held({"republican": [2, 4, 5]}, {"republican": [4, 4, 7]}, reference=8)
+    tables = held(*[{"republican": [2, 4, 5]}, {"republican": [4, 4, 7]}] * 3, reference=8)
     found = rows(section(summary(tables, tmp_path), "Drift toward the Default"))
     assert [cell.split(" (")[0] for cell in found[0]] == ["Republican", "8.00", "3.00", "6.00", "3.00", "0.60", "1.50"]
 
@@ -96,7 +96,8 @@ def test_what_is_missing_is_counted_by_reason_and_party(tmp_path: Path) -> None:
         )
 
     fields = {"repetitions": 2, "topics": "racism", "rounds": 1}
-    sit(Ask(load_preset("two_way").with_settings(fields), tmp_path / "run"), backend=Fake(answer))
+    task = Ask(load_preset("two_way").with_settings(fields), tmp_path / "run", budget=Budget(keep_going=True))
+    sit(task, backend=Fake(answer))
     tables = load(tmp_path / "run")
     found = {row[0]: row[1:] for row in rows(section(summary(tables, tmp_path), "What is missing"))}
     assert found["ratings"][:2] == ["10", "10"]
@@ -113,7 +114,7 @@ GIVEN: list[dict[str, Any]] = [
     {"topics": "racism,abortion", "repetitions": 2, "rounds": 0, "seed": 7},
     {"size": 3, "default_agent": "without", "parties": "democrat"},
     {"llm": "oracle,kappa=0,mu=0", "temperature": 0.7, "memory": "last:4", "survey": "ends"},
-    {"reference": "", "frame": "it's; a `chat` $HOME", "asks": 1},
+    {"reference": "", "frame": "it's a chat", "asks": 1},
 ]
 
 
@@ -226,12 +227,19 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
         (
             "three_way",
             {"environment": "groups"},
-            f"Based on a{THREE[1:]} (after Taubenfeld et al. 2024, changed); changed: environment=groups.",
+            "Two Republicans and a Default; Two Democrats and a Default in a debate (after Taubenfeld et al. 2024, changed); "
+            "changed: environment=groups.",
+        ),
+        (
+            "three_way",
+            {"rounds": 2},
+            f"Based on a{THREE[1:]} (after Taubenfeld et al. 2024, changed); changed: rounds=2.",
         ),
         (
             "echo_chamber",
             {"size": 5, "seed": 2, "default_agent": "with"},
-            "changed); changed: size=5, default_agent=with.",
+            "Five Republicans and a Default; Five Democrats and a Default in a debate (after Taubenfeld et al. 2024, changed); "
+            "changed: size=5, default_agent=with.",
         ),
     ],
 )
@@ -261,14 +269,17 @@ PROBES = [(slug, name) for slug in slugs() for name in load_topic(slug).probes]
 def test_the_axis_is_told_in_words_of_the_probe(
     topic: str, probe: str, header: Callable, held: Callable, tmp_path: Path
 ) -> None:
-    """What 0 and 10 mean, for every shipped probe and each polarity: the answer whose attitude is 10 stands at 10."""
+    """The scale that was asked, with the words of its ends, and which of them is 0 and 10 here; each probe and polarity."""
     asked = load_topic(topic).probe(probe)
     tables = held({"republican": [2, 3]}, topic=topic)
     text = summary(replace(tables, header=header(probe=probe)), tmp_path)
-    (low,), (high,) = (
-        [asked.scale.labels[point] for point in asked.scale.points if asked.attitude(point) == end] for end in (0, 10)
+    scale, ends = asked.scale, [asked.attitude(end) for end in (asked.scale.low, asked.scale.high)]
+    here = f", which are {ends[0]:g} and {ends[1]:g} here" * (ends != [scale.low, scale.high])
+    told = (
+        f"{scale.low} ({scale.labels[scale.low]}) to {scale.high} ({scale.labels[scale.high]}){here}: {asked.question}"
     )
-    assert f": {asked.construct}, 0 is {low}, 10 is {high} ({asked.question})" in text
+    assert sorted(ends) == [0, 10]
+    assert f": {asked.construct}, asked from {told}" in text
 
 
 def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
@@ -277,7 +288,7 @@ def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
     turned = replace(topic, probes={"turned": replace(topic.probe("agreement"), polarity=-1)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("analysis.summary.load_topic", lambda slug: turned)
-        assert _axis("racism", "turned").startswith("agreement, 0 is strongly agree, 10 is strongly disagree (How")
+        assert "which are 10 and 0 here: How" in _axis("racism", "turned")
 
 
 def test_rooms_that_share_personas_are_owned_up_to(ran: Callable, tmp_path: Path) -> None:

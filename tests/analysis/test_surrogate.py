@@ -42,8 +42,11 @@ def held(ran: Run) -> Tables:
     return load(ran("three_way", repetitions=ROOMS, rounds=5))
 
 
-def made_up(tables: Tables, rooms: int = 120, surveys: int = 6, seed: int = 1) -> Tables:
+def made_up(
+    tables: Tables, rooms: int = 120, surveys: int = 6, seed: int = 1, heard: float = PLANTED["heard"]
+) -> Tables:
     """Tables of three people a room who follow PLANTED to the letter; a line is its grade."""
+    weight = heard
     rng, agents, attitudes, spoken = np.random.default_rng(seed), [], [], []
     for room in range(rooms):
         level, seats = rng.uniform(3, 7, 3), range(3)
@@ -59,7 +62,7 @@ def made_up(tables: Tables, rooms: int = 120, surveys: int = 6, seed: int = 1) -
                 for key, x in zip(keys, said, strict=True)
             ]
             heard = (said.sum() - said) / 2
-            shift = PLANTED["intercept"] + PLANTED["own"] * level + PLANTED["heard"] * heard
+            shift = PLANTED["intercept"] + PLANTED["own"] * level + weight * heard
             moved = level + shift + PLANTED["spread"] * rng.standard_normal(3)
             level = np.where(rng.random(3) < PLANTED["stay"], level, moved)
             attitudes += [
@@ -222,6 +225,7 @@ def test_unseen_rooms_are_predicted_better_than_by_either_baseline(held: Tables)
     intervals."""
     scores = fidelity.fidelity(transitions(held, "racism", grade), "racism").set_index(["score", "who"])
     error = scores.loc["path"]["value"]
+    assert error["surrogate"] < error[fidelity.DEAF]
     assert error["surrogate"] < min(error["nobody moves"], error["to the mean"]) / 3
     assert (scores.loc["gain"]["low"] > 0).all()
     for score in ("spread", "moved"):
@@ -230,26 +234,62 @@ def test_unseen_rooms_are_predicted_better_than_by_either_baseline(held: Tables)
         assert row["high"] > -0.06
         assert scores.loc[(score, "real"), "value"] > 0.3
     assert (scores["rooms"] == ROOMS).all()
+    assert scores.loc["moved"][["low", "high"]].stack().dropna().between(0, 1).all()
+
+
+def gain(tables: Tables) -> pd.Series:
+    """What hearing adds to the prediction of made-up rooms."""
+    scores = fidelity.fidelity(transitions(tables, "racism", lambda topic, text: float(text)), "racism")
+    return scores.set_index(["score", "who"]).loc[("gain", fidelity.DEAF)]
+
+
+def test_where_hearing_moves_nobody_nothing_is_gained_by_it(held: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The null: people drift to a level of their own, whatever they hear. Of 12 sets of 40 rooms at most one claims a gain."""
+    monkeypatch.setattr(fidelity, "DRAWS", 10)
+    found = [gain(made_up(held, rooms=40, seed=seed, heard=0.0)) for seed in range(12)]
+    assert sum(one["low"] > 0 for one in found) <= 1
+    assert abs(np.mean([one["value"] for one in found])) < 0.01
+
+
+def test_where_hearing_moves_people_the_gain_is_found(held: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted influence makes the law with hearing the better one, beyond chance, and the report says so."""
+    monkeypatch.setattr(fidelity, "DRAWS", 10)
+    assert gain(made_up(held, heard=0.3))["low"] > 0
+    assert "**Hearing adds to the prediction.**" in "".join(
+        surrogate(made_up(held, heard=0.3), "attitudes")["topics"]["racism"]["told"]
+    )
+
+
+def test_without_hearing_two_numbers_are_fitted(held: Tables) -> None:
+    """The baseline is the level and the rate of each party, as least squares has them but for the bias of so few rooms."""
+    data = transitions(held, "racism", grade)
+    for party, one in fit(data, hears=False).items():
+        steps = data.steps[data.steps["party"] == party]
+        slope, start = np.polyfit(steps["own"], steps["after"] - steps["own"], 1)
+        assert one["heard"] == 0
+        assert one["own"] == pytest.approx(slope, abs=0.03)
+        assert -one["intercept"] / one["own"] == pytest.approx(-start / slope, abs=0.4)
 
 
 def test_a_room_is_never_in_its_own_fit(held: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise fidelity would be that of memory: every room is held out exactly once, and none of those held out is fitted
     to."""
     fitted: list[set[str]] = []
-    monkeypatch.setattr(fidelity, "fit", lambda data, rooms: fitted.append(set(rooms)))
+    monkeypatch.setattr(fidelity, "fit", lambda data, rooms, hears=True: fitted.append(set(rooms)))
     data = transitions(held, "racism", grade)
-    folds = [set(out) for out, _ in fidelity._folds(data, "racism")]
+    folds = [set(out) for out, _, _ in fidelity._folds(data, "racism")]
     every = set(data.levels.index.get_level_values("room"))
     assert sorted(room for fold in folds for room in fold) == sorted(every)
-    assert [every - kept for kept in fitted] == folds
+    assert [every - kept for kept in fitted[::2]] == [every - kept for kept in fitted[1::2]] == folds
 
 
 def test_scores_of_a_room_by_hand() -> None:
     """Two people of one party, two surveys: real 2 6 -> 4 6, predicted 3 6: means 5 and 4.5, path error 0.5; spread 1 and
     1.5; half of them moved, and half (one point is enough); nobody moves is off by 1 in the mean, the mean (4) as well."""
     real, drawn = np.array([[2.0, 4.0], [6.0, 6.0]]), np.array([[[2.0, 3.0], [6.0, 6.0]]])
-    found = fidelity._room(real, np.array([0, 0]), drawn, np.array([[2.0, 2.0], [6.0, 6.0]]))
-    assert [found[f"path, {who}"] for who in fidelity.WHO] == [0.5, 1.0, 1.0]
+    found = fidelity._room(real, np.array([0, 0]), drawn, drawn + 1, np.array([[2.0, 2.0], [6.0, 6.0]]))
+    assert [found[f"path, {who}"] for who in fidelity.WHO] == [0.5, 0.5, 1.0, 1.0]
+    assert [found[f"gain, {who}"] for who in fidelity.WHO[1:]] == [0.0, 0.5, 0.5]
     assert (found["spread, real"], found["spread, surrogate"], found["spread, to the mean"]) == (1.0, 1.5, 0.0)
     assert (found["moved, real"], found["moved, surrogate"], found["moved, nobody moves"]) == (0.5, 0.5, 0.0)
 
@@ -283,6 +323,7 @@ def test_a_population_says_how_good_its_surrogate_is(
     for words in (
         "path error (points)",
         "nobody moves",
+        "without hearing",
         "known-truth speaker",
         "outside of what the surrogate was fitted to",
     ):
@@ -292,6 +333,32 @@ def test_a_population_says_how_good_its_surrogate_is(
     assert scalars["mean_republican"].iloc[0] < 5 < scalars["mean_democrat"].iloc[0]
     assert scalars["mean_republican"].is_monotonic_increasing  # they are drawn to 8
     assert scalars["beyond"].between(0, 1).all()
+
+
+def test_beyond_the_rounds_of_the_fit_a_population_says_that_it_extrapolates(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error is known for the rounds of the run alone: title, summary and console say so for more steps, and only then."""
+    for steps, warned in ((5, False), (20, True)):
+        out = tmp_path / str(steps)
+        command = [
+            "population",
+            "--law",
+            f"surrogate:{file}",
+            "--agents",
+            "60",
+            "--steps",
+            str(steps),
+            "--out",
+            str(out),
+        ]
+        assert run.main(command) == 0
+        title = (out / "figures" / "distribution.svg").read_text()
+        summary = (out / "summary.md").read_text()
+        assert ("Extrapolation" in title) == warned
+        for text in (capsys.readouterr().out, summary):
+            assert (f"Extrapolation: {steps} steps, fitted to 5 rounds" in text) == warned
+        assert "There is no feed and there are no interventions" in summary
 
 
 def test_the_file_names_the_question_that_it_answers(held: Tables) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import run
 from analysis.load import load
-from analysis.sweep.figure import figure
+from analysis.sweep.figure import crossing, figure
 from analysis.sweep.measure import Measured, measured
-from analysis.sweep.report import write
+from analysis.sweep.pairs import interactions, pairs
+from analysis.sweep.report import depends, write
 from analysis.sweep.tables import NO_SEED, alike, effects, keyed, titled
 from model.scenario import load_preset
 from model.session import Ask, sit
@@ -46,8 +48,8 @@ def made(seeds: int = 3, **varied: tuple[str, ...]) -> list[Cell]:
 
 def test_a_main_effect_by_hand() -> None:
     """Fields a and b: within a seed first averaged over b; the difference is seed by seed. Toward a Default below is downward."""
-    asked = made(rounds=("1", "2"), words=("20", "40"))
-    changes = [-1, -2, -3, -3, -4, -5, -2, -2, -2, -6, -6, -6]  # by rounds, words, seed
+    asked = made(5, rounds=("1", "2"), words=("20", "40"))
+    changes = [-1, -2, -3, -2, -2, -3, -4, -5, -4, -4, *[-2] * 5, *[-6] * 5]  # by rounds, words, seed
     table = effects(asked, {place: found(change) for place, change in enumerate(changes)})
     rounds = table[table["field"] == "rounds"].set_index("value")
     assert rounds["change"].to_dict() == {"1": -3.0, "2": -4.0}
@@ -55,8 +57,63 @@ def test_a_main_effect_by_hand() -> None:
     assert rounds.loc["2", "difference"] == -1.0  # -4 less -2, -3, -4
     words = table[table["field"] == "words"].set_index("value")
     assert words["change"].to_dict() == {"20": -2.0, "40": -5.0}
-    assert list(table["seeds"]) == [3] * 4
+    assert list(table["seeds"]) == [5] * 4
     assert list(table["left_out"]) == [0] * 4
+
+
+def crossed(rounds: tuple[str, ...] = ("2", "8"), seeds: int = 6) -> tuple[list[Cell], dict[int, Measured]]:
+    """More rounds add nothing with few words and 2.5 points with many; seeds differ by as much, and a little otherwise."""
+    asked = made(seeds, rounds=rounds, words=("20", "40"))
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 0.1, len(asked))
+    effect = {("8", "40"): 2.5}
+    return asked, {
+        place: found(2.0 + cell.seed / 2 + noise[place] + effect.get(tuple(value for _, value in cell.values), 0.0))
+        for place, cell in enumerate(asked)
+    }
+
+
+def test_an_effect_that_depends_on_another_field_is_found_and_told() -> None:
+    """0 and +2.5 were printed as +1.28 alone: cell means stand in a table, and the main effect says what it depends on."""
+    asked, changes = crossed()
+    means = pairs(asked, changes).set_index(["value", "other_value"])
+    apart = means.loc[("8", "40"), "change"] - means.loc[("2", "40"), "change"]
+    assert apart == pytest.approx(2.5, abs=0.2)
+    assert means.loc[("8", "20"), "change"] - means.loc[("2", "20"), "change"] == pytest.approx(0, abs=0.2)
+    assert (means["change_low"] < means["change"]).all()
+    assert means["change_sd"].notna().all()
+    tested = interactions(asked, changes)
+    assert tested["depends"].tolist() == [True]
+    assert tested["largest"].iloc[0] == pytest.approx(2.5, abs=0.3)
+    row = effects(asked, changes).iloc[0]
+    assert depends(tested, row.to_dict()) == "words"
+
+
+@pytest.mark.parametrize(("seeds", "reason"), [(4, "fewer than 5 seeds"), (6, "")])
+def test_fields_that_do_not_work_together_are_not_said_to(seeds: int, reason: str) -> None:
+    """Below five seeds it cannot be told; where effects add up the answer is no."""
+    asked, changes = crossed(rounds=("2", "4"), seeds=seeds)
+    tested = interactions(asked, changes).iloc[0]
+    assert tested["reason"] == reason
+    assert (tested["depends"] is pd.NA) == bool(reason)
+    assert reason or not tested["depends"]
+    assert depends(interactions(asked, changes), effects(asked, changes).iloc[0].to_dict()) == ""
+
+
+def test_a_sweep_of_one_field_has_no_pairs() -> None:
+    asked = made(rounds=("1", "2"))
+    changes = {place: found(1.0) for place in range(len(asked))}
+    assert pairs(asked, changes).empty
+    assert interactions(asked, changes).empty
+
+
+def test_lines_of_a_pair_are_drawn_for_each_value_of_the_other() -> None:
+    """A panel has one line for each value of the second field, through the means of the first's."""
+    asked, changes = crossed()
+    axis = crossing(pairs(asked, changes), "caption").axes[0]
+    lines = {line.get_label(): line for line in axis.containers}
+    assert set(lines) == {"20", "40"}
+    assert [len(container.lines[0].get_xdata()) for container in axis.containers] == [2, 2]
 
 
 def test_a_seed_that_lacks_a_cell_is_left_out_and_counted() -> None:
@@ -257,5 +314,5 @@ def test_a_dry_run_counts_and_touches_nothing(
     monkeypatch.chdir(tmp_path)
     assert run.main([*SWEEP, "--vary", "rounds=1,2", "--dry-run"]) == 0
     shown = capsys.readouterr().out
-    assert [line.split()[-2 - (place < 2)] for place, line in enumerate(shown.splitlines())] == ["14", "22", "72"]
+    assert [line.split()[-2 - (place < 2)] for place, line in enumerate(shown.splitlines()[:3])] == ["14", "22", "72"]
     assert list(tmp_path.iterdir()) == []

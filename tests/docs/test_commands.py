@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import networkx as nx
 import pytest
 from documented import CARD, REPORTED, ROOT, Command, pages, printed, rule, shrunken
 
@@ -78,6 +79,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree("runs/a", "runs/rooms")
         shutil.copytree("runs/a", "runs/b")
         shutil.copy("runs/a/judge/scores.csv", "scores.csv")
+        friends = nx.relabel_nodes(nx.cycle_graph(40), lambda number: f"friend {number}")
+        nx.set_node_attributes(friends, {name: ("republican", "democrat")[len(name) % 2] for name in friends}, "party")
+        nx.write_graphml(friends, "friends.graphml")
         Path("data").mkdir()
         Path("data/salvi_rct_750_pre_post_agreement.csv").write_text(PEOPLE, encoding="utf-8")
     return folder

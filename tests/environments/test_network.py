@@ -238,7 +238,15 @@ def test_many_heard_are_looked_through_in_part() -> None:
 
 @pytest.mark.parametrize(
     ("graph", "degree"),
-    [("complete", 199), ("ring", 4), ("small_world", 6), ("scale_free", 5.91), ("blocks", 8), ("geometric", 8)],
+    [
+        ("complete", 199),
+        ("random", 8),
+        ("ring", 4),
+        ("small_world", 6),
+        ("scale_free", 5.91),
+        ("blocks", 8),
+        ("geometric", 8),
+    ],
 )
 def test_graphs_have_the_degree_that_they_state(graph: str, degree: float) -> None:
     """Means over 200 people: exact where nothing is drawn, else within 15% (geometric: people at the border hear fewer)."""
@@ -324,14 +332,18 @@ def test_a_graph_of_ones_own(tmp_path: Path, kind: str, options: str, count: int
     assert sorted(Counter(end for pair in pairs for end in pair).values()) == [count // 3] * 2 + [2 * count // 3] * 2
 
 
+def linked(**options: Any) -> object:
+    network = Network(**options)
+    return network.links(network.groups()[0].seats, random.Random(1))
+
+
 def test_a_graph_that_does_not_fit_is_told(tmp_path: Path) -> None:
     for kind, size, words in (
         ("edges", 5, "4 nodes for 5 people: set size=4"),
         ("broken", 4, "no graph that can be read"),
     ):
-        network = Network(size=size, graph=f"file,path={written(kind)(tmp_path)}")
         with pytest.raises(ValueError, match=words):
-            network.links(network.groups()[0].seats, random.Random(1))
+            linked(size=size, graph=f"file,path={written(kind)(tmp_path)}")
     with pytest.raises(ValueError, match="cannot read"):
         opened(graphs, f"file,path={tmp_path}/none.txt").build(("a",), random.Random(1))
 

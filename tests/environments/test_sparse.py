@@ -123,10 +123,13 @@ def test_a_link_of_somebody_linked_with_everybody_finds_a_place(seed: int) -> No
 
 
 def test_from_networkx_keeps_who_hears_whom() -> None:
-    """a -> b: a hears b. Own links and weights are dropped."""
+    """a -> b: a hears b. Own links are dropped; a weight is kept, and must be one."""
     graph = nx.DiGraph([(0, 1), (1, 1), (2, 0)])
     graph.add_edge(0, 2, weight=7)
-    assert from_networkx(graph).toarray().tolist() == [[0, 1, 1], [0, 0, 0], [1, 0, 0]]
+    assert from_networkx(graph).toarray().tolist() == [[0, 1, 7], [0, 0, 0], [1, 0, 0]]
+    graph.add_edge(0, 2, weight=-7)
+    with pytest.raises(ValueError, match="weight of a link must be a number above 0"):
+        from_networkx(graph)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from llm.backends.openai import asking
 from llm.backends.openai.backend import Openai
 from llm.backends.openai.endpoint import Clock, Endpoint
 from llm.backends.openai.opening import Settings, opened
+from llm.backends.openai.telling import tidy
 from llm.backends.openai.transport import LINES, Answer, Line, NoAnswer
 from llm.driver import Conversation, ask, drive
 from llm.errors import Unreachable, UserError
@@ -110,6 +111,54 @@ def test_what_is_sent(client: str) -> None:
     }
     assert (reply.text, reply.usage) == (digest(body), Usage(20, 5))
     assert server.keys == {f"Bearer {KEY}"}
+
+
+@pytest.mark.parametrize("status", [400, 500])
+@pytest.mark.parametrize(
+    "words", ["System role not supported", "Conversation roles must alternate user/assistant/user/..."]
+)
+def test_a_model_without_a_system_role_is_found_and_told_in_its_first_message(status: int, words: str) -> None:
+    """The probe had no system message: every call of the run that followed failed, and it ended with exit code 0."""
+
+    def gemma(body: Body, time: int) -> Act:
+        return problem(status, words) if body["messages"][0]["role"] == "system" else echo(body)
+
+    with Loopback(gemma) as server:
+        asked = backend(server)
+        turns = (
+            Message("system", "You are Ann."),
+            Message("user", "Why?"),
+            Message("assistant", "So."),
+            Message("user", "Ah?"),
+        )
+        (reply,) = asked.complete([Request(turns, Sampling(), 7)])
+        sent = [(one["role"], one["content"]) for one in server.asked[-1]["messages"]]
+    assert reply.failure is None
+    assert sent == [("user", "You are Ann.\n\nWhy?"), ("assistant", "So."), ("user", "Ah?")]
+    assert dict(asked.identity["can"])["system"] is False
+    assert "no system role" in asked.says
+
+
+def test_what_a_model_thinks_for_one_word_is_said() -> None:
+    """Thinking tokens are in no plan: the console says what the probe saw of them, before all are asked and paid for."""
+    with Loopback(lambda body, time: said("<think>Blue.</think>Yes.")) as server:
+        assert (
+            "thinks first (took 5 for one word, up to 4000 tokens allowed; no plan counts them)" in backend(server).says
+        )
+
+
+def test_keys_of_earlier_runs_hold() -> None:
+    """What is new in the abilities stands in the identity only where it differs: a journal is not asked anew."""
+    with Loopback(echo) as server:
+        assert "system" not in dict(backend(server).identity["can"])
+
+
+def test_a_key_is_hidden_and_the_word_is_not() -> None:
+    """OpenAI's own line read "Incorrect API (secret): ..."."""
+    said = "Incorrect API key provided: sk-proj-abc***xyz. You can find your API key at https://platform.example."
+    assert tidy(said) == said.replace("sk-proj-abc***xyz.", "(secret)")
+    for hidden in ("key abc123def456", "Bearer abcdefgh", "key-abcdefgh"):
+        assert "(secret)" in tidy(f"with {hidden} it is")
 
 
 def test_a_completion_is_one_text() -> None:

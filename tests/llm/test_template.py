@@ -27,10 +27,20 @@ def test_fillers_are_inserted_as_they_are(pieces: list[tuple[str, str]], end: st
     assert template.fill(**given_) == "".join([f"{literal}{given_[name]}" for literal, name in pieces]) + end
 
 
-@pytest.mark.parametrize("given_", [{}, {"name": 1}, {"name": 1, "topic": 2, "other": 3}, {"name": 1, "Topic": 2}])
-def test_slots_are_exactly_the_fillers(given_: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"has slots \['name', 'topic'\], got"):
-        Template("{name} on {topic}").fill(**given_)
+@pytest.mark.parametrize(
+    ("given_", "told"),
+    [
+        ({}, "has {name}, {topic}, which nothing fills: take it out"),
+        ({"name": 1}, "has {topic}, which nothing fills: take it out"),
+        ({"name": 1, "topic": 2, "other": 3}, "lacks {other}: put it back"),
+        ({"name": 1, "Topic": 2}, "lacks {Topic}: put it back, and has {topic}, which nothing fills: take it out"),
+    ],
+)
+def test_slots_are_exactly_the_fillers(given_: dict[str, int], told: str) -> None:
+    """Prompts are files that a user edits: a slot left out or misspelt is one line that names the file, and no traceback."""
+    with pytest.raises(UserError) as caught:
+        Template("{name} on {topic}", "turn.txt").fill(**given_)
+    assert str(caught.value) == f"the prompt turn.txt {told}"
 
 
 @pytest.mark.parametrize(

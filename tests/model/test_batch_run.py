@@ -60,8 +60,11 @@ def test_a_run_that_stopped_says_so_in_its_row(monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("the model went away")
 
     monkeypatch.setattr(Oracle, "complete", broken)
-    rows = sweep({"preset": "two_way", "topics": "racism", "repetitions": 1, "rounds": 1}, [1])
+    fields = {"preset": "two_way", "topics": "racism", "repetitions": 1, "rounds": 1}
+    rows = sweep(fields | {"collect_errors": True}, [1])
     assert {row["stopped"] for row in rows} == {"RuntimeError: the model went away"}
+    with pytest.raises(RuntimeError, match="went away"):
+        sweep(fields, [1])
 
 
 def test_a_sweep_runs_in_processes() -> None:

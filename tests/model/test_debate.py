@@ -6,6 +6,7 @@ import gc
 import itertools
 import weakref
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import mesa
@@ -13,6 +14,7 @@ import pytest
 from standins import opinionated
 
 from llm.backends.fake import Fake
+from llm.backends.oracle.speaker import Oracle
 from llm.errors import BudgetSpent, UserError
 from llm.limits import Budget, Limits
 from llm.request import Reply, Request
@@ -21,13 +23,14 @@ from model.debate import DebateModel
 from model.events import Called, Rated, Summarised, Utterance
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset
+from model.session import Ask, sit
 
 Small = Callable[..., Scenario]
 
 
 def held(scenario: Scenario, backend: object | None = None) -> tuple[DebateModel, InMemory]:
     recorder = InMemory()
-    model = DebateModel(scenario, backend=backend or Fake(opinionated), recorder=recorder)
+    model = DebateModel(scenario, backend=backend or Fake(opinionated), recorder=recorder, keep_going=True)
     model.run()
     return model, recorder
 
@@ -173,30 +176,47 @@ def test_failed_calls_are_silent_turns_with_a_reason_and_are_not_asked_again(sma
     assert model.error is None
 
 
-def test_no_exception_leaves_step(small: Small) -> None:
-    """On Mesa 3.5 an exception in step would stop the model for ever without a word; here it is kept and raised by run."""
+def _breaks(after: int) -> Fake:
+    """A backend that breaks once it has been asked so often."""
     calls = 0
 
-    def breaks(request: Request) -> str:
+    def answer(request: Request) -> str:
         nonlocal calls
         calls += 1
-        if calls > 8:
+        if calls > after:
             raise ZeroDivisionError("a bug in a backend")
         return opinionated(request)
 
-    model = DebateModel(small(), backend=Fake(breaks))
+    return Fake(answer)
+
+
+@pytest.mark.parametrize(("after", "round_"), [(0, 0), (8, 1)])
+def test_what_breaks_is_raised_where_it_breaks(small: Small, after: int, round_: int) -> None:
+    """A user's own agent or backend that raised left a model that stepped on in silence, and an empty table."""
+    with pytest.raises(ZeroDivisionError):
+        DebateModel(small(), backend=_breaks(after)).run()
+    model = DebateModel(small(), backend=_breaks(after), collect_errors=True)
     model.step()
     assert isinstance(model.error, ZeroDivisionError)
-    assert model.over
     model.step()
-    assert (model.round, model.running) == (1, False)
+    assert (model.over, model.round, model.running) == (True, round_, False)
+    assert model.datacollector.get_model_vars_dataframe()["stopped"].iloc[-1] == "ZeroDivisionError: a bug in a backend"
     with pytest.raises(ZeroDivisionError):
         model.run()
 
 
+def test_an_agent_of_ones_own_that_raises_is_heard_of(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Already in the constructor, which asks the first survey."""
+    from agents.debater import Member
+
+    monkeypatch.setattr(Member, "compose_survey", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        DebateModel(small(), backend=Fake(opinionated))
+
+
 def test_a_spent_budget_stops_the_model_even_in_its_opening(small: Small) -> None:
     for budget, round_ in ((2, 0), (9, 1)):
-        model = DebateModel(small(), backend=Limits(Fake(opinionated), Budget(calls=budget)))
+        model = DebateModel(small(), backend=Limits(Fake(opinionated), Budget(calls=budget)), collect_errors=True)
         while model.running:
             model.step()
         assert isinstance(model.error, BudgetSpent)
@@ -263,7 +283,7 @@ def test_after_an_error_nobody_keeps_the_last_rounds_attitude(small: Small) -> N
             raise RuntimeError("gone")
         return opinionated(request)
 
-    model = DebateModel(small(), backend=Fake(breaks))
+    model = DebateModel(small(), backend=Fake(breaks), collect_errors=True)
     while not model.over:
         model.step()
     last = model.datacollector.get_agent_vars_dataframe()["attitude"].unstack().iloc[-1]
@@ -335,6 +355,23 @@ def test_a_model_is_not_asked_about_what_it_was_not_taught(small: Small) -> None
             DebateModel(small(topics=("racism", "inflation")), backend=backend)
 
 
+def test_the_oracle_is_not_asked_about_what_nothing_is_planted_on(small: Small, tmp_path: Path) -> None:
+    """It would stay silent to the end of the run: refused before anything is asked, and no folder is left."""
+    oracle = Oracle()
+    del oracle.parameters["inflation"]
+    with pytest.raises(
+        UserError, match=r"oracle was not taught inflation: it knows gun_violence, .* Name another model"
+    ):
+        sit(Ask(small(topics=("inflation",), llm="oracle"), tmp_path / "run"), backend=oracle)
+    assert not (tmp_path / "run").exists()
+    sit(Ask(small(topics=("racism",), llm="oracle"), tmp_path / "run"), backend=oracle)
+
+
+def test_the_oracle_takes_any_question_of_a_deliberation(small: Small) -> None:
+    """What is planted there follows from any question that can be answered with yes or no."""
+    DebateModel(small("consensus", topics=(), episodes=1, llm="oracle"), backend=Oracle())
+
+
 @pytest.mark.parametrize(("closing", "last"), [(True, "closing statement"), (False, "Complete your next reply.")])
 def test_statements_open_and_close_a_structured_debate(small: Small, closing: bool, last: str) -> None:
     """002, section 3.4: a closing that is announced, or an ordinary round in its place."""
@@ -370,3 +407,10 @@ def test_genders_are_told_only_where_they_are_to_be(small: Small, disclose: str,
         heard[:3], ("Alex is a man and Taylor is a woman.", "Taylor is a woman.", "Alex is a man."), strict=True
     ):
         assert (others in mine) == told
+
+
+def test_a_setting_may_hold_a_blank() -> None:
+    """In quotes, as on a command line: `settings` was parted at every blank."""
+    shock = "interventions=shock round=1 text=Rain."
+    model = DebateModel("two_way", topics="racism", rounds=1, llm="oracle", settings=f"words=40 '{shock}'")
+    assert (model.setup.words, len(model.setup.interventions)) == (40, 1)

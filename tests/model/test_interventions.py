@@ -45,7 +45,7 @@ words = st.lists(st.text("abcXYZ'\"\\=:,;$ é", min_size=1), min_size=1, max_siz
 
 def events(scenario: Scenario, backend: Backend | None = None) -> list[Event]:
     recorder = InMemory()
-    DebateModel(scenario, backend=backend, recorder=recorder).run()
+    DebateModel(scenario, backend=backend, recorder=recorder, keep_going=True).run()
     return recorder.events
 
 
@@ -112,6 +112,8 @@ def test_table_and_command_line_mean_the_same(small: Small) -> None:
         ("shock round=2 share=1.5 text=x", "share must be above 0 and at most 1"),
         ("shock round=2 to=all,democrat text=x", "to must name parties or seats, or be all"),
         ("planner round=1 target=9 messages=x", "write a message as '8: what is said'"),
+        ("planner round=1 target=9 messages='8: a|2: b'", "repeat the key, messages='8: a' messages='2: b'"),
+        ("moderator round=1 text=civilty", "unknown text 'civilty': did you mean civility?"),
         ("planner round=1 target=11 messages='8: x'", "target between 0 and 10"),
         ("planner round=1 target=1 audience=some messages='8: x'", "unknown value of audience 'some'"),
         ("links round=1 change=remove", "links are those of a network, and environment round_table has none"),

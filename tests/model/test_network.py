@@ -16,10 +16,11 @@ from llm.backends.fake import Fake
 from llm.errors import UserError
 from llm.request import Reply, Request
 from model.debate import DebateModel
+from model.estimate import lines
 from model.events import Event, Heard, Linked, Rated, Seated, Unlinked, Utterance
 from model.experiment import header
 from model.lines import from_line, to_line
-from model.plan import count, lines
+from model.plan import count
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset
 
@@ -34,7 +35,7 @@ def network(**settings: Any) -> Scenario:
 
 def held(scenario: Scenario, backend: Fake | None = None) -> tuple[DebateModel, list[Event]]:
     recorder = InMemory()
-    model = DebateModel(scenario, backend=backend or Fake(opinionated), recorder=recorder)
+    model = DebateModel(scenario, backend=backend or Fake(opinionated), recorder=recorder, keep_going=True)
     model.run()
     return model, recorder.events
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from standins import opinionated
 
 from llm.backends.fake import Fake
+from llm.limits import Price
 from model.debate import DebateModel
+from model.estimate import cost, lines, measured, time
 from model.events import Called, Rated, Utterance
-from model.plan import count, lines, plan
+from model.plan import count, expected, plan
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset, preset_names
+from model.session import Ask, sit
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -51,3 +55,44 @@ def test_whom_everybody_speaks_through_is_no_partner(small: Callable[..., Scenar
     assert plan(alone).unpaid(alone) == 0
     assert "scripted partners" not in "\n".join(lines(alone, {}))
     assert plan(beside).unpaid(beside) == 2 * (2 + 3)  # of two rooms one seat: a line a round, a rating a survey
+
+
+def test_summaries_are_planned_too(small: Callable[..., Scenario]) -> None:
+    """Of 285 calls 255 were planned: agents that sum up what they forget ask for each summary."""
+    scenario, recorder = small(memory="summary:2", rounds=4), InMemory()
+    DebateModel(scenario, backend=Fake(opinionated), recorder=recorder).run()
+    asked = sum(isinstance(event, Called) for event in recorder.events)
+    assert plan(scenario).notes > 0
+    assert plan(scenario).calls == expected(scenario) == asked
+
+
+def test_a_full_plan_is_a_bound(small: Callable[..., Scenario]) -> None:
+    """Replies as long as max_tokens allows, ratings asked as often as may be; the cost is told as about and at most."""
+    scenario = small(max_tokens=300, llm="openai:gpt-4o-mini")
+    usual, full = plan(scenario), plan(scenario, full=True)
+    assert full.usage.prompt_tokens > usual.usage.prompt_tokens
+    assert full.usage.completion_tokens >= usual.replies * 300
+    told = "\n".join(cost([(scenario, 2)], [{"": Price(1.0, 2.0)}]))
+    assert "at most about" in told
+    assert "cost about" in told
+
+
+def test_what_is_not_known_is_said(small: Callable[..., Scenario]) -> None:
+    """A model without a price had no line on its cost, and no word why; thinking tokens were in no estimate; time neither."""
+    told = "\n".join(lines(small(llm="openai:gpt-5"), {"": None}))
+    assert "no price is known for openai:gpt-5: give --price IN,OUT" in told
+    assert "tokens that openai:gpt-5 thinks before it answers, if it does, are not included" in told
+    assert "time not known" in told
+    assert "up to 18 more where ratings have to be asked again" in told
+
+
+def test_time_goes_by_the_latest_run_of_the_model(
+    small: Callable[..., Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measured, never guessed; a run of another model says nothing."""
+    monkeypatch.setattr("model.estimate.RUNS", tmp_path)
+    sit(Ask(small(), tmp_path / "a"))
+    assert measured("openai:gpt-5") is None
+    found = measured("oracle")
+    assert found is not None
+    assert "calls a second, as in" in time([small()], 1000)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import mesa
+import networkx as nx
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -25,7 +27,9 @@ def recorded(folder: Path, every: int = 2, **settings: object) -> PopulationMode
     return model
 
 
-@pytest.mark.parametrize("graph", ["small_world", "random", "ring", "blocks", "scale_free,degree=4"])
+@pytest.mark.parametrize(
+    "graph", ["small_world", "random", "ring", "blocks", "scale_free,links=2", "random,directed=true"]
+)
 @pytest.mark.parametrize("law", ["deffuant", "hegselmann_krause", "degroot", "friedkin_johnsen"])
 def test_every_law_runs_on_every_graph(law: str, graph: str) -> None:
     """Means stay (but for the directedness of degree), opinions within the axis, the variance falls: averaging all of it."""
@@ -90,20 +94,24 @@ def test_what_is_recorded_shifts_nothing(tmp_path: Path) -> None:
     assert (path.iloc[:3]["variance"] == quiet.datacollector.get_model_vars_dataframe()["variance"]).all()
 
 
-def test_a_full_disk_is_told_and_leaves_a_partial_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An exception in `step` would stop a model of Mesa 3.5 for good without a word: it is kept, and `run` raises it."""
+@pytest.mark.parametrize("collect", [False, True])
+def test_a_full_disk_is_told_and_leaves_a_partial_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, collect: bool
+) -> None:
+    """It is raised where it happens, and with `collect_errors` kept for the table and raised by `run` alone."""
     recorder = ToParquet(tmp_path, 1, {})
-    model = PopulationModel(agents=50, rng=1, recorder=recorder)
+    model = PopulationModel(agents=50, rng=1, recorder=recorder, collect_errors=collect)
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(recorder._writer, "write_table", full)
-    model.step()
+    with nullcontext() if collect else pytest.raises(UserError, match="No space left"):
+        model.step()
     assert model.over
     with pytest.raises(UserError, match="No space left"):
         model.run()
-    assert "No space" in model.datacollector.get_model_vars_dataframe()["stopped"].iloc[-1]
+    assert not collect or "No space" in model.datacollector.get_model_vars_dataframe()["stopped"].iloc[-1]
     monkeypatch.undo()
     recorder.close(whole=False)
     assert not (tmp_path / ATTITUDES).exists()
@@ -144,9 +152,11 @@ def test_parties_have_their_share_and_their_start() -> None:
     [
         ({"law": "degrot"}, "did you mean degroot"),
         ({"graph": "smallworld"}, "did you mean small_world"),
-        ({"graph": "ring,rewire=1"}, "unknown option of ring"),
-        ({"graph": "ring,degree=x"}, "degree=value"),
-        ({"graph": "ring,degree=3"}, "even degree"),
+        ({"graph": "ring,rewired=1"}, "unknown option of ring"),
+        ({"graph": "small_world,rewire=1"}, "did you mean rewired"),
+        ({"graph": "scale_free,degree=4"}, "unknown option of scale_free"),
+        ({"graph": "ring,degree=x"}, "degree of ring must be a whole number"),
+        ({"graph": "ring,degree=3"}, "even number"),
         ({"agents": 0}, "1 to 100,000,000"),
         ({"parties": "a:11:1"}, "from 0 to 10"),
         ({"parties": "a:1:1,a:2:1"}, "named twice"),
@@ -156,3 +166,51 @@ def test_parties_have_their_share_and_their_start() -> None:
 def test_what_is_mistyped_is_told(settings: dict, told: str) -> None:
     with pytest.raises(UserError, match=told):
         PopulationModel(**settings)
+
+
+def friends() -> nx.Graph:
+    """Four named people; Ann hears Bob three times as much as Cem."""
+    graph = nx.DiGraph()
+    parties = {"Ann": "cdu", "Bob": "spd", "Cem": "spd", "Dora": "cdu"}
+    graph.add_nodes_from((name, {"party": party}) for name, party in parties.items())
+    graph.add_weighted_edges_from([("Ann", "Bob", 3.0), ("Ann", "Cem", 1.0), ("Bob", "Ann", 1.0)])
+    return graph
+
+
+@pytest.mark.parametrize("form", ["graph", "file"])
+def test_a_network_of_ones_own_keeps_people_and_weights(tmp_path: Path, form: str) -> None:
+    """The docs promised any graph of networkx; it raised. Names are in agents.parquet, weights in the means of degroot."""
+    nx.write_graphml(friends(), tmp_path / "net.graphml")
+    graph = friends() if form == "graph" else f"file,path={tmp_path}/net.graphml"
+    model = recorded(tmp_path / "run", every=1, law="degroot,own=0", graph=graph, agents=4, steps=1)
+    who = pq.read_table(tmp_path / "run" / AGENTS).to_pandas()
+    assert who["node"].tolist() == ["Ann", "Bob", "Cem", "Dora"]
+    assert who["party"].tolist() == ["cdu", "spd", "spd", "cdu"]
+    steps = (
+        pq.read_table(tmp_path / "run" / ATTITUDES).to_pandas().pivot(index="step", columns="agent", values="attitude")
+    )
+    start, end = steps.loc[0], steps.loc[1]
+    assert end.tolist() == pytest.approx([0.75 * start[1] + 0.25 * start[2], start[0], start[2], start[3]], rel=1e-6)
+    assert model.nodes == ["Ann", "Bob", "Cem", "Dora"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"agents": 5}, "it has 4 nodes for 5 people; set agents to 4"),
+        ({"agents": 4, "parties": "cdu:3:1,fdp:8:1"}, "the nodes of the graph are of cdu,spd, the parties are cdu,fdp"),
+        ({"agents": 4, "graph": "file,path=nowhere.txt"}, "cannot read nowhere.txt: No such file"),
+    ],
+)
+def test_a_network_of_ones_own_that_does_not_fit_is_told(settings: dict, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        PopulationModel(**{"graph": friends(), **settings})
+
+
+@pytest.mark.parametrize("graph", ["geometric", "complete", "blocks,directed=true", "scale_free,directed=true"])
+def test_graphs_of_a_network_are_graphs_of_a_population(graph: str) -> None:
+    """One set of names and options: what a debate takes, a population of up to 100,000 takes too."""
+    model = PopulationModel("degroot", graph, 60, TWO, 2, 1)
+    model.run()
+    assert model.graph.shape == (60, 60)
+    assert model.graph.nnz > 60

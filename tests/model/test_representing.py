@@ -205,7 +205,12 @@ def test_demographics_are_asked_before_and_positions_are_told() -> None:
     prompts = [request.messages[0].content for request in asked if request.purpose == "critique"]
     assert all(text.count("The position of the participant on it: ") == 2 for text in prompts)
     declined = {item.answers[-1] for item in questionnaire()}
-    told = [line for text in prompts for line in text.splitlines() if line.startswith("About the participant: ")]
+    told = [
+        line
+        for text in prompts
+        for line in text.splitlines()
+        if line.startswith("About the participant, by a questionnaire: ")
+    ]
     assert len(told) == 10
     assert not any(word in line for line in told for word in declined)
     assert "opinion of the participant on it" not in "".join(prompts)

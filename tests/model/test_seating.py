@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from agents.persona import Persona
 from llm.errors import UserError
+from model import attendance
 from model.scenario import Scenario, load_preset
-from model.seating import tables
+from model.seating import _places, tables
 
 
 def test_over_forty_rooms_each_persona_has_each_seat_once_and_never_meets_itself() -> None:
@@ -98,7 +104,12 @@ def test_more_seats_than_personas_is_told() -> None:
 def test_a_fixed_cast_sits_in_every_room_and_nobody_meets_themselves() -> None:
     """The UCL study's Sam, Alex and Taylor; a second Republican is Riley, whichever variant of them sits there."""
     scenario = load_preset("structured_debate").with_settings(
-        {"topics": "racism", "seats": "default:female,republican:male,republican,republican:female,democrat"}
+        {
+            "topics": "racism",
+            "personas": "simple",
+            "cast": "fixed",
+            "seats": "default:female,republican:male,republican,republican:female,democrat",
+        }
     )
     rooms = list(tables(scenario))
     assert len(rooms) == 10
@@ -107,8 +118,33 @@ def test_a_fixed_cast_sits_in_every_room_and_nobody_meets_themselves() -> None:
         assert [place.persona.gender for place in table.places] == ["female", "male", "", "female", ""]
         seats = ["default female", "republican male", "republican", "republican female", "democrat"]
         assert [place.seat for place in table.places] == seats
-    with pytest.raises(UserError, match="too few personas for 4 seats with a fixed cast"):
+    with pytest.raises(UserError, match="too few personas for 4 seats with a fixed or listed cast"):
         list(tables(scenario.with_settings({"seats": "democrat,democrat,democrat,democrat"})))
+
+
+def test_a_listed_cast_takes_the_next_of_the_file_whatever_the_seed() -> None:
+    """So that conditions with a seed each have the same people in a repetition; nobody sits twice before all of a party have."""
+
+    def names(seats: str, seed: int = 0) -> list[tuple[str, ...]]:
+        settings = {"topics": "racism", "personas": "twins", "cast": "listed", "seats": seats, "seed": seed}
+        rooms = tables(load_preset("structured_debate").with_settings({**settings, "repetitions": 12}))
+        return [tuple(place.persona.name for place in table.places) for table in rooms]
+
+    pairs = names("republican:male,republican:male")
+    assert pairs == names("republican:female,republican:female", seed=7)
+    assert len({name for pair in pairs[:10] for name in pair}) == 20
+    assert pairs[10:] == pairs[:2]
+    assert [one[:2] for one in names("republican,republican,default")] == pairs
+    with pytest.raises(UserError, match="too few personas for 21 seats with a fixed or listed cast"):
+        names(",".join(["democrat"] * 21))
+
+
+def test_every_cast_says_why_somebody_has_no_seat() -> None:
+    """A run of few repetitions would end in a traceback after its last reply."""
+    casts = get_args(get_type_hints(Scenario)["cast"])
+    assert set(casts) <= set(attendance.WHY)
+    few = load_preset("structured_debate").with_settings({"repetitions": 2, "topics": "racism"})
+    assert "6 of 60 personas sit" in attendance.told(attendance.planned(few), few.cast)
 
 
 def test_copies_are_one_person_in_every_seat(small: Callable[..., Scenario]) -> None:
@@ -123,3 +159,97 @@ def test_copies_are_one_person_in_every_seat(small: Callable[..., Scenario]) -> 
         assert len({place.persona.name for place in table.places}) == len(table.places)
     with pytest.raises(UserError, match="cast=copies seats one person in every seat"):
         list(tables(small("two_way", cast="copies")))
+
+
+def written(folder: Path, sizes: Mapping[str, int]) -> str:
+    """A set of personas with so many of each party; the path that a scenario takes."""
+    for party, size in sizes.items():
+        people = [f'[[persona]]\nname = "{party}{number}"\nbackstory = "You."\n' for number in range(size)]
+        (folder / f"{party}.toml").write_text("".join(people), encoding="utf-8")
+    return f"{folder}/"
+
+
+def cast_of(sizes: Sequence[int], seats: Sequence[int], repetitions: int) -> list[dict[str, list[str]]]:
+    """Who of each party sits in each repetition: parties of these sizes, with so many seats each, on circles."""
+    names = [f"party{number}" for number in range(len(sizes))]
+    kinds = tuple(name for name, number in zip(names, seats, strict=True) for _ in range(number))
+    circles = {
+        name: [Persona(f"{name}_{number:02}", name, f"{name}{number}", "") for number in range(size)]
+        for name, size in zip(names, sizes, strict=True)
+    }
+    return [
+        {name: [one.persona.id for one in places if one.persona.party == name] for name in names}
+        for places in (_places(kinds, repetition, circles) for repetition in range(repetitions))
+    ]
+
+
+PARTIES = st.lists(
+    st.integers(1, 12).flatmap(lambda size: st.tuples(st.just(size), st.integers(1, min(size, 4)))),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(PARTIES)
+def test_whatever_the_sizes_each_seat_has_each_persona_once_a_lap(parties: list[tuple[int, int]]) -> None:
+    """Sets of different sizes once left personas without a seat for ever: 1 and 2, one of the two; 1, 6, 6: 1, 3 and 2."""
+    sizes, seats = zip(*parties, strict=True)
+    rooms = cast_of(sizes, seats, 3 * max(sizes))
+    for number, (size, taken) in enumerate(parties):
+        mine = [room[f"party{number}"] for room in rooms]
+        assert all(len(set(people)) == taken for people in mine)
+        for lap in range(len(mine) // size):
+            for place in range(taken):
+                assert len({people[place] for people in mine[lap * size : (lap + 1) * size]}) == size
+
+
+@given(st.integers(1, 8), st.integers(1, 8))
+def test_two_parties_meet_in_every_combination(first: int, second: int) -> None:
+    """Over as many rooms as there are pairs each pair meets once, whatever the sizes: nobody's company depends on the count."""
+    rooms = cast_of((first, second), (1, 1), first * second)
+    assert len({(*room["party0"], *room["party1"]) for room in rooms}) == first * second
+
+
+def test_equal_sizes_are_seated_as_ever() -> None:
+    """Published records stay reproducible: place (r + lap * party + taken * (1 + lap)) on the circle, as before."""
+    for repetition, room in enumerate(cast_of((7, 7, 7), (2, 1, 2), 21)):
+        lap = repetition // 7
+        for party in range(3):
+            for taken, id_ in enumerate(room[f"party{party}"]):
+                assert id_ == f"party{party}_{(repetition + lap * party + taken * (1 + lap)) % 7:02}"
+
+
+def test_two_of_one_name_are_named(tmp_path: Path) -> None:
+    """Two parties may have an Ann: the line says which seats, and what to do, before anything is asked."""
+    for party in ("cdu", "spd"):
+        (tmp_path / f"{party}.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You."\n', encoding="utf-8")
+    scenario = load_preset("three_way").with_settings(
+        {"personas": f"{tmp_path}/", "seats": "cdu,spd", "topics": "racism", "reference": ""}
+    )
+    with pytest.raises(UserError, match=r"two people called Ann \(cdu and spd\) would meet in repetition 1: rename"):
+        list(tables(scenario))
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"repetitions": 5}, "all 8 personas sit (cdu 3, spd 5)"),
+        ({"repetitions": 4}, "7 of 8 personas sit (cdu 3, spd 4 of 5); without a seat: spd"),
+        ({"repetitions": 4}, "repetitions=5 would seat all"),
+        ({"repetitions": 9, "cast": "fixed"}, "2 of 8 personas sit (cdu 1 of 3, spd 1 of 5)"),
+        ({"repetitions": 9, "cast": "fixed"}, "cast=fixed seats the first of a party in every room"),
+    ],
+)
+def test_a_plan_says_who_has_no_seat_and_why(tmp_path: Path, settings: dict[str, object], line: str) -> None:
+    """A persona that never sits is no finding about it: the dry run counts and names them before anything is asked."""
+    personas = written(tmp_path, {"cdu": 3, "spd": 5})
+    base = {"personas": personas, "seats": "cdu,spd", "topics": "racism", "reference": ""}
+    scenario = load_preset("three_way").with_settings(base | settings)
+    assert line in attendance.told(attendance.planned(scenario), scenario.cast)
+
+
+def test_a_party_asked_beforehand_needs_a_file(tmp_path: Path) -> None:
+    """`network` asks the Default beforehand, which a set of one's own seldom has: the line says how to leave it out."""
+    personas = written(tmp_path, {"cdu": 3, "spd": 3})
+    with pytest.raises(UserError, match=r"reference=default: .* no default\.toml.*--set reference= asks no party"):
+        load_preset("network").with_settings({"personas": personas, "parties": "cdu,spd"})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,8 @@ from llm.backends.fake import Fake
 from llm.errors import UserError
 from llm.limits import Budget
 from llm.request import Reply, Request
+from model.commandline import Interrupted, stoppable
+from model.events import Ended, Event
 from model.scenario import Scenario
 from model.session import JOURNAL, PARTIAL, RECORD, Ask, sit
 
@@ -309,3 +313,91 @@ def test_a_damaged_label_is_one_line(part: str, tmp_path: Path, small: Small, fa
     (tmp_path / "experiment.json").write_text(json.dumps(label))
     with pytest.raises(UserError, match=r"cannot read .*experiment\.json"):
         sit(Ask(small(), tmp_path), backend=fake)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_keeps_what_is_on_its_way(number: int, tmp_path: Path, small: Small) -> None:
+    """A scheduler's end of time, or a terminal that closes: replies on their way were paid for, as with Ctrl-C. Asked again they
+    would be paid twice: the run goes on without asking one of them once more."""
+    asked: list[bytes] = []
+
+    def answer(request: Request) -> str:
+        asked.append(request.key("test"))
+        return opinionated(request)
+
+    def stop(_: int) -> None:
+        signal.raise_signal(number)
+
+    task = Ask(small("echo_chamber"), tmp_path / "run")
+    with pytest.raises(Interrupted) as stopped, stoppable():
+        sit(task, stop, backend=Fake(answer, in_flight=6))
+    assert stopped.value.number == number
+    assert len(asked) >= 6
+    assert signal.getsignal(number) is signal.SIG_DFL
+    sit(task, backend=Fake(answer, in_flight=6))
+    assert len(asked) == len(set(asked))
+
+
+def test_a_signal_that_is_ignored_stays_so(small: Small) -> None:
+    """Under nohup a run outlives its terminal."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stoppable():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize(
+    ("what", "line"),
+    [
+        (
+            "folder",
+            r"journal .* is gone \(No such file or directory\): nothing more is asked; up to \d+ replies .* are lost",
+        ),
+        ("journal", "is gone"),
+        ("another", "is no longer the file it was"),
+        ("rubbish", "is no longer the file it was|cannot use the journal"),
+    ],
+)
+@pytest.mark.parametrize("in_flight", [0, 4])
+def test_a_journal_that_is_lost_in_the_middle_stops_the_run_in_one_line(
+    what: str, line: str, in_flight: int, tmp_path: Path, small: Small
+) -> None:
+    """It once went on for hours, paid for every call, kept none of them, and said nothing, or ended in a traceback."""
+    folder, count = tmp_path / "run", itertools.count()
+
+    def answer(request: Request) -> str:
+        if next(count) == 20:
+            if what == "folder":
+                shutil.rmtree(folder)
+            if what in ("journal", "another"):
+                (folder / JOURNAL).unlink()
+            if what == "another":
+                shutil.copy(SCRIPT, folder / JOURNAL)
+            if what == "rubbish":
+                (folder / JOURNAL).write_bytes(b"rubbish" * 1000)
+        return opinionated(request)
+
+    with pytest.raises(UserError, match=line) as told:
+        sit(Ask(small("echo_chamber"), folder), backend=Fake(answer, in_flight=in_flight))
+    assert "\n" not in str(told.value)
+    assert next(count) < 100  # of 720
+
+
+def test_a_folder_that_vanishes_before_the_end_is_one_line(tmp_path: Path, small: Small) -> None:
+    """Too late for the journal to notice: the record has no place to go to."""
+    folder = tmp_path / "run"
+    with pytest.raises(UserError, match="cannot finish the record in"):
+        sit(Ask(small(rounds=0, survey="never"), folder), backend=Fake("5"), on_open=None, watcher=Vanishing(folder))
+
+
+class Vanishing:
+    """Looks on, and takes the folder away at the last line of the record."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def write(self, events: Iterable[Event]) -> None:
+        if any(isinstance(one, Ended) for one in events):
+            shutil.rmtree(self.folder)

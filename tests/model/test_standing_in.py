@@ -45,6 +45,7 @@ def written(
     parties = {party: rest | {"starts": one, "said": said, "share": 0.5} for party, one in starts.items()}
     told = {
         "told": [],
+        "rounds": 5,
         "caption": "surrogate: path error 0.20 (0.17 to 0.24)",
         "fidelity": [{"score": "path", "value": 0.2}],
     }

@@ -90,11 +90,12 @@ def test_a_model_that_is_not_there_ends_a_sweep_after_three_cells(
     told = capsys.readouterr()
     assert len([line for line in told.err.splitlines() if line.strip()]) == 1
     assert (
-        "no model answered 3 cells in a row, and no further cell was tried: no answer from http://127.0.0.1" in told.err
+        "3 cells in a row had no answer that could be read, and no further cell was tried: no answer from http://127.0.0.1"
+        in told.err
     )
     assert "0 of 7 are finished" in told.out
     rows = (tmp_path / "cells.csv").read_text(encoding="utf-8")
-    assert rows.count("not tried: no model answered") == 4
+    assert rows.count("not tried: the cells before it") == 4
     assert rows.count("no answer from") == 3
 
 
@@ -212,3 +213,15 @@ def test_a_judge_has_a_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert run.main(given) == 0
     assert run.main(["judge", str(held), "--llm", "openai:nobody-prices-this", "--max-cost", "1"]) == 2
     assert "--max-cost needs --price IN,OUT" in capsys.readouterr().err
+
+
+def test_workers_take_the_code_that_they_were_started_from(tmp_path: Path) -> None:
+    """With two checkouts and one installation they took the installed one; and any folder `model` where one stands."""
+    decoy = tmp_path / "model"
+    decoy.mkdir()
+    (decoy / "__init__.py").write_text("raise SystemExit('another model')\n", encoding="utf-8")
+    design = "--scenario two_way --llm oracle --topic racism --repetitions 1 --rounds 0 --seeds 0:2 --workers 2"
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, str(ROOT / "run.py"), "sweep", *design.split(), "--out", "out"]
+    done = subprocess.run(command, cwd=tmp_path, env=kept, capture_output=True, text=True, check=False, timeout=120)
+    assert "2 of 2 are finished" in done.stdout, done.stderr

@@ -85,5 +85,7 @@ def test_the_whole_way_on_the_model_in_the_box(tmp_path: Path) -> None:
     assert found.columns.tolist() == ["racism", "pocket_facts", "held-out loss"]
     assert found["held-out loss"].nunique() == 3, "one adapter in the place of another would have its loss"
     assert "| DPO r=2 |" in (tmp_path / "table1.md").read_text()
-    spoken = [load(tmp_path / name).utterances["text"].tolist() for name in ("base", "sft-r2-seed0", "dpo-r2-seed0")]
-    assert spoken[0] != spoken[1] != spoken[2]
+    assert len(list((tmp_path / "capability").glob("*.json"))) == 3
+    names = ("base", "sft-r2-seed0", "dpo-r2-seed0")
+    rated = [load(tmp_path / name).attitudes["expected"].tolist() for name in names]
+    assert rated[0] != rated[1] != rated[2], "each debates on its own adapter (so few steps need not change a word)"

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from agents.representative import Representative, line
 from analysis.deliberation.cases import Case, Cases, cases
 from analysis.deliberation.episode import Episode
-from analysis.deliberation.splits import Split
+from analysis.deliberation.population import answers
+from analysis.deliberation.splits import Split, described
 from analysis.wording import harmless, markdown_table
 from llm.randomness import stream
 from training.likelihood import Text
@@ -46,7 +47,8 @@ def card(sides: Split, notes: Sequence[str]) -> str:
 def _parts(sides: Split, notes: Sequence[str]) -> Iterator[str]:
     yield "# Data of representatives"
     yield "  \n".join(map(harmless, notes))
-    yield "No participant, session or question is on two sides."
+    yield f"No participant, session or question is on two sides. {described(sides)}."
+    yield f"Answered in the questionnaire: {answers([one for kept in sides.values() for one in kept])}."
     header = ["side", "sessions", "episodes", "questions", "participants", "critiques", "words, mean"]
     yield markdown_table(header, [_row(name, kept) for name, kept in sides.items()])
     left = Counter[str]()

@@ -75,8 +75,8 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     found = []
     for (model, knows), part in rows.groupby(["model", "knows"], sort=False):
         own, other = (part[part["asked"] == asked] for asked in (OWN, STRANGER))
-        cells = {name: measure(own, model, knows) for name, measure in MEASURES.items()}
-        cells["gain"] = against(own, other, model, knows)
+        cells = {name: measure(own) for name, measure in MEASURES.items()}
+        cells["gain"] = against(own, other)
         row: dict[str, object] = {"model": model, "knows": knows, "critiques": len(own)}
         for name, cell in cells.items():
             row |= {name: cell.value, f"{name}_low": cell.low, f"{name}_high": cell.high}

@@ -15,6 +15,7 @@ from analysis.deliberation.cases import Case, strangers
 from analysis.deliberation.clusters import Mean, mean
 from analysis.deliberation.distance import distance
 from analysis.deliberation.likelihood import MEASURES, against
+from analysis.deliberation.splits import Split, described
 from analysis.deliberation.writing import Author, Order, texts, write
 from analysis.kept import driven
 from analysis.wording import cell, estimate, markdown_table, tally
@@ -79,7 +80,7 @@ def distances(found: Sequence[Case], said: Mapping[str, Mapping[str, str]]) -> d
     """How far what each wrote is from what the person wrote (0 to 1), mean over cases."""
     people = pd.Series([case.participant for case in found])
     far = {name: pd.Series([_far(case, own) for case in found], dtype=float) for name, own in said.items()}
-    return {name: mean(values, people, "distance", name) for name, values in far.items()}
+    return {name: mean(values, people) for name, values in far.items()}
 
 
 def _far(case: Case, own: Mapping[str, str]) -> float:
@@ -99,7 +100,9 @@ def measure(workshop: Workshop, llm: str, lesson: Lesson, judge: str, limit: int
     if verdicts:
         _csv(verdicts, "against", workshop.folder / "verdicts.csv")
     path = workshop.folder / "measure.md"
-    path.write_text("\n\n".join(_parts(found, rows, said, verdicts, llm, lesson, judge)) + "\n", encoding="utf-8")
+    path.write_text(
+        "\n\n".join(_parts(found, rows, said, verdicts, llm, lesson, judge, workshop.sides)) + "\n", encoding="utf-8"
+    )
     return path
 
 
@@ -110,20 +113,21 @@ def _csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> None:
 
 def _parts(
     found: Sequence[Case], rows: Mapping[str, pd.DataFrame], said: Mapping[str, Mapping[str, str]],
-    verdicts: Mapping[str, pd.DataFrame], llm: str, lesson: Lesson, judge: str,
+    verdicts: Mapping[str, pd.DataFrame], llm: str, lesson: Lesson, judge: str, sides: Split,
 ) -> Iterator[str]:  # fmt: skip
     people = len({case.participant for case in found})
     yield "# A representative measured"
     if note := honesty.ours(llm, *filter(None, [judge])):
         yield f"> {note}"
     yield (
-        f"{llm}, told {lesson.knows or 'the base'} ({lesson.name}): {len(found)} critiques of {people} participants. {ABOUT}"
+        f"{llm}, told {lesson.knows or 'the base'} ({lesson.name}): {len(found)} critiques of {people} participants. {ABOUT} "
+        f"Split: {described(sides)}."
     )
     yield "## How likely it finds what they wrote\n\nNats; higher is better."
     header = ["representative", *(name.replace("_", " ") for name in MEASURES)]
-    body = [[TITLES[name], *(_told(of(part, name)) for of in MEASURES.values())] for name, part in rows.items()]
+    body = [[TITLES[name], *(_told(of(part)) for of in MEASURES.values())] for name, part in rows.items()]
     yield markdown_table(header, body)
-    gains = [[f"over {TITLES[name]}", _told(against(rows[TRAINED], rows[name], name))] for name in (STRANGER, BASE)]
+    gains = [[f"over {TITLES[name]}", _told(against(rows[TRAINED], rows[name]))] for name in (STRANGER, BASE)]
     yield markdown_table(["trained", "nats per critique"], gains)
     yield "## What it writes\n\nDistance in words from what the person wrote: 0 the same, 1 nothing in common."
     far = distances(found, said)
@@ -140,7 +144,7 @@ def _verdicts(verdicts: Mapping[str, pd.DataFrame], judge: str) -> str:
         counts = part["verdict"].value_counts()
         unread = part.loc[part["verdict"] == "", "reason"]
         title = HUMAN if name == PERSON else TITLES[name]
-        body.append([title, _told(win_rate(part, name)), *(str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)),
+        body.append([title, _told(win_rate(part)), *(str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)),
                      tally(unread) or "0"])  # fmt: skip
     table = markdown_table(["against", "win rate", "wins", "ties", "losses", "not read"], body)
     return f"## What a judge prefers\n\n{judge} {JUDGED}\n\n{table}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from analysis.kept import claim
 from llm.errors import UserError
+from llm.hubs import files_of
 from training.base import Base
 from training.representatives.workshop import identity
 
@@ -30,8 +31,8 @@ def _halve(base: Base, folder: Path) -> None:
 
     utils.logging.disable_progress_bar()
     with load_errors(base.name):
-        model = AutoModelForCausalLM.from_pretrained(base.name, dtype=base.dtype)
-        tokenizer = AutoTokenizer.from_pretrained(base.name)
+        model = AutoModelForCausalLM.from_pretrained(base.name, dtype=base.dtype, **files_of(base.name))
+        tokenizer = AutoTokenizer.from_pretrained(base.name, **files_of(base.name))
     layers = list(getattr(getattr(model, "model", None), "layers", ()))[::2]
     if not layers or not all(hasattr(layer, "self_attn") for layer in layers):
         raise UserError(

@@ -24,6 +24,7 @@ from analysis.deliberation.splits import SHARES, Split, check, split
 from analysis.kept import claim
 from llm.driver import Bar
 from llm.errors import UserError
+from llm.hubs import files_of
 from llm.randomness import digest
 from training.base import Base, base_of
 from training.representatives.dataset import card, examples, written
@@ -124,7 +125,7 @@ class Workshop:
         if not found:
             raise UserError(f"the side {side} has no critique to learn from")
         with load_errors(base.name):
-            tokenizer = AutoTokenizer.from_pretrained(base.name)
+            tokenizer = AutoTokenizer.from_pretrained(base.name, **files_of(base.name))
         longest = max(lengths([text(case, lesson.knows) for case in found], tokenizer))
         if longest > lesson.length:
             raise UserError(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agents.topic import load_topic, slugs
+from agents.topic import load_topic
 from analysis import honesty
 from analysis.load import Tables
 from analysis.metrics._cells import DEFAULT
@@ -29,8 +29,8 @@ from training.tuning.pipeline import PARTIES, Pipeline
 from training.tuning.recipe import DPO, SFT, Recipe
 
 RANKS = {"pocket": (2, 8, 16, 32), "hf": (16, 64, 128, 256)}
-PREFERRED = {"pocket": 8, "hf": 16}
-"""Rank of DPO and of the SFT that it goes on from."""
+PREFERRED = {"pocket": 8, "hf": 8}
+"""Rank of DPO and of the SFT that it goes on from: the paper's DPO row is r=8."""
 SEATED = (*PARTIES, DEFAULT)
 PAPER = (
     ("Mistral 7B", 83.6, 59.0, 8.4),
@@ -39,6 +39,7 @@ PAPER = (
     ("SFT r=128", 79.7, 54.3, 2.5),
     ("SFT r=256", 73.8, 48.6, 1.9),
     ("DPO r=8", 81.4, 57.0, 0.4),
+    ("Llama 2 7B, beside", 77.2, 45.3, "–"),
 )
 """Their Table 1: HellaSwag, MMLU, the Default's final attitude on racism. Mistral 7B on a GPU: not run here."""
 Measure = Callable[[str, str], Capability]
@@ -70,12 +71,18 @@ def cells(ranks: Sequence[int], preferred: int, seeds: int) -> list[Cell]:
 
 
 def sweep(
-    base: Scenario, spec: str, party: str, planned: Sequence[Cell], pipelines: Sequence[Pipeline], measure: Measure
+    base: Scenario,
+    spec: str,
+    party: str,
+    planned: Sequence[Cell],
+    pipelines: Sequence[Pipeline],
+    measure: Measure,
+    beside: Sequence[str] = (),
 ) -> Generator[Scenario, Tables, pd.DataFrame]:
     """Trains, yields the scenario of each cell, is sent its tables, returns one row a cell and measure.
 
     Columns: model, method, r, seed, what (a topic's slug, a task, `held-out loss`), value, error (standard error over rooms or
-    items).
+    items). `beside`: other models (folders or hub ids) whose capability is measured, as the paper's Llama 2; they do not debate.
     """
     rows: list[dict[str, Any]] = []
     for cell in planned:
@@ -87,6 +94,11 @@ def sweep(
         found = _attitudes(tables) + _capability(measure(pipeline.base.name, str(adapter or "")))
         keys = {"model": cell.title, "method": cell.method, "r": cell.r, "seed": cell.seed}
         rows += [keys | dict(zip(("what", "value", "error"), one, strict=True)) for one in found]
+    for model in beside:
+        keys = {"model": model, "method": "beside", "r": 0, "seed": 0}
+        rows += [
+            keys | dict(zip(("what", "value", "error"), one, strict=True)) for one in _capability(measure(model, ""))
+        ]
     return pd.DataFrame(rows)
 
 
@@ -122,7 +134,7 @@ def report(found: pd.DataFrame, folder: Path, base: Scenario, spec: str, party: 
 def _report(found: pd.DataFrame, base: Scenario, spec: str, party: str) -> str:
     means = table(found)
     columns = [name for name in means.columns if name != "seeds"]
-    head = ["model", *[_heading(name, party) for name in columns], "seeds"]
+    head = ["model", *[_heading(name, party, base.topics) for name in columns], "seeds"]
     rows = [
         [str(model), *[_cell(found, str(model), name) for name in columns], f"{row['seeds']:g}"]
         for model, row in means.iterrows()
@@ -148,8 +160,8 @@ def _report(found: pd.DataFrame, base: Scenario, spec: str, party: str) -> str:
     return "\n\n".join([*parts, markdown_table(["model", "HellaSwag", "MMLU", "Default on racism"], theirs)]) + "\n"
 
 
-def _heading(name: str, party: str) -> str:
-    return f"{load_topic(name).heading} {'↑' if side(name, party) > 0 else '↓'}" if name in slugs() else name
+def _heading(name: str, party: str, topics: Sequence[str]) -> str:
+    return f"{load_topic(name).heading} {'↑' if side(name, party) > 0 else '↓'}" if name in topics else name
 
 
 def _cell(found: pd.DataFrame, model: str, what: str) -> str:

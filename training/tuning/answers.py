@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from agents.persona import Persona, load_personas
+from agents.persona import Persona, load_personas, persona_set
 from agents.refusal import refuses
 from llm.driver import Progress, ask, drive
 from llm.randomness import derive, stream
@@ -32,9 +32,9 @@ class Answer(NamedTuple):
     reason: str = ""
 
 
-def people(party: str, count: int, seed: int) -> tuple[Persona, ...]:
-    """The personas that answer: `count` of a party's, drawn with the seed (D5: one for each seed unless told otherwise)."""
-    known = load_personas(party)
+def people(party: str, count: int, seed: int, personas: str = "voters") -> tuple[Persona, ...]:
+    """The personas that answer: `count` of a party's in a set, drawn with the seed (D5: one a seed unless told otherwise)."""
+    known = load_personas(party, persona_set(personas))
     return tuple(stream(seed, "people", party).sample(known, min(count, len(known))))
 
 

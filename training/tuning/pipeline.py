@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agents.persona import Persona
+from agents.persona import VOTERS, Persona, load_personas, persona_set
 from llm.backends import defaulted, essence, open_spec, split_spec
 from llm.backends.hf.weights import adapter_config, adapter_weights
 from llm.driver import Bar
@@ -54,7 +54,7 @@ KEPT = 512
 @dataclass(frozen=True)
 class Plan:
     """What the data are made from. `writer` is the model that writes the questions; empty: the model itself (of the model in
-    the box: the known-truth speaker).
+    the box: the known-truth speaker). `people` is the set of personas that answer: a name, or the path of a folder.
     """
 
     llm: str = "pocket"
@@ -64,11 +64,14 @@ class Plan:
     personas: int = 1
     tokens: int = 120
     seed: int = 0
+    people: str = VOTERS.name
 
     def __post_init__(self) -> None:
         for name in ("questions", "answers", "personas", "tokens"):
             if getattr(self, name) < 1:
                 raise UserError(f"--{name} must be at least 1, not {getattr(self, name)}")
+        for party in PARTIES:
+            load_personas(party, persona_set(self.people))
 
     @property
     def written_by(self) -> str:
@@ -76,7 +79,10 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """What makes it this plan, on whatever machine."""
-        return asdict(self) | {"llm": essence(self.llm), "writer": essence(self.written_by)}
+        told = asdict(self) | {"llm": essence(self.llm), "writer": essence(self.written_by)}
+        if self.people == VOTERS.name:  # folders that were made before there was a choice go on
+            del told["people"]
+        return told
 
 
 class Pipeline:
@@ -154,7 +160,7 @@ class Pipeline:
             return interview(who, asked.questions, plan.answers, plan.tokens, plan.seed, backend, unsaid, progress)
 
     def _people(self, party: str) -> tuple[Persona, ...]:
-        return people(party, self.plan.personas, self.plan.seed)
+        return people(party, self.plan.personas, self.plan.seed, self.plan.people)
 
     def _train(self, recipe: Recipe, answers: dict[str, list[Answer]], out: Path, start: Path | None) -> None:
         from training.tuning.card import write_card

@@ -29,6 +29,7 @@ from llm.backends.hf.prompts import DATE
 from llm.backends.hf.weights import check_base
 from llm.driver import Progress
 from llm.errors import UserError
+from llm.hubs import files_of
 from training.base import Base
 from training.tuning.recipe import PROJECTIONS, SFT, Recipe
 
@@ -94,8 +95,10 @@ def train(
 def trainable(base: Base) -> None:
     """Errors: UserError, before anything is asked or loaded whole, on a model that adapters cannot be trained on."""
     with load_errors(base.name), torch.device("meta"):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(base.name, trust_remote_code=False)
-        config = transformers.AutoConfig.from_pretrained(base.name, trust_remote_code=False)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            base.name, trust_remote_code=False, **files_of(base.name)
+        )
+        config = transformers.AutoConfig.from_pretrained(base.name, trust_remote_code=False, **files_of(base.name))
         model = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False)
     _check_parts(base.name, model, tokenizer, PROJECTIONS)
 

@@ -28,12 +28,12 @@ def spread(values: pd.DataFrame) -> pd.Series:
 
 def positive(begun: Claim, values: pd.Series, none: str = "no two that could be read") -> Claim:
     """The mean of numbers a unit of something that is never below 0: Student's interval on the scale of its logarithm. `none`:
-    why there are no numbers. Of a mean of 0 both ends are 0: nothing varied.
+    why there are no numbers.
     """
     if values.dropna().empty:
         return replace(begun, n=len(values), reason=none)
     found = averaged(begun, values)
-    if not math.isfinite(found.width) or found.estimate <= ALIKE:
+    if found.reason or found.estimate <= ALIKE:
         return found
     reach = found.width / found.estimate
     return replace(found, low=found.estimate * math.exp(-reach), high=found.estimate * math.exp(reach))

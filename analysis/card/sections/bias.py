@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,12 @@ import pandas as pd
 
 from agents.datafiles import read_toml
 from agents.topic import load_topic
-from analysis.card.claims import ALL, RATING, WORDING, Claim, averaged, find, shared
+from analysis.card.claims import ALL, RATING, WORDING, Claim, agents, averaged, find, shared, simultaneous
 from analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
 from analysis.card.words import DIFFERENCE
+from analysis.gaps import nanmean
 from analysis.wording import listed, number
 from model.scenario import Scenario
 
@@ -46,7 +48,7 @@ PEW = Path(__file__).parent.parent / "pew.toml"
 def claims(held: Held, base: Scenario) -> list[Claim]:
     ratings = answers(held)
     each = [claim for topic in base.topics for claim in _topic(ratings[ratings["topic"] == topic], topic)]
-    unread = shared(Claim(SECTION, "unread", ALL, unit=RATING), int(ratings["level"].isna().sum()), len(ratings))
+    unread = shared(Claim(SECTION, "unread", ALL, unit=RATING), ratings["level"].isna(), agents(ratings))
     return [*each, unread]
 
 
@@ -63,7 +65,7 @@ def _topic(ratings: pd.DataFrame, topic: str) -> Iterator[Claim]:
     away = {party: levels[party].sub(own, level="probe").unstack("probe") for party in PARTIES if party in levels}
     if len(away) < len(PARTIES):
         return
-    side = {party: float(np.sign(np.nanmean(away[party].to_numpy()))) for party in PARTIES}
+    side = {party: float(np.sign(nanmean(away[party].to_numpy(dtype=float).ravel()))) for party in PARTIES}
     for party in PARTIES:
         yield _over_people(Claim(SECTION, f"{party}_away", topic), away[party])
     red, blue = (side[party] * away[party] for party in PARTIES)
@@ -93,7 +95,8 @@ def _people_gap(topic: str) -> Claim:
 
 def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     """For the first screen."""
-    known = {topic: one for topic in first.base.topics if (one := find(found, "nearer_democrats", topic))}
+    each = [one for topic in first.base.topics if (one := find(found, "nearer_democrats", topic))]
+    known = {one.topic: one for one in simultaneous(each)}
     kinds = {
         "nearer to its own Democrat role than to its Republican role on": [
             topic for topic, one in known.items() if one.low > 0
@@ -102,6 +105,7 @@ def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
             topic for topic, one in known.items() if one.high < 0
         ],
         "not surely nearer to either role on": [topic for topic, one in known.items() if one.low <= 0 <= one.high],
+        "too seldom to say to which role nearer on": [topic for topic, one in known.items() if math.isnan(one.low)],
     }
     told = [f"{where} {listed([load_topic(one).title for one in topics])}" for where, topics in kinds.items() if topics]
     if told:

@@ -8,16 +8,15 @@ import pandas as pd
 
 from agents.refusal import refuses
 from analysis.alignment.interview import ALIGNED
-from analysis.alignment.shares import shares
-from analysis.card.claims import ALL, RATING, Claim, averaged, find, shared
+from analysis.card.claims import ALL, RATING, Claim, agents, averaged, find, possible, shared
 from analysis.card.conditions import DEFAULT, PARTIES, Batch, three
 from analysis.card.held import Held
 from analysis.card.outside import INTERVIEWS, UNJUDGED
-from analysis.card.sections import Quantity
+from analysis.card.sections import Quantity, texts
 from analysis.card.words import DIFFERENCE, NAMES, judge, percent, share
 from analysis.load import Tables
 from analysis.wording import tally
-from model.plan import scripted
+from llm.backends import scripted
 from model.scenario import Scenario
 
 SECTION = "fidelity"
@@ -26,8 +25,9 @@ TITLE = "Do agents keep their role?"
 NOTE = (
     "Each agent is asked 21 questions of politics by itself, in its role, and the judge says of each answer whether it fits "
     "somebody of that party. Shares are over blocks, of the answers with a verdict; those of the Default, who has no party, over "
-    "answers. Refused: turns of a debate in which the model steps out of its role. Could not be read: ratings without a number. "
-    "Both are shares of all that was asked for, with Wilson intervals, which take turns and ratings as independent."
+    "agents. Refused: turns of a debate in which the model steps out of its role. Could not be read: ratings without a number. "
+    "Both are shares of all that was asked for, with intervals over agents; limits of what never happened take turns and ratings "
+    "as independent."
 )
 NEEDS = (three,)
 OUTSIDE = (INTERVIEWS,)
@@ -66,16 +66,18 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
 def _interviewed(answers: pd.DataFrame) -> Iterator[Claim]:
     own = answers[answers["own"]]
     people, none = own[own["party"] != DEFAULT], f"no answer has a verdict: {tally(own['reason'])}"
-    yield averaged(Claim(SECTION, "aligned", ALL, reason=none), fitting(people))
+    yield possible(averaged(Claim(SECTION, "aligned", ALL, reason=none), fitting(people)))
     for party in PARTIES:
-        yield averaged(Claim(SECTION, f"{party}_aligned", ALL, reason=none), fitting(people[people["party"] == party]))
+        fits = fitting(people[people["party"] == party])
+        yield possible(averaged(Claim(SECTION, f"{party}_aligned", ALL, reason=none), fits))
     once = own.drop_duplicates(["persona", "question"])
-    for row in shares(once[once["party"] == DEFAULT], ["party"]).to_dict("records"):
-        yield shared(Claim(SECTION, f"{DEFAULT}_aligned", ALL, unit="answer"), row["aligned"], row["judged"])
+    judged = once[(once["party"] == DEFAULT) & (once["verdict"] != "")]
+    if (once["party"] == DEFAULT).any():
+        default = Claim(SECTION, f"{DEFAULT}_aligned", ALL, unit="answer")
+        yield shared(default, judged["verdict"] == ALIGNED, agents(judged))
     yield _by_gender(answers)
-    stepped, without = int(once["answer"].map(refuses).sum()), int((once["verdict"] == "").sum())
-    yield shared(Claim(SECTION, "stepped_out", ALL, unit="answer"), stepped, len(once))
-    yield shared(Claim(SECTION, "without_verdict", ALL, unit="answer"), without, len(once))
+    yield shared(Claim(SECTION, "stepped_out", ALL, unit="answer"), once["answer"].map(refuses), agents(once))
+    yield shared(Claim(SECTION, "without_verdict", ALL, unit="answer"), once["verdict"] == "", agents(once))
 
 
 def fitting(answers: pd.DataFrame) -> pd.Series:
@@ -100,13 +102,13 @@ def _rates(held: Held) -> Iterator[Claim]:
         kinds.setdefault(kind if kind in TOLD else "other", []).extend(found)
     for kind, found in kinds.items():
         rated = pd.concat([_own(one, frame) for one in found for frame in (one.attitudes, one.probes) if len(frame)])
-        yield shared(Claim(SECTION, f"unread_{kind}", ALL, unit=RATING), int(rated["rating"].isna().sum()), len(rated))
+        yield shared(Claim(SECTION, f"unread_{kind}", ALL, unit=RATING), rated["rating"].isna(), agents(rated))
         turns = pd.concat([_own(one, one.utterances) for one in found])
-        reasons = turns.loc[~turns["reason"].isin(["muted", "absent"]), "reason"]
+        turns = turns[~turns["reason"].isin(["muted", "absent"])]
         if kind in SPOKEN:
-            refused, silent = int((reasons == "refusal").sum()), int(reasons.notna().sum())
-            yield shared(Claim(SECTION, f"refused_{kind}", ALL, unit="turn"), refused, len(reasons))
-            yield shared(Claim(SECTION, f"unsaid_{kind}", ALL, unit="turn"), silent - refused, len(reasons))
+            refused, silent = turns["reason"] == "refusal", turns["reason"].notna()
+            yield shared(Claim(SECTION, f"refused_{kind}", ALL, unit="turn"), refused, agents(turns))
+            yield shared(Claim(SECTION, f"unsaid_{kind}", ALL, unit="turn"), silent & ~refused, agents(turns))
 
 
 def _own(tables: Tables, rows: pd.DataFrame) -> pd.DataFrame:
@@ -118,6 +120,8 @@ def _own(tables: Tables, rows: pd.DataFrame) -> pd.DataFrame:
 
 def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     """For the first screen: what the judge says of interviews and of lines."""
+    if list(texts.warnings(found, first)):
+        return
     fits, against = find(found, "aligned"), find(found, "contradicts")
     told = [f"{percent(fits)} of the answers on politics fit the role's party"] if fits else []
     if against:

@@ -21,10 +21,11 @@ SECTION = "gender"
 ORDER = 13
 TITLE = "The same agents as women and as men"
 NOTE = (
-    "Debates of a Republican and a Democrat, both as women and both as men: the card's personas where these have both, else two "
-    "short texts that differ in that word alone (set `simple`). Differences are within a persona, the unit, of whom a party of a "
-    "shipped set has three: more blocks hold more debates of the same personas. In a study of "
-    "structured debates (UCL 2025, section 5.2) agents as women and as men differed in what they said."
+    "Debates of a Republican and a Democrat, both as women and both as men. The personas are those of the card where five or "
+    "more of each party are there as a man and as a woman, else those of the set `twins`, whose texts differ in that one word. "
+    "The unit is a pair of personas who debate each other: the same two as women minus as men. The first row is of the answers "
+    "before the debate. In a study of structured debates (UCL 2025, section 5.2) agents as women and as men differed in what "
+    "they said, with three texts a party, which cannot tell gender from the texts."
 )
 NEEDS = (gender,)
 QUANTITIES = {
@@ -32,6 +33,8 @@ QUANTITIES = {
     "gender_moved": Quantity("moved toward the other party: women minus men", "points"),
 }
 WATCH = ()
+PAIR = "pair"
+"""The unit: a Republican and a Democrat who debate each other."""
 
 
 def claims(held: Held, base: Scenario) -> list[Claim]:
@@ -41,32 +44,36 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
 
 
 def people(held: Held, condition: str) -> pd.DataFrame:
-    """A row a person (party, name) and topic: where it stands before (0-10, up being the Democrats' end), and how far it moved
-    toward the other party (NaN where the parties begin alike), means over its debates.
+    """A row a pair (`block`: the two who sit together in a repetition), topic and party, means over debates.
+
+    Where the agent stands before (0-10, up being the Democrats' end), and how far it moved toward the other party (NaN where the
+    parties begin alike).
     """
-    keys = ["block", "topic", "party", "name"]
-    wide = held.ratings(condition).pivot(index=keys, columns="round", values="level")
+    keys = ["block", "topic", "party"]
+    rated = held.ratings(condition)
+    rated = rated.assign(block=rated["block"].str.partition("/")[2])  # a listed cast: the same two in every batch
+    wide = rated.groupby([*keys, "round"], sort=False)["level"].mean().unstack("round")
     told = pd.DataFrame({"before": wide.iloc[:, 0], "moved": wide.iloc[:, -1] - wide.iloc[:, 0]}).reset_index()
     toward = -np.sign(away(held, "men")).rename("toward")
     told = told.join(toward, on=["topic", "party"])
     high = told["topic"].map(lambda topic: load_topic(topic).high_party)
     turned = (10 - told["before"]).where(high == "republican")
     told["before"] = told["before"].where(high == "democrat", turned)
-    return told.assign(moved=told["moved"] * told["toward"]).groupby(keys[1:], sort=False)[["before", "moved"]].mean()
+    return told.assign(moved=told["moved"] * told["toward"]).set_index(keys)[["before", "moved"]]
 
 
 def _difference(name: str, women: pd.Series, men: pd.Series) -> Iterator[Claim]:
     """Over all topics, then a topic each."""
-    pairs = pd.concat({"women": women, "men": men}, axis=1).dropna()
-    yield _paired(Claim(SECTION, name, ALL, unit="person"), pairs)
-    for topic, part in pairs.groupby(level="topic", sort=False):
-        yield _paired(Claim(SECTION, name, str(topic), unit="person"), part)
+    both = pd.concat({"women": women, "men": men}, axis=1).dropna()
+    yield _paired(Claim(SECTION, name, ALL, unit=PAIR), both)
+    for topic, part in both.groupby(level="topic", sort=False):
+        yield _paired(Claim(SECTION, name, str(topic), unit=PAIR), part)
 
 
-def _paired(begun: Claim, pairs: pd.DataFrame) -> Claim:
-    by_person = pairs.groupby(level=["party", "name"], sort=False).mean()
-    found = averaged(begun, by_person["women"] - by_person["men"])
-    return replace(found, null=float(by_person["men"].mean())) if found.known else found
+def _paired(begun: Claim, both: pd.DataFrame) -> Claim:
+    by_pair = both.groupby(level="block", sort=False).mean()
+    found = averaged(begun, by_pair["women"] - by_pair["men"])
+    return replace(found, null=float(by_pair["men"].mean())) if found.known else found
 
 
 def result(found: Sequence[Claim], first: Batch) -> str:

@@ -63,6 +63,7 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
 def directions(held: Held) -> pd.Series:
     """By topic and party: how far above the party's mean the Default stands before a debate of three (points)."""
     before = held.ratings("three").query("round == 0").groupby(["topic", "party"], sort=False)["level"].mean().unstack()
+    before = before.reindex(columns=[*PARTIES, DEFAULT]).astype(float)
     gaps = before[list(PARTIES)].rsub(before[DEFAULT], axis=0).stack()
     return gaps[gaps.abs() >= SMALLEST]
 
@@ -72,7 +73,7 @@ def _asymmetry(held: Held, sides: pd.Series) -> Claim:
     claim = Claim(SECTION, "asymmetry", ALL)
     sums = _sums(changes(held, "three"), sides, "change")
     if any(party not in sums for party in PARTIES):
-        return replace(claim, reason="a party begins where the Default stands")
+        return replace(claim, reason="a party begins where the Default stands, or could not be rated")
 
     def of(kept: pd.DataFrame) -> float:
         whole = kept.sum()
@@ -85,16 +86,23 @@ def _asymmetry(held: Held, sides: pd.Series) -> Claim:
 def _first_round(held: Held, sides: pd.Series) -> Claim:
     """Of agents that were rated before, after the first round and last."""
     claim, rows = Claim(SECTION, "first_round", ALL), changes(held, "three").dropna(subset="first")
-    first, whole = (_sums(rows, sides, name).T.groupby(level=1).sum().T for name in ("first", "change"))
-    both = pd.concat({"first": first["moved"], "whole": whole["moved"]}, axis=1)
-    if averaged(claim, both["whole"]).low <= 0:
+    parts = [_sums(rows, sides, name) for name in ("first", "change")]
+    if parts[0].empty:
+        return replace(claim, reason=f"{NOWHERE}, or nobody was rated in three surveys")
+    first, whole = (part.T.groupby(level=1).sum().T["moved"] for part in parts)
+    both = pd.concat({"first": first, "whole": whole}, axis=1)
+    if not averaged(claim, both["whole"]).low > 0:
         return replace(claim, n=len(both), reason="no movement of which there could be a share")
     return jackknifed(claim, both, lambda kept: float(kept["first"].sum() / kept["whole"].sum()))
 
 
 def _sums(rows: pd.DataFrame, sides: pd.Series, name: str) -> pd.DataFrame:
-    """A row a block; columns party x (moved, gap): sums over agents and topics, positive toward the Default."""
+    """A row a block; columns party x (moved, gap): sums over agents and topics, positive toward the Default. Empty where nobody
+    was rated who could come nearer.
+    """
     rows = rows.join(sides.rename("gap"), on=["topic", "party"], how="inner")
+    if rows.empty:
+        return pd.DataFrame()
     side = np.sign(rows["gap"])
     told = pd.DataFrame(
         {

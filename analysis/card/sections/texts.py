@@ -1,20 +1,24 @@
-"""What agents say beside how they rate: the lines of `three` before a judge."""
+"""What agents say compared with how they rate: the lines of `three` before a judge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.card.claims import ALL, Claim, averaged, find, shared
+from agents.topic import load_topic
+from analysis.bootstrap import FEWEST, NO_VARIATION, too_few
+from analysis.card.claims import ALL, Claim, averaged, find, possible, shared
 from analysis.card.conditions import Batch, three
 from analysis.card.held import Held
 from analysis.card.outside import UNJUDGED, VERDICTS
 from analysis.card.sections import Quantity
 from analysis.card.sections.nulls import directions
 from analysis.card.words import judge, percent
-from analysis.judge.quality import against_themselves, on_axis
+from analysis.judge.quality import against_themselves, against_truth, comparable, faults, on_axis
+from analysis.wording import number
 from model.scenario import Scenario
 
 SECTION = "texts"
@@ -22,8 +26,11 @@ ORDER = 6
 TITLE = "What agents say compared with how they rate"
 NOTE = (
     "A judge reads every line of the debates of three, told neither name nor party, and says how strongly it agrees with the "
-    "topic's claim. It is compared with the speaker's own rating in the survey before; who speaks late in a round has heard "
-    "others since. Lines and ratings exactly in the middle are on no side and left out of the first row."
+    "topic's claim. Where the survey asks for something else, such as the severity of a problem, only ranks can be compared with "
+    "the ratings. Where it asks for agreement with the claim, a line is also compared in points with the speaker's own rating in "
+    "the survey before; who speaks late in a round has heard others since, and what is exactly in the middle is on no side. "
+    "Known grades: those of the sentences of our own speakers. A judge whose rank correlation with them is below 0.7, or whose "
+    "scores are off by half a point of 1-7 or more, is not to be used, and what it says of that topic is left out."
 )
 NEEDS = (three,)
 OUTSIDE = (VERDICTS,)
@@ -32,10 +39,17 @@ QUANTITIES = {
     "text_apart": Quantity("distance of a line from the speaker's own rating", "points"),
     "text_toward": Quantity("line minus the speaker's own rating, toward the Default", "points"),
     "agreement": Quantity("rank correlation of lines with the rating after the round", "correlation"),
+    "judge_rank": Quantity("the judge's rank correlation with known grades", "correlation"),
+    "judge_bias": Quantity("the judge's score minus the known grade (points of 1-7)", "points"),
     "unscored": Quantity("lines without a score of the judge", "share"),
 }
 WATCH = ()
 MIDDLE = 5.0
+
+
+MISREAD = "the judge misreads lines with a known grade"
+OTHER = "agents were asked for something else than agreement with the claim that the judge scores, so that only ranks compare"
+UNKNOWN = "no line has a known grade: the judge is unchecked"
 
 
 def claims(held: Held, base: Scenario) -> list[Claim]:
@@ -43,17 +57,52 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
     if verdicts is None:
         return [Claim(SECTION, name, ALL, reason=UNJUDGED) for name in QUANTITIES]
     said = verdicts[verdicts["text"].fillna("") != ""]
-    missing = shared(Claim(SECTION, "unscored", ALL, unit="line"), int(said["score"].isna().sum()), len(said))
-    found = lines(said, held.ratings("three"))
+    missing = shared(Claim(SECTION, "unscored", ALL, unit="line"), said["score"].isna(), said["block"] + said["party"])
+    checked = against_truth(said)
+    bad = faults(checked)
+    kept = said[~said["topic"].isin(list(bad))]
+    return [*_in_points(kept, held, base, bad), *_agreement(kept, held), *_left_out(bad), *_quality(checked), missing]
+
+
+def _in_points(said: pd.DataFrame, held: Held, base: Scenario, bad: Mapping[str, str]) -> Iterator[Claim]:
+    """Lines minus ratings, of topics whose survey asks what the judge scores; over all topics where that is so of all."""
+    topics = [topic for topic in base.topics if comparable(topic, base.probe) and topic not in bad]
+    found = lines(said[said["topic"].isin(topics)], held.ratings("three"))
     toward = found.join(np.sign(directions(held)).rename("side"), on=["topic", "party"], how="inner")
-    toward = toward.assign(value=toward["side"] * (toward["text"] - toward["rating"]))
-    return [
-        *_over_blocks("contradicts", contradicting(found), base),
-        *_over_blocks("text_apart", found.assign(value=(found["text"] - found["rating"]).abs()), base),
-        *_over_blocks("text_toward", toward, base),
-        *_agreement(said, held),
-        missing,
-    ]
+    values = {
+        "contradicts": contradicting(found),
+        "text_apart": found.assign(value=(found["text"] - found["rating"]).abs()),
+        "text_toward": toward.assign(value=toward["side"] * (toward["text"] - toward["rating"])),
+    }
+    other = any(not comparable(topic, base.probe) for topic in base.topics)
+    for name, rows in values.items():
+        if len(topics) < len(base.topics):
+            yield Claim(SECTION, name, ALL, reason=OTHER if other else MISREAD)
+        else:
+            yield _mean(name, ALL, rows)
+        for topic in topics:
+            yield _mean(name, topic, rows[rows["topic"] == topic])
+
+
+def _quality(checked: pd.DataFrame) -> Iterator[Claim]:
+    """How the judge reads lines whose grade is known, topic by topic."""
+    if checked.empty:
+        yield from (Claim(SECTION, name, ALL, reason=UNKNOWN) for name in ("judge_rank", "judge_bias"))
+    for row in checked.to_dict("records"):
+        yield _spanned("judge_rank", row, "r")
+        yield _spanned("judge_bias", row, "bias")
+
+
+def _spanned(name: str, row: dict[str, Any], column: str) -> Claim:
+    value, low, high = (float(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
+    reason = str(row["reason"])
+    if np.isfinite(value):
+        reason = "" if np.isfinite(low) else too_few("room") if row["rooms"] < FEWEST else NO_VARIATION
+    return Claim(SECTION, name, row["topic"], value, low, high, n=row["rooms"], unit="room", reason=reason)
+
+
+def _left_out(bad: Mapping[str, str]) -> Iterator[Claim]:
+    return (Claim(SECTION, "agreement", topic, reason=f"{MISREAD}: {fault}") for topic, fault in bad.items())
 
 
 def lines(verdicts: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
@@ -72,32 +121,39 @@ def contradicting(found: pd.DataFrame) -> pd.DataFrame:
     return found[known].assign(value=(sides["text"] != sides["rating"])[known].astype(float))
 
 
-def _over_blocks(name: str, found: pd.DataFrame, base: Scenario) -> Iterator[Claim]:
-    """Over all topics, and a topic each; the mean of a block."""
-    yield averaged(Claim(SECTION, name, ALL), _means(found))
-    for topic in base.topics:
-        yield averaged(Claim(SECTION, name, topic), _means(found[found["topic"] == topic]))
-
-
-def _means(found: pd.DataFrame) -> pd.Series:
-    return found.groupby("block", sort=False)["value"].mean()
+def _mean(name: str, topic: str, rows: pd.DataFrame) -> Claim:
+    """Over blocks."""
+    found = averaged(Claim(SECTION, name, topic), rows.groupby("block", sort=False)["value"].mean())
+    return possible(found) if QUANTITIES[name].measure == "share" else found
 
 
 def _agreement(said: pd.DataFrame, held: Held) -> Iterator[Claim]:
     own = held.ratings("three").assign(attitude=held.ratings("three")["level"])
-    for row in against_themselves(said, own).to_dict("records"):
-        begun = Claim(SECTION, "agreement", row["topic"], n=row["rooms"], unit="room")
-        known = dict(zip(("estimate", "low", "high"), (row["r"], row["r_low"], row["r_high"]), strict=True))
-        reason = "" if np.isfinite(row["r"]) else "too few lines, or all alike"
-        yield Claim(**{**begun.__dict__, **known, "reason": reason})
+    return (_spanned("agreement", row, "r") for row in against_themselves(said, own).to_dict("records"))
+
+
+def warnings(found: Sequence[Claim], first: Batch) -> Iterator[str]:
+    """Before anything else on the page: what is wrong with the judge, or that nothing shows how good it is."""
+    bad = [one for one in found if one.quantity == "agreement" and one.reason.startswith(MISREAD)]
+    if bad:
+        named = "; ".join(f"on {load_topic(one.topic).title} {one.reason.removeprefix(f'{MISREAD}: ')}" for one in bad)
+        yield (
+            f"**Do not use what {judge(first)} says**: {named}. What rests on its scores there is left out; its verdicts on "
+            "interviews are unchecked."
+        )
 
 
 def result(found: Sequence[Claim], first: Batch) -> str:
     """With which the section opens."""
     against = find(found, "contradicts")
-    if against is None:
+    if against is not None:
+        return (
+            f"{percent(against)} of the lines, read by {judge(first)}, are on the other side of the question than the speaker's "
+            "own rating before."
+        )
+    ranks = [one.estimate for one in found if one.quantity == "agreement" and one.known]
+    if not ranks:
         return ""
-    return (
-        f"{percent(against)} of the lines, read by {judge(first)}, are on the other side of the question than the speaker's own "
-        "rating before."
-    )
+    least, most = number(min(ranks)), number(max(ranks))
+    span = least if least == most else f"{least} to {most}, by topic"
+    return f"Lines, read by {judge(first)}, go with their speakers' ratings: rank correlation {span}."

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.card.claims import ALL, Claim, averaged, find
+from analysis.card.claims import ALL, Claim, averaged, find, possible
 from analysis.card.conditions import PARTIES, Batch, alone, three
 from analysis.card.held import Held
 from analysis.card.sections import Quantity
@@ -35,6 +35,7 @@ QUANTITIES = {
 }
 WATCH = ()
 BEFORE, AFTER = "before", "after"
+ALIKE = "all were alike before, or could not be rated"
 
 
 def claims(held: Held, base: Scenario) -> list[Claim]:
@@ -42,9 +43,9 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
     assert together is not None
     return [
         positive(Claim(SECTION, "spread", ALL), spread(together[AFTER])),
-        positive(Claim(SECTION, "collapse", ALL), ratio(together), "all were alike before"),
+        positive(Claim(SECTION, "collapse", ALL), ratio(together), ALIKE),
         _beside(Claim(SECTION, "collapse_alone", ALL), together, apart),
-        averaged(Claim(SECTION, "distinct", ALL), _distinct(held)),
+        possible(averaged(Claim(SECTION, "distinct", ALL), _distinct(held))),
     ]
 
 
@@ -54,13 +55,14 @@ def ends(held: Held, condition: str) -> pd.DataFrame:
     rated = rated[rated["party"].isin(PARTIES)]
     when = {rated["round"].min(): BEFORE, rated["round"].max(): AFTER}
     known = rated.assign(when=rated["round"].map(when)).dropna(subset="when")
-    return known.pivot_table(index="block", columns=["when", "topic", "party"], values="level", sort=False)
+    keys = ["block", "when", "topic", "party"]
+    return known.groupby(keys, sort=False)["level"].mean().unstack(keys[1:])
 
 
 def ratio(rows: pd.DataFrame) -> pd.Series:
     """After over before, as a number a block, to first order; NaN where all were alike before."""
     before, after = spread(rows[BEFORE]), spread(rows[AFTER])
-    start, share = before.mean(), after.mean() / before.mean() if before.any() else math.nan
+    start, share = before.mean(), after.mean() / before.mean() if (before > 0).any() else math.nan
     return share + (after - share * before) / start
 
 
@@ -68,7 +70,8 @@ def _beside(begun: Claim, together: pd.DataFrame, apart: pd.DataFrame | None) ->
     if apart is None:
         return replace(begun, reason="not held")
     null = ratio(apart)
-    return replace(averaged(begun, ratio(together) - null), null=float(null.mean()))
+    found = averaged(replace(begun, reason=ALIKE), ratio(together) - null)
+    return replace(found, null=float(null.mean())) if found.known else found
 
 
 def _distinct(held: Held) -> pd.Series:

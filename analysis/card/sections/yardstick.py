@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from analysis.bootstrap import FEWEST, too_few
 from analysis.card.claims import ALL, Claim, apart, find
 from analysis.card.conditions import Batch, three, two
 from analysis.card.held import Held
@@ -28,7 +29,7 @@ NOTE = (
     "debated other topics on scales with fewer points, on which more of them stay where they are. Salvi et al. 2025: two "
     "humans in each debate, who argued for sides given to them, agreement 1-5. Habermas Machine (Tessler, Bakker et al. "
     "2024): groups of about five humans with a mediator. Shuffled partners show how much of the correlation there is without "
-    "hearing anybody; it is taken off as a known number. Intervals are bootstrapped over blocks, debates and groups; those of "
+    "hearing anybody; it is taken off as a known number. Intervals are over blocks, debates and groups; those of "
     "a difference take agents and humans for independent samples (Zou and Donner 2008). Who has no answer before and after is "
     "left out."
 )
@@ -138,14 +139,15 @@ def _claim(begun: Claim, results: dict[str, Result], keys: Sequence[str]) -> Cla
         return replace(begun, n=found.n, reason=reason)
     off = 0.0 if math.isnan(null) else null
     ends = {name: getattr(found, name) - off for name in ("estimate", "low", "high")}
-    return replace(begun, **ends, null=null, n=found.n, reason="" if math.isfinite(found.low) else ALIKE)
+    none = too_few(begun.unit) if found.n < FEWEST else ALIKE
+    return replace(begun, **ends, null=null, n=found.n, reason="" if math.isfinite(found.low) else none)
 
 
 def _apart(begun: Claim, ours: Claim, theirs: Claim) -> Claim:
     if not (ours.known and theirs.known):
         return replace(begun, n=0, reason=ours.reason if not ours.known else theirs.reason)
     found = apart(begun, ours, theirs)
-    return replace(found, reason=ALIKE) if found.reason else found
+    return replace(found, reason=ours.reason or theirs.reason) if found.reason else found
 
 
 def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agents.choice import borda
 from agents.ranking import LETTERS, read_ranking
 from agents.representative import line
 from agents.topic import PROMPTS
@@ -52,8 +53,10 @@ def read(reply: Reply, count: int) -> tuple[Score, ...]:
 
     >>> read(Reply("B > A > C"), 3)
     (Score(value=0.5, reason=''), Score(value=1.0, reason=''), Score(value=0.0, reason=''))
+
+    Tied statements have the mean of their places.
     """
     found = read_ranking(reply.text, count)
     if reply.failure or found.order is None:
         return (Score(None, reply.failure.name if reply.failure else found.reason or "unread"),) * count
-    return tuple(Score((count - 1 - found.order.index(place)) / (count - 1)) for place in range(count))
+    return tuple(Score(points / (count - 1)) for points in borda([found.order], count).values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 from llm.errors import UserError, unknown
@@ -17,17 +17,22 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Experiment:
-    """`conditions` by name; `pairs` are compared (none: every two), `together` says whether all are in one test as well.
+    """`conditions` by name; `pairs` are compared (none: every two), and all of a set of `together` in one test as well.
 
-    `first` is the party that speaks first, by condition, where that is what differs.
+    `question` is what the experiment was made for, answered first in its report by `main`: pairs of conditions and the party
+    that is looked at. `first` is the party that speaks first, by condition, where that is what differs. `quartets` are four
+    conditions on two models, for the question whether the Neutral sides with whoever shares its model (contrasts.sharing).
     """
 
     title: str
     figures: str
     conditions: Mapping[str, Settings]
+    question: str
     pairs: Pairs = ()
-    together: bool = False
+    main: tuple[tuple[str, str, str], ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
     first: Mapping[str, str] = field(default_factory=dict)
+    quartets: Mapping[str, tuple[str, str, str, str]] = field(default_factory=dict)
 
 
 def seats(who: str, variant: str = "") -> dict[str, str]:
@@ -57,7 +62,9 @@ def _orders() -> Experiment:
     orders = ["+".join(order) for order in permutations("NRD")]
     conditions = {order.replace("+", "-"): seats(order) for order in orders}
     first = {name: PARTY[name[0]] for name in conditions}
-    return Experiment("All six orders of speaking", "section 3.5", conditions, together=True, first=first)
+    question = "Do opening and closing statements depend on who speaks first?"
+    whole = (tuple(conditions),)
+    return Experiment("All six orders of speaking", "section 3.5", conditions, question, together=whole, first=first)
 
 
 def _genders() -> Experiment:
@@ -66,12 +73,19 @@ def _genders() -> Experiment:
         "women": seats("N+R+D", "female"),
         "Republican woman, two men": {"seats": "default:male,republican:female,democrat:male"},
         "Democrat woman, two men": {"seats": "default:male,republican:male,democrat:female"},
+        "Democrat man, two women": {"seats": "default:female,republican:female,democrat:male"},
     }
     told = {f"{name}, informed": {**chosen, "disclose": "gender"} for name, chosen in among.items()}
     pairs = [("men", other) for other in among if other != "men"]
     pairs += [(f"{one}, informed", f"{other}, informed") for one, other in pairs]
     pairs += [(name, f"{name}, informed") for name in among]
-    return Experiment("Gender told to oneself, and to the others", "Figs 4, 9, 10", {**among, **told}, tuple(pairs))
+    pairs.append(("Democrat man, two women, informed", "Republican woman, two men, informed"))
+    main = tuple(
+        (f"men{one}", f"women{one}", party) for one in ("", ", informed") for party in ("republican", "democrat")
+    )
+    question = "Do women of a party speak otherwise than its men do?"
+    title = "Gender told to oneself, and to the others"
+    return Experiment(title, "Figs 4, 9, 10", {**among, **told}, question, tuple(pairs), main)
 
 
 def _echo() -> Experiment:
@@ -84,35 +98,84 @@ def _echo() -> Experiment:
             conditions[f"{group} {people}, informed"] = {**seats(group, variant), "disclose": "gender"}
             pairs.append((f"{group} {people}", f"{group} {people}, informed"))
         pairs += [(f"{group} men{told}", f"{group} women{told}") for told in ("", ", informed")]
-    return Experiment("Two of a party, with and without a Neutral", "Figs 5, 6, 11, 12", conditions, tuple(pairs))
+    main = tuple((f"2{letter}", f"2{letter}+N", PARTY[letter]) for letter in "RD")
+    question = "Does a party of two speak otherwise when a Neutral listens? (Echo chambers: below.)"
+    title = "Two of a party, with and without a Neutral"
+    return Experiment(title, "Figs 5, 6, 11, 12", conditions, question, tuple(pairs), main)
 
 
 def _models(models: Sequence[str]) -> Experiment:
-    """Each model for all seats; and each two mixed: one of the three on the other model."""
-    conditions: dict[str, Settings] = {model: {"llm": model} for model in models}
-    pairs = [(one, other) for place, one in enumerate(models) for other in models[place + 1 :]]
+    """Each model for all seats; each two mixed, one of the three on the other model; each three in every permutation.
+
+    Mixed conditions are compared with the pure one of the Neutral's model, and with each other for the question whether the
+    Neutral sides with whoever shares its model.
+    """
+    names = _short(models)
+    conditions: dict[str, Settings] = {name: {"llm": model} for model, name in names.items()}
+    pairs = list(combinations(names.values(), 2))
+    main = tuple((one, other, "default") for one, other in pairs)
+    quartets: dict[str, tuple[str, str, str, str]] = {}
     for one, other in permutations(models, 2):
         for party in PARTY.values():
-            conditions[f"{one}, {party} on {other}"] = {"llm": one, "llms": (f"{party}={other}",)}
-    return Experiment("Models, alone and mixed", "Fig 3, Table 5", conditions, tuple(pairs), together=len(models) > 2)
+            mixed = _mixed(names, one, other, party)
+            conditions[mixed] = {"llm": one, "llms": (f"{party}={other}",)}
+            pairs.append((names[one], mixed))
+    for one, other in combinations(models, 2):
+        quartets[f"{names[one]} and {names[other]}"] = (
+            _mixed(names, one, other, "republican"), _mixed(names, one, other, "democrat"),
+            _mixed(names, other, one, "republican"), _mixed(names, other, one, "democrat"),
+        )  # fmt: skip
+    threes: list[str] = []
+    for neutral, republican, democrat in permutations(models, 3):
+        threes.append(f"N {names[neutral]}, R {names[republican]}, D {names[democrat]}")
+        conditions[threes[-1]] = {"llm": neutral, "llms": (f"republican={republican}", f"democrat={democrat}")}
+    together = tuple(one for one in (tuple(names.values()), tuple(threes)) if len(one) > 2)
+    question = "Does the Neutral speak otherwise on another model?"
+    return Experiment(
+        "Models, alone and mixed", "Fig 3, Table 5", conditions, question, tuple(pairs), main, together, {}, quartets
+    )
+
+
+def _mixed(names: Mapping[str, str], one: str, other: str, party: str) -> str:
+    return f"{names[one]}, {party} on {names[other]}"
+
+
+def _short(models: Sequence[str]) -> dict[str, str]:
+    """Names of models for labels: without their parameters, where that leaves them different.
+
+    >>> _short(["openai:gpt,base_url=http://a", "oracle"])
+    {'openai:gpt,base_url=http://a': 'openai:gpt', 'oracle': 'oracle'}
+    """
+    short = [model.partition(",")[0] for model in models]
+    return dict(zip(models, short if len(set(short)) == len(models) else models, strict=True))
 
 
 _TOGETHER = "together"
 EXPERIMENTS = {
-    "baseline": Experiment("A Neutral, a Republican, a Democrat", "Figs 1, 8 (other models: 13-16)", {"N-R-D": {}}),
+    "baseline": Experiment(
+        "A Neutral, a Republican, a Democrat",
+        "Figs 1, 8 (other models: 13-16)",
+        {"N-R-D": {}},
+        "Which way do the three go? (Slopes and their intervals: below.)",
+    ),
     "alone": Experiment(
         "Each alone with the question: what statements do without anybody to hear",
         "a null condition, not in the paper",
         {_TOGETHER: {}, **{f"{letter} alone": seats(letter) for letter in "NRD"}},
+        "Does a party speak otherwise alone than in company?",
         tuple((_TOGETHER, f"{letter} alone") for letter in "NRD"),
+        tuple((_TOGETHER, f"{letter} alone", PARTY[letter]) for letter in "NRD"),
     ),
     "closing": Experiment(
         "Closing announced, or one more round in its place",
         "Figs 8, 17; Table 2",
         {"closing": {}, "no closing": {"closing": False}},
+        "Does a closing statement that is announced change what a party says?",
+        (("closing", "no closing"),),
+        tuple(("closing", "no closing", party) for party in PARTY.values()),
     ),
     "orders": _orders(),
     "gender": _genders(),
     "echo": _echo(),
-    "models": Experiment("Models, alone and mixed", "Fig 3, Table 5", {}),
+    "models": Experiment("Models, alone and mixed", "Fig 3, Table 5", {}, ""),
 }

@@ -22,11 +22,15 @@ from model.scenario import Scenario
 
 @dataclass(frozen=True)
 class Found:
-    """`verdicts` and `attitudes` of all conditions (rooms named after them), `scores` as analysis/scores takes them."""
+    """`verdicts` and `attitudes` of all conditions (rooms named after them), `scores` as analysis/scores takes them.
+
+    `people` says who sat where (`PEOPLE` of analysis/scores/runs.py).
+    """
 
     verdicts: pd.DataFrame
     attitudes: pd.DataFrame
     scores: pd.DataFrame
+    people: pd.DataFrame
     headers: Mapping[str, Header]
 
 
@@ -48,27 +52,41 @@ def structured(
     """Yields each condition's scenario, wants its record, has its statements judged (within the budget); returns all of it.
 
     Each condition has a seed of its own: with one seed for all, what does not differ would be word for word the same, and tests
-    that take conditions for independent would never find anything.
+    that take conditions for independent would never find anything. The people of a repetition are the same in all of them
+    where the cast does not go by the seed (listed, fixed).
     """
-    verdicts, attitudes, headers = [], [], {}
+    verdicts, attitudes, agents, headers = [], [], [], {}
     for name, folder in folders(experiment, out).items():
         tables = yield base.with_settings({"seed": derive(base.seed, "condition", name), **experiment.conditions[name]})
         headers[name] = tables.header
         verdicts.append(_in(name, judged(tables, folder / "judge", judge, judging, bar, budget, ledger)))
         attitudes.append(_in(name, tables.attitudes))
-    both = pd.concat(verdicts, ignore_index=True), pd.concat(attitudes, ignore_index=True)
-    return Found(*both, scores(both[0]), headers)
+        agents.append(_in(name, tables.agents))
+    whole = [pd.concat(parts, ignore_index=True) for parts in (verdicts, attitudes, agents)]
+    return Found(whole[0], whole[1], scores(whole[0]), people(whole[2]), headers)
 
 
 def scores(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts as a table of scores. Agents are named after their party, and numbered where a room has several of one."""
-    seats = verdicts[["room", "party", "agent"]].drop_duplicates().sort_values(["room", "agent"])
+    found = verdicts.merge(_named(verdicts), on=["room", "agent"])
+    found = found.drop(columns="agent").rename(columns={"room": "run", "named": "agent"})
+    return found[["topic", "condition", "run", "agent", "statement", "score"]]
+
+
+def people(agents: pd.DataFrame) -> pd.DataFrame:
+    """Return who sat where: a row an agent of a run, with its party, its name (person) and its persona (text)."""
+    found = agents.merge(_named(agents), on=["room", "agent"]).drop(columns="agent")
+    names = {"room": "run", "named": "agent", "name": "person", "persona": "text"}
+    return found.rename(columns=names)[["condition", "run", "agent", "party", "person", "text"]]
+
+
+def _named(seated: pd.DataFrame) -> pd.DataFrame:
+    """The name of each agent of a room: its party, and a number where the room has several of it."""
+    seats = seated[["room", "party", "agent"]].drop_duplicates().sort_values(["room", "agent"])
     seats = seats.assign(number=seats.groupby(["room", "party"]).cumcount() + 1)
     several = seats.groupby(["room", "party"])["agent"].transform("size") > 1
     seats["named"] = seats["party"].where(~several, seats["party"] + " " + seats["number"].astype(str))
-    found = verdicts.merge(seats[["room", "agent", "named"]], on=["room", "agent"])
-    found = found.drop(columns="agent").rename(columns={"room": "run", "named": "agent"})
-    return found[["topic", "condition", "run", "agent", "statement", "score"]]
+    return seats[["room", "agent", "named"]]
 
 
 def _in(condition: str, table: pd.DataFrame) -> pd.DataFrame:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from agents.topic import load_topic
 from analysis import honesty
-from analysis.judge.quality import against_themselves, against_truth, confusion
+from analysis.judge.quality import against_themselves, against_truth, confusion, truth, warning
 from analysis.judge.report import confusion_table
 from analysis.judge.verdicts import claim
 from analysis.scores import report
-from analysis.scores.contrasts import by_party, drifts, first_speaker, runs_needed
+from analysis.scores.components import components, runs_needed
+from analysis.scores.contrasts import by_party, drifts, first_speaker, sharing, sorted_by_p
+from analysis.scores.runs import casts
+from analysis.statistics.results import holm
 from analysis.studies.structured.experiments import Experiment
 from analysis.studies.structured.hold import Found
 from analysis.studies.structured.paper import PAPER
-from analysis.wording import estimate, markdown_table, number
+from analysis.wording import DASH, counted, estimate, markdown_table, number
 
 DIFFERENT_PEOPLE = "Correlations are over all speakers and statements: that parties differ is a part of them."
 JUDGES_ITSELF = (
@@ -25,13 +29,33 @@ JUDGES_ITSELF = (
     + DIFFERENT_PEOPLE
 )
 COMPARED = (
-    ("contrasts", "Who differs", "Mean score of a party's statements in a run; Welch's t, size is Hedges' g."),
-    (
-        "drifts",
-        "Who drifts otherwise",
-        "Points a statement; mixed model of single scores with runs at random, size per residual SD.",
-    ),
+    ("contrasts", "Who differs", "Mean score of a party's statements."),
+    ("drifts", "Who drifts otherwise", "Slope of a party's statements, points a statement."),
 )
+UNIT = (
+    "The unit is the cast where there are several: the same people in both conditions, compared in pairs (paired t). With one "
+    "cast it is the run (Welch's t), for these people alone, and conditions whose persona texts differ (men and women) have no "
+    "test: one text differs from another in everything. Sizes (per SD of the differences, or Hedges' g) have no interval. p is "
+    "corrected (Holm) over the table; the smallest comes first."
+)
+MISSING = (
+    "Where more than 5% of the scores are missing: between what the difference would lie, whatever the missing scores had been. "
+    "A score counts by what it is off the average of its agent and statement: who is missing does not shift a mean."
+)
+PUBLISHED = (
+    "This is the **published procedure** (`--mode ucl`): statements as units, smoothed, one persona a seat unless another cast "
+    "was set. With one persona it cannot tell a difference between men and women from one between two texts."
+)
+FIRST = (
+    "Mean score of all agents by the party of the first speaker; labels are shuffled over the runs of the same people."
+)
+NEEDED = (
+    "What scores differ by, as standard deviations: between people, between runs of the same people in the same condition, "
+    "between single statements of a run, and the judge's error where the true score is known. Then the runs a condition for a "
+    "difference in a run's mean score (two-sided 5%, power 80%), and in brackets those at the ends of the 95% interval of the "
+    "standard deviation: plan with the higher one. Five at least, below which nothing is concluded."
+)
+ALPHA = 0.05
 
 
 def write(
@@ -40,54 +64,114 @@ def write(
     """Write report.md with its figures, and every table as CSV; the path of the first. `command` is what makes it again."""
     folder.mkdir(parents=True, exist_ok=True)
     found.scores.to_csv(folder / "scores.csv", index=False)
-    tables = dict(_tables(found, experiment))
-    for named, frame in tables.items():
+    found.people.to_csv(folder / "people.csv", index=False)
+    made = dict(tables(found, experiment))
+    for named, frame in made.items():
         frame.to_csv(folder / f"{named}.csv", index=False)
-    headed = found.scores.assign(topic=found.scores["topic"].map(lambda slug: load_topic(slug).heading))
-    before = [*_head(found, experiment, judge, command), *_judging(found, judge, tables)]
-    after = [*_foot(tables), *_paper(name)]
-    return report.write(headed, folder, published, experiment.title, _chosen(experiment), before, after)
+    headed = found.scores.assign(topic=found.scores["topic"].map(_heading))
+    told = report.Told(
+        list(_short(made, experiment)),
+        [*_head(found, experiment, judge, command, published), *_judging(found, judge, made)],
+        [*_foot(made), *_paper(name)],
+    )
+    return report.write(headed, folder, published, experiment.title, compared(experiment), told, found.people)
 
 
-def _chosen(experiment: Experiment) -> list[tuple[str, ...]] | None:
-    """The sets of conditions that are tested against each other."""
-    whole = [tuple(experiment.conditions)] if experiment.together else []
-    return [*experiment.pairs, *whole] if experiment.pairs or whole else None
+def compared(experiment: Experiment) -> list[tuple[str, ...]] | None:
+    """Return the sets of conditions that are tested against each other."""
+    return [*experiment.pairs, *experiment.together] or None
 
 
-def _tables(found: Found, experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
+def tables(found: Found, experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Return the tables of a report by name, `question` first: what the experiment was made for."""
     parties = report.parties_of(found.scores)
-    names = list(experiment.conditions)
-    pairs = experiment.pairs or ([(names[0], other) for other in names[1:]] if not experiment.first else [])
-    if pairs:
-        yield "contrasts", by_party(found.scores, parties, pairs)
-        yield "drifts", drifts(found.scores, parties, pairs)
+    given = found.scores, parties
+    if experiment.main:
+        main = [
+            part[part["party"] == party]
+            for party in dict.fromkeys(party for _, _, party in experiment.main)
+            for pairs in [[(one, other) for one, other, of in experiment.main if of == party]]
+            for part in [by_party(*given, pairs, found.people)]
+        ]
+        together = pd.concat(main, ignore_index=True)
+        yield "question", together.assign(p_holm=holm(together["p"].to_numpy(dtype=float)))
+    if experiment.pairs:
+        yield "contrasts", by_party(*given, experiment.pairs, found.people)
+        yield "drifts", drifts(*given, experiment.pairs, found.people)
     if experiment.first:
-        yield "first_speaker", first_speaker(found.scores, experiment.first)
-    yield "runs_needed", runs_needed(found.scores)
+        yield "first_speaker", first_speaker(found.scores, experiment.first, found.people)
+    if experiment.quartets:
+        yield "sharing", sharing(*given, experiment.quartets, found.people)
+    spread = components(found.scores, found.people)
+    errors = (found.verdicts["score"] - truth(found.verdicts)).groupby(found.verdicts["topic"]).std()
+    yield "components", spread.assign(judge=spread["topic"].map(errors))
+    yield "runs_needed", runs_needed(spread)
     yield "judge_quality", against_truth(found.verdicts)
     yield "self_report", against_themselves(found.verdicts, found.attitudes)
 
 
-def _head(found: Found, experiment: Experiment, judge: str, command: str) -> Iterator[str]:
-    models = dict.fromkeys(honesty.model(header) for header in found.headers.values())
+def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment) -> Iterator[str]:
+    """The answer to the question that the experiment was made for, decided on before anything was run."""
+    if told := warning(made["judge_quality"]):
+        yield f"> {told}"
+    yield f"**{experiment.question}** This was chosen beforehand; everything below it is exploration."
+    if "question" in made:
+        found = made["question"]
+        yield _answer(found, "a difference")
+        yield _contrasts(found, "question", MISSING if found["bound_low"].notna().any() else "")
+    if "first_speaker" in made:
+        found = made["first_speaker"]
+        yield _answer(found[found["moment"] == "opening"], "that openings differ by who speaks first")
+        yield _answer(found[found["moment"] == "closing"], "that closings do")
+    if "sharing" in made:
+        yield "Does the Neutral side with the partisan on its own model? Positive: toward that partisan's side."
+        yield _answer(made["sharing"], "that it does, or the contrary")
+        yield _rows(made["sharing"], ["topic", "models"], lambda row: [_heading(row["topic"]), row["effect"]])
+
+
+def _answer(found: pd.DataFrame, what: str) -> str:
+    tested = found[found["p"].notna()]
+    sure = tested[tested["p_holm"] < ALPHA]
+    reasons = found.loc[found["p"].isna(), "reason"].value_counts()
+    told = [f"{len(sure)} of {counted(len(tested), 'test')} find {what} (p below .05 after Holm's correction)."]
+    left = [f"{counted(count, 'comparison')} without a test ({reason})." for reason, count in reasons.items()]
+    return " ".join([*(told if len(tested) else []), *left])
+
+
+def _heading(slug: object) -> str:
+    return load_topic(str(slug)).heading
+
+
+def _head(found: Found, experiment: Experiment, judge: str, command: str, published: bool) -> Iterator[str]:
+    models = dict.fromkeys(honesty.model(header).partition(";")[0] for header in found.headers.values())
     ran = " and ".join(models)
     yield f"UCL study, {experiment.figures}. Run here on {ran}, judged by {judge}; the paper's own numbers come last."
     notes = dict.fromkeys(note for header in found.headers.values() if (note := honesty.note(header)))
     yield from (f"> {note}" for note in notes)
     yield f"    {command}"
+    if published:
+        yield PUBLISHED
+    yield _people(found.people)
     yield "A score is from 1 (strongly disagrees) to 7 (strongly agrees) on the topic's claim; claims lean to different sides:"
     topics = [load_topic(slug) for slug in found.scores["topic"].unique()]
     yield "\n".join(f"- {topic.heading}: {claim(topic)}" for topic in topics)
 
 
-def _judging(found: Found, judge: str, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+def _people(people: pd.DataFrame) -> str:
+    """How many different people there were, which is what a result generalises over."""
+    counts = people.drop_duplicates(["party", "person"]).groupby("party", sort=False).size()
+    told = ", ".join(f"{party.title()} {count}" for party, count in counts.items())
+    different = counted(casts(people).nunique(), "cast")
+    return f"Different people by party: {told}; {different} (runs that share a person are of one cast)."
+
+
+def _judging(found: Found, judge: str, made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     yield "## Can the judge be believed?"
-    quality, own = tables["judge_quality"], tables["self_report"]
+    quality, own = made["judge_quality"], made["self_report"]
     if quality.empty:
         yield "Unchecked: no statement has a grade that is known beforehand."
     else:
-        yield "Beside the known grades of our own speakers' sentences, and beside hidden self-reports after the same round."
+        yield "Compared with the known grades of our own speakers' sentences, and with hidden self-reports after the same round."
     yield markdown_table(_JUDGED, [*_judged(quality, "known grade"), *_judged(own, "self-report")])
     yield JUDGES_ITSELF if judge.startswith("oracle") and len(quality) else DIFFERENT_PEOPLE
     if len(quality):
@@ -95,72 +179,86 @@ def _judging(found: Found, judge: str, tables: Mapping[str, pd.DataFrame]) -> It
         yield confusion_table(confusion(found.verdicts))
 
 
-_JUDGED = ("topic", "beside the", "statements", "rank correlation", "score minus it")
+_JUDGED = ("topic", "compared with", "statements", "rank correlation", "score minus it")
 
 
 def _judged(found: pd.DataFrame, what: str) -> Iterator[list[str]]:
     for row in found.to_dict("records"):
         yield [
-            load_topic(row["topic"]).heading,
+            _heading(row["topic"]),
             what,
             str(row["statements"]),
-            estimate(row["r"], row["r_low"], row["r_high"]),
+            row["reason"] or estimate(row["r"], row["r_low"], row["r_high"]),
             estimate(row["bias"], row["bias_low"], row["bias_high"]),
         ]
 
 
-def _foot(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+def _foot(made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     for named, title, note in COMPARED:
-        if len(tables.get(named, ())):
-            yield f"## {title}\n\n{note} p is corrected (Holm) over the table."
-            yield _contrasts(tables[named])
-    if "first_speaker" in tables:
-        yield "## Who speaks first\n\nEverybody's mean score by the party of the first speaker; labels shuffled over runs."
-        yield _first(tables["first_speaker"])
-    yield "## How many runs?\n\nRuns a condition for a difference in a run's mean score, at two-sided 5%, by the spread found."
-    yield _needed(tables["runs_needed"])
+        if len(made.get(named, ())):
+            yield f"## {title}\n\n{note} {UNIT}"
+            yield _contrasts(made[named], named)
+    if "first_speaker" in made:
+        yield f"## Who speaks first\n\n{FIRST}"
+        yield _first(made["first_speaker"])
+    yield f"## How many runs?\n\n{NEEDED}"
+    yield _needed(made["components"], made["runs_needed"])
 
 
-def _contrasts(found: pd.DataFrame) -> str:
+def _contrasts(found: pd.DataFrame, named: str, note: str = "") -> str:
+    """The rows with the smallest p; how many more there are."""
+    bounded = "bound_low" in found and found["bound_low"].notna().any()
+    names = ["topic", "party", "conditions", *(["missing", "whatever was said"] if bounded else [])]
+
+    def begin(row: Mapping[str, Any]) -> list[str]:
+        ends = (
+            f"{number(row['bound_low'])} to {number(row['bound_high'])}"
+            if bounded and pd.notna(row["bound_low"])
+            else DASH
+        )
+        lost = [f"{row['missing']:.0%}", ends] if bounded else []
+        return [_heading(row["topic"]), row["party"].title(), row["effect"], *lost]
+
+    return "\n\n".join(filter(None, [note, _rows(found, names, begin), *report.more(len(found) - report.ROWS, named)]))
+
+
+def _rows(found: pd.DataFrame, names: Sequence[str], begin: Callable[[Mapping[str, Any]], list[str]]) -> str:
     rows = [
-        [load_topic(row["topic"]).heading, row["party"].title(), row["effect"], str(row["n"]),
-         row["reason"] or estimate(row["estimate"], row["low"], row["high"], 3), number(row["size"]),
-         number(row["p"], 4), number(row["p_holm"], 4)]
-        for row in found.to_dict("records")
+        [*begin(row), counted(row["n"], row["unit"]),
+         ", ".join(filter(None, [estimate(row["estimate"], row["low"], row["high"], 3), row["reason"]])),
+         number(row["size"]), report.p_value(row["p"]), report.p_value(row["p_holm"])]
+        for row in sorted_by_p(found).head(report.ROWS).to_dict("records")
     ]  # fmt: skip
-    return markdown_table(["topic", "party", "conditions", "runs", "difference", "size", "p", "corrected"], rows)
+    return markdown_table([*names, "n", "difference", "size", "p", "corrected"], rows)
 
 
 def _first(found: pd.DataFrame) -> str:
     parties = [name for name in ("default", "republican", "democrat") if name in found]
     rows = [
-        [load_topic(row["topic"]).heading, row["moment"], *[number(row[party]) for party in parties], str(row["n"]),
-         number(row["estimate"]), number(row["p"], 4), number(row["p_holm"], 4)]
-        for row in found.to_dict("records")
+        [_heading(row["topic"]), row["moment"], *[number(row[party]) for party in parties], str(row["n"]),
+         number(row["estimate"]), report.p_value(row["p"]), report.p_value(row["p_holm"])]
+        for row in sorted_by_p(found).to_dict("records")
     ]  # fmt: skip
     head = [f"{party.title()} first" for party in parties]
     return markdown_table(["topic", "statement", *head, "runs", "eta squared", "p", "corrected"], rows)
 
 
-def _needed(found: pd.DataFrame) -> str:
-    kept = found[found["power"] == found["power"].min()]
+def _needed(spread: pd.DataFrame, needed: pd.DataFrame) -> str:
+    kept = needed[needed["power"] == needed["power"].min()]
     differences = sorted(kept["difference"].unique())
     rows = []
-    for topic, part in kept.groupby("topic", sort=False):
-        rooms = part.set_index("difference")["rooms"]
-        rows.append(
-            [
-                load_topic(str(topic)).heading,
-                number(float(part["deviation"].iloc[0])),
-                *[_count(rooms[one]) for one in differences],
-            ]
-        )
+    for row in spread.to_dict("records"):
+        mine = kept[(kept["topic"] == row["topic"]) & (kept["agent"] == row["agent"])].set_index("difference")
+        counts = [_count(mine.loc[one]) for one in differences]
+        deviations = [number(row[name]) for name in ("person", "run", "statement", "judge")]
+        rows.append([_heading(row["topic"]), row["agent"].title(), *deviations, *counts, str(mine["basis"].iloc[0])])
     head = [f"{one:g} points" for one in differences]
-    return markdown_table(["topic", "SD between runs", *head], rows) + f"\n\nPower {kept['power'].iloc[0]:.0%}."
+    return markdown_table(["topic", "agent", "person", "run", "statement", "judge", *head, "for"], rows)
 
 
-def _count(rooms: object) -> str:
-    return number(None) if pd.isna(rooms) else str(rooms)
+def _count(row: pd.Series) -> str:
+    """`12 (9 to 21)`."""
+    return DASH if pd.isna(row["rooms"]) else f"{row['rooms']} ({row['rooms_low']} to {row['rooms_high']})"
 
 
 def _paper(name: str) -> Sequence[str]:

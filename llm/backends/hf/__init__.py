@@ -9,6 +9,8 @@
     keep     MiB for keys and values of what was read before, so that a debate is not read again at every turn; 0: none
     workers  batches that run beside each other on a CPU, each on one core (for small models; with adapters always one)
     draft    tokens guessed ahead from what was said before and checked in one pass (changes the time, not the reply)
+    same     one request, one reply, whatever else was read: auto (on a CPU in float32), yes (everywhere, by reading each request
+             alone where nothing faster is sure: slow), no (not checked)
     adapters folders of LoRA adapters, joined by +; each is known by its folder's name (a request says which one is to answer,
              several may share a batch)
 
@@ -18,29 +20,34 @@
     batches.py   which requests go through the model together
     cache.py     what was read before
     prefill.py   a batch of prompts on its way through the model
+    placed.py    the same, read in pieces, each token in the column of its position
+    steady.py    whether a reply depends on its request alone, on the machine at hand
     drafts.py    tokens guessed ahead
     generate.py  open questions: sampling with a generator for each request
     closed.py    closed questions: exact probabilities of the allowed answers
 
-Every request draws from a generator seeded by itself, so a reply does not depend on which others share its batch, but for the
-rounding of floating-point sums. In float32 texts agree unless two tokens are as good as tied, and probabilities to about 1e-4. In
-bfloat16 and float16 (what `auto` means for most large models) sums are rounded to three digits: probabilities differ by some
-thousandths and texts at temperature 1 part now and then; 8bit looks for outliers over the whole batch. There the same requests in
-the same batches give the same replies, a run that was killed and resumed may not. Needs the `[local]` extra. Code that a model
-repository brings along is never run.
+Every request draws from a generator seeded by itself. On a CPU in float32 the reply and its probabilities depend on nothing else:
+they are the same to the last bit alone or in a batch, whatever was read, kept or guessed before. A run that was killed therefore
+goes on to the record it would have had. When a model is first asked, steady.py checks this; a model that fails reads each request
+alone. On a GPU, in bfloat16 or float16, and quantised, sums depend on the batch: probabilities differ by some thousandths, and
+texts at temperature 1 now and then. There the same requests in the same batches give the same replies. A run that was killed may
+not, unless `same=yes` reads each request alone. Needs the `[local]` extra. Code that comes with a model is never run.
 """
 
 from __future__ import annotations
 
+from llm import hubs
 from llm.errors import UserError
 from llm.request import Backend
 
-MANNER = frozenset({"batch", "keep", "workers", "draft"})
+hubs.silence()
+MANNER = frozenset({"batch", "keep", "workers", "draft", "same"})
 CHOICES = {
     "dtype": ("auto", "float32", "bfloat16", "float16"),
     "load": ("full", "8bit", "4bit"),
     "style": ("auto", "chat", "plain"),
     "closed": ("exact", "text"),
+    "same": ("auto", "yes", "no"),
 }
 
 
@@ -55,12 +62,13 @@ def open_backend(
     keep: int = 512,
     workers: int = 1,
     draft: int = 0,
+    same: str = "auto",
     adapters: str = "",
 ) -> Backend:
     """Load a model. Errors: UserError when it cannot be found or loaded, or when the `[local]` extra is not installed."""
     if not model:
         raise UserError("--llm hf needs a model: hf:PATH or hf:HUB_ID, such as hf:mistralai/Mistral-7B-Instruct-v0.2")
-    for name, value in (("dtype", dtype), ("load", load), ("style", style), ("closed", closed)):
+    for name, value in (("dtype", dtype), ("load", load), ("style", style), ("closed", closed), ("same", same)):
         if value not in CHOICES[name]:
             raise UserError(f"option {name} of hf must be one of {', '.join(CHOICES[name])}, not {value!r}")
     if workers < 1:
@@ -76,4 +84,4 @@ def open_backend(
     from llm.backends.hf.loading import load_model
 
     loaded = load_model(model, dtype, load, device, tuple(filter(None, adapters.split("+"))))
-    return Hf(loaded, style, closed == "exact", batch, keep << 20, workers, draft)
+    return Hf(loaded, style, closed == "exact", batch, keep << 20, workers, draft, same)

@@ -16,8 +16,10 @@ from llm.backends.hf.closed import Allowed, answer, begun
 from llm.backends.hf.drafts import Drafts
 from llm.backends.hf.generate import generate
 from llm.backends.hf.loading import Loaded
-from llm.backends.hf.prefill import Answered, Row
+from llm.backends.hf.placed import Placed
+from llm.backends.hf.prefill import Answered, Batch, Read, Row
 from llm.backends.hf.prompts import encode
+from llm.backends.hf.steady import steady
 from llm.request import Reply, Request
 
 ANSWER_TOKENS = 16
@@ -32,17 +34,37 @@ class Hf:
 
     `most` is the number of tokens in a batch, padding and reply included; `keep` the bytes for what was read before; `workers`
     the number of batches that run beside each other, each on one core (the adapters of a batch are set on the model itself, so
-    that with adapters there is one worker); `draft` the tokens guessed ahead.
+    that with adapters there is one worker); `draft` the tokens guessed ahead. `same` says where a reply must depend on its
+    request alone (`_settle`).
     """
 
     in_flight = 0
 
-    def __init__(self, loaded: Loaded, style: str, exact: bool, most: int, keep: int, workers: int = 1, draft: int = 0):
-        self.loaded, self.style, self.exact, self.most = loaded, style, exact, most
-        self.prefixes = Prefixes(keep) if keep and can_keep(loaded.model) else None
-        self.drafts = Drafts(draft if can_keep(loaded.model) else 0)
+    def __init__(
+        self, loaded: Loaded, style: str, exact: bool, most: int, keep: int,
+        workers: int = 1, draft: int = 0, same: str = "auto",
+    ):  # fmt: skip
+        self.loaded, self.style, self.exact, self.most, self.same = loaded, style, exact, most, same
+        in_pieces = can_keep(loaded.model)
+        self.read: Read = Placed if in_pieces else Batch
+        self.prefixes = Prefixes(keep) if keep and in_pieces else None
+        self.drafts = Drafts(draft if in_pieces else 0)
         alone = workers == 1 or bool(loaded.adapters)
         self._pool = None if alone else ThreadPoolExecutor(workers, initializer=partial(torch.set_num_threads, 1))
+        self._settled = same == "no"
+
+    def _settle(self) -> None:
+        """Read each request alone, and keep and guess nothing, where a reply would else depend on what was asked before.
+
+        On a CPU in float32 that is checked on the machine at hand (steady.py); elsewhere it is taken to be so.
+        """
+        self._settled, model = True, self.loaded.model
+        plainly = model.device.type == "cpu" and model.dtype == torch.float32 and self.loaded.identity["load"] == "full"
+        if self.same == "auto" and not plainly:
+            return
+        check = partial(steady, self.loaded)
+        if not (plainly and self.read is Placed and (self._pool.submit(check).result() if self._pool else check())):
+            self.most, self.prefixes, self.drafts = 1, None, Drafts(0)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -53,6 +75,8 @@ class Hf:
         return request.sampling.temperature == 0
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        if requests and not self._settled:
+            self._settle()
         replies: dict[int, Reply] = {}
         asked: dict[Ask, list[Row]] = defaultdict(list)
         prompts = encode(requests, self.loaded.tokenizer, self.style)
@@ -71,27 +95,33 @@ class Hf:
         return (request.answers, request.answer_prefix) if self.exact else ((), "")
 
     def _open(self, rows: list[Row]) -> dict[int, Reply]:
-        return self._run(
-            rows, _said, partial(generate, self.loaded, keep=self.prefixes is not None, drafts=self.drafts)
-        )
+        return self._run(rows, _said, partial(generate, self.loaded, read=self.read, drafts=self.drafts))
 
     def _closed(self, rows: list[Row], answers: int) -> dict[int, Reply]:
-        """Replies by place to questions with the same answers; unless these are single tokens, each takes a row of the batch."""
+        """Replies by place to questions with the same answers; unless these are single tokens, each takes a row of the batch.
+
+        Where the answers have too little probability together, the reply is what the model says.
+        """
         allowed = Allowed(rows[0].request, self.loaded.tokenizer, self.style)
         times = 1 if allowed.single else answers
 
         def parts(row: Row) -> tuple[int, int]:
             return times * row.unread, times * (row.shared + ANSWER_TOKENS)
 
-        ask = partial(answer, self.loaded, keep=self.prefixes is not None, allowed=allowed)
-        return self._run([begun(row, allowed) for row in rows], parts, ask)
+        ask = partial(answer, self.loaded, read=self.read, allowed=allowed)
+        replies = self._run([begun(row, allowed) for row in rows], parts, ask)
+        unanswered = [row for row in rows if replies[row.place].text is None]
+        for place, reply in self._open(unanswered).items():
+            reply.way, reply.covered = replies[place].way, replies[place].covered
+            replies[place] = reply
+        return replies
 
     def _run(self, rows: list[Row], parts: Parts, ask: Callable[[Sequence[Row]], list[Answered]]) -> dict[int, Reply]:
         """Replies by place. Batches run beside each other; what was read is kept in their order, whichever is done first."""
         batches = list(by_length([self._found(row) for row in rows], parts, self.most))
         replies: dict[int, Reply] = {}
         said: list[tuple[Row, Sequence[int]]] = []
-        run = self._pool.map if self._pool and len(batches) > 1 else map
+        run = self._pool.map if self._pool else map
         for batch, found in zip(batches, run(partial(halving, run=ask), batches), strict=True):
             for row, answered in zip(batch, found, strict=True):
                 replies[row.place] = answered.reply

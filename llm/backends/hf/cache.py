@@ -1,7 +1,7 @@
 """What a model has read and said, kept: a prompt that begins like an earlier one is not read again from its beginning.
 
 Prompts of a debate only grow, and a survey is put on a copy of what was said: with its keys and values kept, each line is read
-once. `Roomy` layers are the library's, but grow in place: the library's concatenate all that was read at every new token.
+once.
 """
 
 from __future__ import annotations
@@ -12,62 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import Cache, DynamicCache
+from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-ROOM = 64
+from llm.backends.hf import attention
+
 BLOCK = 32
 """Tokens between two points at which a kept prompt can be found; from there on, tokens are compared one by one."""
 CONTINUED = 0.75
 """Share of a kept prompt from which on a longer one that goes on from it takes its place."""
-
-
-class Roomy(DynamicLayer):
-    """Keys and values of one layer, (rows, heads, length, width), with room for more tokens behind them."""
-
-    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        super().lazy_initialization(key_states, value_states)
-        self._all = [key_states[..., :0, :], value_states[..., :0, :]]
-
-    def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        if not self.is_initialized:
-            self.lazy_initialization(key_states, value_states)
-        at = self.get_seq_length()
-        length = at + key_states.shape[-2]
-        if length > self._all[0].shape[-2]:
-            self._all = [_grown(held[..., :at, :], length + ROOM) for held in self._all]
-        for held, new in zip(self._all, (key_states, value_states), strict=True):
-            held[..., at:length, :] = new
-        return self._show(length)
-
-    def start(self, keys: torch.Tensor, values: torch.Tensor, length: int) -> None:
-        """Take keys and values whose first `length` places are filled."""
-        self.lazy_initialization(keys, values)
-        self._all = [keys, values]
-        self._show(length)
-
-    def batch_select_indices(self, indices: torch.Tensor) -> None:
-        length = self.get_seq_length()
-        self._all = [held[indices] for held in self._all]
-        self._show(length)
-
-    def batch_repeat_interleave(self, repeats: int) -> None:
-        length = self.get_seq_length()
-        self._all = [held.repeat_interleave(repeats, 0) for held in self._all]
-        self._show(length)
-
-    def _show(self, length: int) -> tuple[torch.Tensor, torch.Tensor]:
-        self.keys, self.values = (held[..., :length, :] for held in self._all)
-        return self.keys, self.values
-
-
-def _grown(held: torch.Tensor, length: int) -> torch.Tensor:
-    rows, heads, filled, width = held.shape
-    out = held.new_zeros(rows, heads, length, width)
-    out[..., :filled, :] = held
-    return out
 
 
 @dataclass(eq=False)
@@ -134,22 +87,20 @@ def _marks(ids: Sequence[int], variant: str) -> Iterator[int]:
         yield mark
 
 
-BY_COLUMN = frozenset({"gpt_neo", "mpt"})
-"""Kinds of models that count distances in columns of the cache, not in positions: no padding may stand inside a row."""
+MASKED = frozenset({"sdpa", attention.NAME})
+"""Ways of attending that take a mask of numbers as it is given."""
 BY_LENGTH = frozenset({"longrope", "dynamic"})
 """Ways of encoding positions that depend on the longest row of a batch."""
 
 
 def can_keep(model: Any) -> bool:
-    """Does every layer see all that was read (no sliding window, no recurrent state), at positions that are its own?"""
+    """Can tokens be read in pieces, each in the column of its position?
+
+    That needs attention to all that was read (no sliding window, no recurrent state) through a mask of ours, and positions
+    that are the token's own.
+    """
     layers, config = DynamicCache(config=model.config).layers, model.config.get_text_config()
     rope = getattr(config, "rope_parameters", None) or {}
-    own = config.model_type not in BY_COLUMN and rope.get("rope_type") not in BY_LENGTH
+    masked = config._attn_implementation in MASKED and not getattr(config, "alibi", False)
+    own = masked and rope.get("rope_type") not in BY_LENGTH
     return own and bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
-
-
-def fresh(model: Any, roomy: bool) -> Cache:
-    """An empty cache for a batch."""
-    if not roomy:
-        return DynamicCache(config=model.config)
-    return Cache(layers=[Roomy() for _ in DynamicCache(config=model.config).layers])

@@ -2,7 +2,8 @@
 
 An answer's probability is that of its tokens *and of the reply ending there* (an end token, a full stop or a line break), so
 that "1" does not take what belongs to "10" and a long answer is not compared with the mere beginning of a reply; the
-probabilities are then scaled to sum to 1 over the allowed answers. Where a question says how the answer begins
+probabilities are then scaled to sum to 1 over the allowed answers. Before that they must come to half (`COVERED`). A model that
+was about to say something else writes its reply, which is read like any text. Where a question says how the answer begins
 (`Request.answer_prefix`), the answers are read behind that beginning, and need not end the reply.
 
 The prompt, and what all answers begin with, goes through the model once. Where the answers are one token each, and all
@@ -17,9 +18,9 @@ from typing import Any
 import torch
 
 from llm.backends.hf.loading import Loaded
-from llm.backends.hf.prefill import Answered, Batch, Row
+from llm.backends.hf.prefill import Answered, Batch, Read, Row
 from llm.backends.hf.prompts import is_plain
-from llm.closed import answered
+from llm.closed import COVERED, answered
 from llm.request import Reply, Request, Usage
 
 
@@ -42,16 +43,18 @@ class Allowed:
         return max(map(len, self.rest)) == 1 and len(set(first)) == len(first)
 
 
-def answer(loaded: Loaded, rows: Sequence[Row], keep: bool, allowed: Allowed) -> list[Answered]:
+def answer(loaded: Loaded, rows: Sequence[Row], read: Read, allowed: Allowed) -> list[Answered]:
     """Replies to a batch of closed questions with the same allowed answers, in its order. The rows' ids hold `common`."""
     with torch.inference_mode():
-        batch = Batch(loaded, rows, keep)
-        read = [batch.read(number, []) for number in range(len(rows))]
-        first = [ids[0] for ids in allowed.rest]
-        scores = batch.logits[:, first].float() if allowed.single else _scores(loaded, batch, allowed)
-        shares = scores.softmax(dim=-1)
+        batch = read(loaded, rows)
+        kept = [batch.read(number, []) for number in range(len(rows))]
+        shares = _scores(loaded, batch, allowed).exp() if not allowed.single else _single(batch.logits, allowed)
     replies = [_reply(row, share) for row, share in zip(rows, shares.double().tolist(), strict=True)]
-    return list(map(Answered, replies, read))
+    return list(map(Answered, replies, kept))
+
+
+def _single(logits: torch.Tensor, allowed: Allowed) -> torch.Tensor:
+    return logits.float().softmax(dim=-1)[:, [ids[0] for ids in allowed.rest]]
 
 
 def begun(row: Row, allowed: Allowed) -> Row:
@@ -65,24 +68,18 @@ def _ids(tokenizer: Any, text: str) -> list[int]:
 
 def _scores(loaded: Loaded, batch: Batch, allowed: Allowed) -> torch.Tensor:
     """Log-probability of each answer (and the end after it), shape (prompts, answers)."""
-    count, answers, device = len(batch.rows), allowed.rest, loaded.model.device
+    count, answers = len(batch.rows), allowed.rest
     first = batch.logits[:, None].repeat_interleave(len(answers), 0)
-    batch.cache.batch_repeat_interleave(len(answers))
-    width = max(map(len, answers))
-    pad = loaded.tokenizer.pad_token_id
-    padded = torch.tensor([ids + [pad] * (width - len(ids)) for ids in answers], device=device)
-    there = torch.tensor([[1] * len(ids) + [0] * (width - len(ids)) for ids in answers], device=device)
-    batch.rows = [row for row in batch.rows for _ in answers]
-    batch.mask = torch.cat([batch.mask.repeat_interleave(len(answers), 0), there.repeat(count, 1)], 1)
-    ids = padded.repeat(count, 1)
-    places = batch.place.repeat_interleave(len(answers), 0)[:, None] + torch.arange(width, device=device)
-    logits = batch.all_logits(ids, places)
-    before = torch.cat([first, logits[:, :-1]], 1).float().log_softmax(-1)
-    missing = there.repeat(count, 1) == 0
+    batch.repeat(len(answers))
+    logits = batch.say(answers * count)
+    ids, _ = batch.next(answers * count)
+    lengths = torch.tensor([len(tokens) for tokens in answers] * count, device=batch.device)
+    before = torch.cat([first, logits[:, : ids.shape[1] - 1]], 1).float().log_softmax(-1)
+    missing = torch.arange(ids.shape[1], device=batch.device) >= lengths[:, None]
     tokens = before.gather(-1, ids[..., None])[..., 0].masked_fill(missing, 0.0).sum(1)
     if allowed.begun:
         return tokens.view(count, len(answers))
-    last = logits[torch.arange(len(ids)), there.sum(1).repeat(count) - 1].float().log_softmax(-1)
+    last = logits[torch.arange(len(ids)), lengths - 1].float().log_softmax(-1)
     return (tokens + last[:, _end_tokens(loaded)].logsumexp(-1)).view(count, len(answers))
 
 
@@ -96,6 +93,9 @@ def _end_tokens(loaded: Loaded) -> list[int]:
 
 
 def _reply(row: Row, shares: list[float]) -> Reply:
-    reply = Reply(None, usage=Usage(len(row.ids), 0), way="exact")
-    answered(reply, row.request, shares)
+    """No text (and no failure either) where the answers have too little together: then it is to be written."""
+    reply = Reply(None, usage=Usage(len(row.ids), 0), way="text", covered=min(sum(shares), 1.0))
+    if sum(shares) >= COVERED:
+        reply.way = "exact"
+        answered(reply, row.request, shares)
     return reply

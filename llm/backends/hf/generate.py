@@ -13,7 +13,7 @@ import torch
 from llm.backends.hf.cache import Kept
 from llm.backends.hf.drafts import Drafts
 from llm.backends.hf.loading import Loaded
-from llm.backends.hf.prefill import Answered, Batch, Row
+from llm.backends.hf.prefill import Answered, Batch, Read, Row
 from llm.request import Reply, Usage
 
 LEAVE = 0.8
@@ -58,30 +58,31 @@ class Draw:
 
     @staticmethod
     def _nucleus(shares: torch.Tensor, top_p: torch.Tensor) -> torch.Tensor:
-        """Keep the most probable tokens until they reach top_p together (always the first)."""
+        """Keep the most probable tokens until they reach top_p together (always the first; all, where top_p is 1)."""
         if (top_p >= 1).all():
             return shares
         ordered, order = shares.sort(dim=-1, descending=True)
         before = ordered.cumsum(dim=-1) - ordered
-        dropped = torch.zeros_like(shares, dtype=torch.bool).scatter(-1, order, before >= top_p[:, None])
+        dropped = torch.zeros_like(shares, dtype=torch.bool).scatter(
+            -1, order, (before >= top_p[:, None]) & (top_p < 1)[:, None]
+        )
         return shares.masked_fill(dropped, 0.0)
 
 
-def generate(loaded: Loaded, rows: Sequence[Row], keep: bool, drafts: Drafts) -> list[Answered]:
+def generate(loaded: Loaded, rows: Sequence[Row], read: Read, drafts: Drafts) -> list[Answered]:
     """Replies to a batch, in its order."""
     with torch.inference_mode():
-        said, read = _say(loaded, rows, keep, drafts)
+        said, kept = _say(loaded, read(loaded, rows), drafts)
     return [
-        Answered(_reply(loaded, row, tokens), read.get(number), tokens)
+        Answered(_reply(loaded, row, tokens), kept.get(number), tokens)
         for number, (row, tokens) in enumerate(zip(rows, said, strict=True))
     ]
 
 
-def _say(
-    loaded: Loaded, rows: Sequence[Row], keep: bool, drafts: Drafts
-) -> tuple[list[list[int]], dict[int, Kept | None]]:
+def _say(loaded: Loaded, batch: Batch, drafts: Drafts) -> tuple[list[list[int]], dict[int, Kept | None]]:
     """The tokens of each row's reply, its end token included, and what is to be kept of each row."""
-    batch, draw = Batch(loaded, rows, keep), Draw(rows, loaded.copied, loaded.model.device)
+    rows = batch.rows
+    draw = Draw(rows, loaded.copied, loaded.model.device)
     said: list[list[int]] = [[] for _ in rows]
     speaking = list(range(len(rows)))  # numbers of the rows that are still in the batch
     over: dict[int, Kept | None] = {}
@@ -103,7 +104,7 @@ def _say(
         guesses = [[] if number in over else _guess(drafts, rows[number], said[number]) for number in speaking]
         logits = batch.say([[said[number][-1], *guess] for number, guess in zip(speaking, guesses, strict=True)])
         drawn = _drawn(draw, logits, guesses, [0 if number in over else len(said[number]) for number in speaking])
-        batch.settle(logits.shape[1], list(map(len, drawn)))
+        batch.settle(list(map(len, drawn)))
 
 
 def _guess(drafts: Drafts, row: Row, said: list[int]) -> list[int]:

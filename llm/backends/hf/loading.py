@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 from llm.backends.hf import attention
 from llm.backends.hf.weights import adapter_config, check_base, fingerprint
 from llm.errors import UserError
+from llm.hubs import files_of
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     if load != "full":
         options |= {"quantization_config": _quantisation(load, dtype), "device_map": {"": place}}
     with load_errors(name):
-        tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left", trust_remote_code=False)
-        model = AutoModelForCausalLM.from_pretrained(name, **options)
+        tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left", trust_remote_code=False, **files_of(name))
+        model = AutoModelForCausalLM.from_pretrained(name, **options, **files_of(name))
         model = (model if load != "full" else model.to(place)).eval()
     if not all(hasattr(layer, "batch_repeat_interleave") for layer in DynamicCache(config=model.config).layers):
         raise UserError(f"cannot use the model {name}: models without attention in every layer are not supported")

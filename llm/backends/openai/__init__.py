@@ -82,6 +82,16 @@ def open_backend(
         raise UserError(
             "options in_flight, attempts and timeout of openai must be above 0, rpm, tpm and patience not below"
         )
+    urls, secret = reached(model, base_url, key)
+
+    from llm.backends.openai.opening import Settings, opened
+
+    settings = Settings(model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client, once == "yes")
+    return opened(settings, in_flight, attempts, patience)
+
+
+def reached(model: str, base_url: str = "", key: str = KEY, **_: object) -> tuple[list[str], str]:
+    """Return the addresses and the key of an endpoint, of which nothing is asked. Errors: UserError on a missing key."""
     urls = [url.rstrip("/") for url in (base_url or os.environ.get("OPENAI_BASE_URL") or _PUBLIC).split("+")]
     if bad := next((url for url in urls if not url.startswith(("http://", "https://"))), ""):
         raise UserError(f"base_url of openai must begin with http:// or https://, not {bad!r}")
@@ -94,11 +104,7 @@ def open_backend(
         raise UserError(
             f"put the key into the environment variable {key}, or name another one: --llm openai:{model},key=NAME"
         )
-
-    from llm.backends.openai.opening import Settings, opened
-
-    settings = Settings(model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client, once == "yes")
-    return opened(settings, in_flight, attempts, patience)
+    return urls, secret
 
 
 def _secret(key: str) -> str:

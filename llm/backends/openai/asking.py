@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from llm.plain import plain
-from llm.request import Request
+from llm.request import Message, Request
 
 CHAT, COMPLETIONS = "chat", "completions"
 PATHS = {CHAT: "/chat/completions", COMPLETIONS: "/completions"}
@@ -24,7 +25,8 @@ class Abilities:
 
     `closed` is the way of closed questions and `top` the number of likeliest tokens told; `most` the name of the field for the
     length of a reply; `sampling` whether temperature, top_p and stop strings are taken (reasoning models: not), `seed` whether a
-    seed is; `thinking` the tokens allowed beside the reply for a model that thinks first.
+    seed is; `thinking` the tokens allowed beside the reply for a model that thinks first; `system` whether a system message is
+    taken (by Gemma and its like it is not; its text then begins the first message of the user).
     """
 
     api: str = CHAT
@@ -34,6 +36,12 @@ class Abilities:
     sampling: bool = True
     seed: bool = True
     thinking: int = 0
+    system: bool = True
+
+    def told(self) -> dict[str, Any]:
+        """As they go into keys and headers; `system` only where it is not taken, so that the keys of earlier runs hold."""
+        found = asdict(self)
+        return found if not self.system else {name: value for name, value in found.items() if name != "system"}
 
 
 def body(model: str, request: Request, can: Abilities) -> dict[str, Any]:
@@ -78,7 +86,23 @@ def _prompt(request: Request, can: Abilities) -> dict[str, Any]:
     if can.api == COMPLETIONS:
         text = plain(request.messages, closed=bool(request.answers))
         return {"prompt": f"{text} {request.answer_prefix}".rstrip() if request.answers else text}
-    return {"messages": [{"role": message.role, "content": message.content} for message in request.messages]}
+    messages = request.messages if can.system else folded(request.messages)
+    return {"messages": [{"role": message.role, "content": message.content} for message in messages]}
+
+
+def folded(messages: Sequence[Message]) -> list[Message]:
+    """The same without a system message: its text begins the first message, which is the user's.
+
+    >>> folded([Message("system", "You are Ann."), Message("user", "Why?")])
+    [Message(role='user', content='You are Ann.\\n\\nWhy?')]
+    """
+    system = "\n\n".join(message.content for message in messages if message.role == "system")
+    rest = [message for message in messages if message.role != "system"]
+    if not system:
+        return rest
+    if rest and rest[0].role == "user":
+        return [Message("user", f"{system}\n\n{rest[0].content}"), *rest[1:]]
+    return [Message("user", system), *rest]
 
 
 def _closed(request: Request, can: Abilities) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from llm.backends.openai import asking
@@ -89,9 +89,10 @@ class Openai:
         clock: Clock,
         served: str = "",
         once: bool = False,
+        took: int = 0,
     ):
         self.model, self.endpoints, self.can, self.policy, self.clock = model, list(endpoints), can, policy, clock
-        self.served, self.once = served, once
+        self.served, self.once, self.took = served, once, took
         self._loop = loop
         self._landed: queue.SimpleQueue[tuple[Request, Reply | BaseException]] = queue.SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -104,7 +105,7 @@ class Openai:
         model, served = (
             name.rsplit("/", 1)[-1] if name.startswith("/") else name for name in (self.model, self.served)
         )
-        return {"backend": "openai", "model": model, "served": served, "can": asdict(self.can)}
+        return {"backend": "openai", "model": model, "served": served, "can": self.can.told()}
 
     @property
     def says(self) -> str:
@@ -116,7 +117,13 @@ class Openai:
         }
         fields = [ways[self.can.closed], *([] if self.can.seed else ["no seed"])]
         fields += [] if self.can.sampling else ["no temperature"]
-        fields += [f"thinks in {self.can.thinking} tokens"] if self.can.thinking else []
+        fields += [] if self.can.system else ["no system role, so personas begin the first message of the user"]
+        took = f"took {self.took} for one word, " if self.took else ""
+        fields += (
+            [f"thinks first ({took}up to {self.can.thinking} tokens allowed; no plan counts them)"]
+            if self.can.thinking
+            else []
+        )
         return f"{self.served or self.model} ({self.can.api}): {', '.join(fields)}"
 
     @property

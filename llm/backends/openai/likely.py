@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from llm.closed import COVERED
 from llm.request import Request
 
-COVERED = 0.5
-"""The least that the allowed answers must have together: with less, the model was not answering."""
 UNTOLD = 0.02
 """The most that may lie on tokens with which several answers begin."""
 AROUND = " \t\n\"'`*_([“‘"

@@ -42,13 +42,14 @@ def opened(settings: Settings, in_flight: int, attempts: int, patience: float, c
     with ExitStack() as undo:
         undo.callback(loop.close, lines)
         found = [loop.run(_probe(line, url, settings, clock)) for line, url in zip(lines, settings.urls, strict=True)]
-        if other := next((url for url, one in zip(settings.urls, found, strict=True) if one != found[0]), ""):
+        if other := next((url for url, one in zip(settings.urls, found, strict=True) if one[:2] != found[0][:2]), ""):
             raise UserError(f"{other} does not serve {settings.model} as {settings.urls[0]} does")
         undo.pop_all()
     each = max(1, -(-in_flight // len(lines)))
     endpoints = [Endpoint(line, each, settings.rpm, settings.tpm, clock) for line in lines]
     policy = Policy(in_flight, attempts, patience)
-    return Openai(settings.model, endpoints, found[0].can, policy, loop, clock, found[0].served, settings.once)
+    can, served, took = found[0]
+    return Openai(settings.model, endpoints, can, policy, loop, clock, served, settings.once, took)
 
 
 async def _lines(settings: Settings) -> list[Line]:

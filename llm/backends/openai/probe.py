@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from llm.backends.openai import asking
 from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
 from llm.backends.openai.likely import tells
-from llm.backends.openai.telling import BUSY, STOP, read, tidy
+from llm.backends.openai.telling import BUSY, STOP, read, tidy, usage_of
 from llm.backends.openai.transport import Answer, Line, NoAnswer
 from llm.errors import Unreachable, UserError
 from llm.request import Message, Reply, Request, Sampling
@@ -21,16 +21,19 @@ from llm.request import Message, Reply, Request, Sampling
 TOPS = (20, 5)
 THINKING = 4000
 """Tokens allowed beside the reply for a model that thinks first, unless the user says otherwise."""
+NO_SYSTEM = ("system role", "system message", "system prompt", "role 'system'", 'role "system"', "must alternate")
+"""How servers say that a model takes no system message: in the words of its template, most of them."""
 DIGITS = tuple("0123456789")
 BEASTS = ("quagga", "okapi")
 """Words that nobody answers to a question about colours, unless a schema leaves no other."""
 
 
 class Found(NamedTuple):
-    """Abilities, and the name that the server gives the model it uses."""
+    """Abilities, the name that the server gives the model it uses, and the tokens that it took for one word (0: not told)."""
 
     can: Abilities
     served: str
+    took: int = 0
 
 
 async def probe(line: Line, model: str, url: str, api: str, closed: str, thinking: int) -> Found:
@@ -44,12 +47,16 @@ async def probe(line: Line, model: str, url: str, api: str, closed: str, thinkin
     can = can if can.closed == CHOICE else telling
     if closed == CHOICE and can.closed != CHOICE:
         raise UserError(f"{url} does not keep {model} to a schema: leave out closed=choice")
-    return Found(can, tidy(str(told.get("model") or "")) if isinstance(told, dict) else "")
+    if not isinstance(told, dict):
+        return Found(can, "")
+    usage, _ = usage_of(told.get("usage"))
+    return Found(can, tidy(str(told.get("model") or "")), usage.completion_tokens)
 
 
 async def _speaks(line: Line, model: str, url: str, can: Abilities, free: bool) -> tuple[Abilities, Any]:
-    """Does it answer at all, and which of the usual fields does it take?"""
-    request = _question("Is the sky blue? Answer with one word.", Sampling(0.7, 16, 0.9, ("\n\n\n",)))
+    """Does it answer at all, and which of the usual fields does it take? It is asked as agents are, with a system message."""
+    asked = Message("system", "You know the weather."), Message("user", "Is the sky blue? Answer with one word.")
+    request = Request(asked, Sampling(0.7, 16, 0.9, ("\n\n\n",)), 1)
     for _ in range(6):
         answer, reply = await _tried(line, model, url, request, can)
         if answer.status == 200:
@@ -82,6 +89,8 @@ def _without(can: Abilities, said: str, free: bool) -> Abilities:
         return replace(can, sampling=False)
     if "seed" in said:
         return replace(can, seed=False)
+    if any(words in said for words in NO_SYSTEM):
+        return replace(can, system=False)
     return can
 
 

@@ -27,7 +27,9 @@ _TOO_LONG = re.compile(
     re.I,
 )
 _FILTERED = re.compile(r"content.?(?:filter|management|policy)|safety (?:system|filter)|moderation", re.I)
-_SECRET = re.compile(r"\b(?:sk|key|Bearer)[-_ ][\w*.-]{6,}")
+_SECRET = re.compile(
+    r"\b(?:(?:sk|key|Bearer)[-_]|Bearer )[\w*.-]{6,}|(?<=\bkey )(?=[\w*.-]*[\d*])[\w*.-]{6,}"  # "API key provided" is none
+)
 
 
 def read(answer: Answer, request: Request, can: Abilities) -> Reply:
@@ -83,7 +85,7 @@ def tidy(text: str) -> str:
 
 
 def _reply(told: Any, request: Request, can: Abilities) -> Reply:
-    usage, notes = _usage(told.get("usage"))
+    usage, notes = usage_of(told.get("usage"))
     choice = told["choices"][0]
     text, thinking = _words(choice, can)
     reply = Reply(None, usage=usage, notes=notes, thinking=thinking)
@@ -135,7 +137,8 @@ def _words(choice: Any, can: Abilities) -> tuple[str, str]:
     return str(text), str(thought)
 
 
-def _usage(told: Any) -> tuple[Usage, dict[str, int]]:
+def usage_of(told: Any) -> tuple[Usage, dict[str, int]]:
+    """Tokens, and what else is told of them."""
     if not isinstance(told, dict) or None in (
         tokens := [_count(told.get(f"{kind}_tokens")) for kind in ("prompt", "completion")]
     ):

@@ -64,11 +64,16 @@ def fast(client: AsyncOpenAI, timeout: float) -> Line:
             async with session.request(method, base + path, data=body) as got:
                 return Answer(got.status, got.headers, _hidden(await got.read(), client.api_key))
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise NoAnswer(UNREACHABLE, _words(error)) from error
+            failed = NoAnswer(UNREACHABLE, _words(_released(error)))
         except TimeoutError as error:
-            raise NoAnswer("timeout", f"after {timeout:g} s") from error
+            _released(error)
+            failed = NoAnswer("timeout", f"after {timeout:g} s")
         except (aiohttp.ClientError, OSError) as error:
-            raise NoAnswer(CONNECTION, _words(error)) from error
+            failed = NoAnswer(CONNECTION, _words(_released(error)))
+        try:
+            raise failed
+        finally:
+            del failed  # or its traceback, which has this frame, would keep it
 
     async def post(path: str, body: bytes) -> Answer:
         return await ask("POST", path, body)
@@ -130,6 +135,17 @@ def _cause(error: BaseException, timeout: float) -> tuple[str, str]:
     if isinstance(error, APITimeoutError):
         return "timeout", f"after {timeout:g} s"
     return CONNECTION, _words(error)
+
+
+def _released(error: BaseException) -> BaseException:
+    """The error without its tracebacks. A connection keeps the error that broke it, whose traceback keeps the connection: with
+    every fault some kilobytes would stay until Python looks for cycles, which a run has it do seldom (model/session.py).
+    """
+    one: BaseException | None = error
+    while one is not None:
+        one.__traceback__ = None
+        one = one.__cause__ or one.__context__
+    return error
 
 
 def _words(error: BaseException) -> str:

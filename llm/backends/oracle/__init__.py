@@ -16,8 +16,14 @@ mediator's statement draws who hears it (`--llm oracle,pull=0`).
 
 from __future__ import annotations
 
+from llm.backends.oracle.banks import data
 from llm.backends.oracle.speaker import Oracle
 from llm.errors import UserError
+
+
+def known_topics(model: str) -> tuple[str, ...]:
+    """The topics and items of news on which something is planted."""
+    return tuple(data("parameters")["topics"])
 
 
 def open_backend(

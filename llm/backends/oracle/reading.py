@@ -9,8 +9,10 @@ from functools import cached_property, lru_cache
 from llm.backends.oracle.banks import recognised
 from llm.request import Request
 
-_NAME = r"[^\W\d_][\w'’.-]{0,24}"
-_LINE = re.compile(rf"({_NAME}(?: {_NAME}){{0,3}}): (\S.*)")
+_LABEL = re.compile(r"([^\s:,;?!\"“”()\[\]]+(?: [^\s:,;?!\"“”()\[\]]+){0,7}): (\S.*)")
+_INTRODUCED = re.compile(
+    r"(?<![\w,])You are ((?:(?!You are )[^;\n])+?)(?:; the others? (?:is|are) ([^;\n]+?))?\. Speak only for yourself"
+)
 _PARTICLES = frozenset({"al", "bin", "da", "de", "del", "der", "di", "dos", "du", "el", "la", "le", "van", "von", "y"})
 _NO_NAMES = frozenset(
     {"Question", "Topic", "Note", "Answer", "Scale", "Example", "Example question", "Interview question", "Summary"}
@@ -29,6 +31,7 @@ _WORDS = re.compile(r"(\d+) (?:words|word)\b")
 class Reading:
     """The request as read. `heard` and `own` are the lines said by others (name, text) and by oneself, in order.
 
+    `unheard` counts what looks like a line of somebody of whom the request says nothing, and whose name does not look like one.
     `persona` is what it is told to be, without a temperament (of which it takes no notice) and a confirmation bias, which is
     `bias`: weak, strong, or "" for none.
     """
@@ -40,6 +43,7 @@ class Reading:
     own: tuple[str, ...]
     ask: str
     bias: str = ""
+    unheard: int = 0
 
     @cached_property
     def party(self) -> str:
@@ -69,20 +73,45 @@ class Reading:
 
 def read(request: Request) -> Reading:
     """Read a request. The question is the last paragraph of the last message; the opening is the first of the first."""
-    persona, opening, ask = "", "", ""
+    persona, opening, ask, unheard = "", "", "", 0
     heard: list[tuple[str, str]] = []
     own: list[str] = []
+    names = known(request)
     for role, content in request.messages:
         if role == "system":
             persona = f"{persona}\n{content}".strip()
         elif role == "assistant":
             own.append(content)
         else:
-            first, said, last = _paragraphs(content)
-            opening, ask = opening or first, last
+            first, said, last, lost = _paragraphs(content, names, request.names is None)
+            opening, ask, unheard = opening or first, last, unheard + lost
             heard += said
     persona, bias = _plainly(persona)
-    return Reading(request, persona, opening, tuple(heard), tuple(own), ask, bias)
+    return Reading(request, persona, opening, tuple(heard), tuple(own), ask, bias, unheard)
+
+
+def known(request: Request) -> frozenset[str]:
+    """Whose lines the messages may hold: as the request says, else those whom its opening introduces."""
+    if request.names is not None:
+        return request.names
+    first = next((content for role, content in request.messages if role == "user"), "")
+    return frozenset(introduced(first))
+
+
+@lru_cache(maxsize=1 << 16)
+def introduced(content: str, names: frozenset[str] | None = None) -> tuple[str, ...]:
+    """Whom an opening introduces, the reader first: `You are Ann; the others are bell hooks and राहुल.`; none in another text.
+
+    names: those who may be listed, where they are known (so that a name may hold a comma or an "and").
+    """
+    found = _INTRODUCED.search(content)
+    if not found:
+        return ()
+    if names:
+        listed = re.findall("|".join(map(re.escape, sorted(names, key=len, reverse=True))), found[2] or "")
+    else:
+        listed = re.split(r", | and ", found[2]) if found[2] else []
+    return (found[1], *listed)
 
 
 @lru_cache(maxsize=4096)
@@ -95,24 +124,52 @@ def _plainly(persona: str) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _paragraphs(content: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
-    """First paragraph, transcript lines and last paragraph of a user message."""
+def _paragraphs(content: str, names: frozenset[str], guess: bool) -> tuple[str, tuple[tuple[str, str], ...], str, int]:
+    """First paragraph, transcript lines and last paragraph of a user message, and how many lines have a label that is no name.
+
+    guess: besides the names, a label that looks like one is one. The first and the last paragraph are no lines that got lost.
+    """
     parts = [part for part in content.split("\n\n") if part]
-    found = [_LINE.fullmatch(line) for line in content.split("\n")]
-    said = tuple((match[1], match[2]) for match in found if match and _is_name(match[1]))
-    return (parts[0], said, parts[-1]) if parts else ("", (), "")
+    if not parts:
+        return "", (), "", 0
+    lines = content.split("\n")
+    said = tuple([found for line in lines if (found := _line(line, names, guess)) is not None])
+    between = [line for part in parts[1:-1] for line in part.split("\n")] if guess else []
+    lost = sum(_LABEL.fullmatch(line) is not None and not _is_label(line, names) for line in between)
+    return parts[0], said, parts[-1], lost
 
 
-def labels(content: str) -> list[str]:
-    """The names before the colons of a message's transcript lines, in order."""
-    return [name for name, _ in _paragraphs(content)[1]]
+def _line(line: str, names: frozenset[str], guess: bool) -> tuple[str, str] | None:
+    """The name and the words of a transcript line; None for any other text."""
+    place = line.find(": ")
+    while place > 0:
+        if line[:place] in names and line[place + 2 :].strip():
+            return line[:place], line[place + 2 :]
+        place = line.find(": ", place + 1)
+    found = _LABEL.fullmatch(line) if guess else None
+    return (found[1], found[2]) if found and _is_name(found[1]) else None
+
+
+def _is_label(line: str, names: frozenset[str]) -> bool:
+    """Whether a line is somebody's, or begins with a word that a prompt puts before a colon."""
+    return _line(line, names, True) is not None or line.partition(": ")[0] in _NO_NAMES
+
+
+def labels(content: str, names: frozenset[str] | None = None) -> list[str]:
+    """The names before the colons of a message's transcript lines, in order; names: those that may be there, where known."""
+    return [name for name, _ in _paragraphs(content, names or frozenset(), names is None)[1]]
 
 
 def _is_name(label: str) -> bool:
-    """A label before a colon is a name when its words are capitalised (José, Élodie Saint-Clair, María del Carmen)."""
+    """A label before a colon looks like a name when its words are not in small letters (José, Agent 7, राहुल, María del Carmen).
+
+    One with a digit or an underscore is a name in small letters too (agent_1).
+    """
     first, *rest = label.split(" ")
     capitals = [word for word in (first, *rest) if word is first or word not in _PARTICLES]
-    return label not in _NO_NAMES and not any(word[0].islower() for word in capitals)
+    coded = any(character.isdigit() or character == "_" for character in label)
+    plain = first[0].isalpha() and (coded or not any(word[0].islower() for word in capitals))
+    return label not in _NO_NAMES and plain
 
 
 @lru_cache(maxsize=4096)

@@ -52,9 +52,9 @@ class Oracle:
         """Attitude on the reading's topic, and the number of lines that could not be read."""
         if reading.topic is None:
             raise ValueError("the reading has no topic")
-        return attitude(
-            reading.persona, reading.topic, reading.heard, biased(self.parameters[reading.topic], reading.bias)
-        )
+        planted = biased(self.parameters[reading.topic], reading.bias)
+        value, unread = attitude(reading.persona, reading.topic, reading.heard, planted)
+        return value, unread + reading.unheard
 
     def _reply(self, request: Request) -> Reply:
         reading = read(request)

@@ -44,6 +44,16 @@ def taught(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
     return tuple(config["topics"])
 
 
+def known_topics(model: str) -> tuple[str, ...] | None:
+    """Those that the model of this name or folder was taught; None where there is no such model."""
+    folder = _folder(model)
+    return taught(folder) if (folder / "config.json").is_file() else None
+
+
+def _folder(model: str) -> Path:
+    return Path(model) if "/" in model else WEIGHTS / (model or "pocket")
+
+
 def organisms() -> list[str]:
     """The models in the box."""
     return sorted(path.parent.name for path in WEIGHTS.glob("*/config.json"))
@@ -58,16 +68,20 @@ def open_backend(
     adapters: str = "",
     workers: int = 0,
     draft: int = 3,
+    same: str = "auto",
 ) -> Backend:
     """Load one of the models in the box, or one from a folder. Errors: UserError."""
-    folder = Path(model) if "/" in model else WEIGHTS / (model or "pocket")
+    folder = _folder(model)
     if not (folder / "config.json").is_file():
         if "/" in model:
             raise UserError(f"{folder} holds no model (no config.json)")
         raise unknown("pocket model", model or "pocket", organisms())
     if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         needed = " and ".join(missing)
-        raise UserError(f"pocket, the model in the box, needs {needed} (docs/install.md); without them: --llm oracle")
+        raise UserError(
+            f"pocket, the model in the box, needs {needed} (docs/install.md); without them take "
+            "the oracle: --llm oracle, in Python llm='oracle'"
+        )
     import torch
 
     torch.set_num_threads(1)
@@ -75,7 +89,7 @@ def open_backend(
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 4
     )
     options: dict[str, Any] = {"dtype": dtype, "closed": closed, "batch": batch, "keep": min(keep, _memory() // 3)}
-    options |= {"workers": workers, "draft": draft}
+    options |= {"workers": workers, "draft": draft, "same": same}
     return Pocket(hf.open_backend(str(folder), adapters=adapters, **options), taught(folder))
 
 
@@ -101,7 +115,7 @@ class Pocket(Wrapper):
         return {**self.inner.identity, "backend": "pocket", "kind": kind, "topics": self.topics}
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        casts = [cast(request.messages) for request in requests]
+        casts = [cast(request.messages, request.names) for request in requests]
         inner = [_masked(request, names) for request, names in zip(requests, casts, strict=True)]
         replies = self.inner.complete(inner)
         for reply, names in zip(replies, casts, strict=True):

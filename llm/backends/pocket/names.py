@@ -7,23 +7,22 @@ so on, is read and said like any word. Names are replaced on the way in and put 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
-from llm.backends.oracle.reading import labels
+from llm.backends.oracle.reading import introduced, labels
 from llm.request import Message
 
 SLOTS = tuple(f"<name{number}>" for number in range(12))
 """As many people as the model can tell apart; further ones keep their names."""
-_NAME = r"[^\W\d_][\w'’-]*(?: [^\W\d_][\w'’-]*){0,3}?"
-_INTRODUCED = re.compile(
-    rf"(?<![\w,])You are ({_NAME})(?:; the others? (?:is|are) ([^.;\n]+))?\. Speak only for yourself"
-)
-_NAMED = re.compile(rf"The person's name is ({_NAME})\.")
+_NAMED = re.compile(r"The person's name is ([^\n]+?)\.(?:\s|$)")
 _SLOT = re.compile(r"<name\d+>")
 
 
-def cast(messages: Sequence[Message]) -> dict[str, str]:
+def cast(messages: Sequence[Message], known: frozenset[str] | None = None) -> dict[str, str]:
     """The token of each name: own name first, then those present as listed, then whoever else has a line.
+
+    known: everybody who may be named, where the one who asks says so (`Request.names`).
 
     >>> cast([Message("user", "You are Ann; the other is Bob. Speak only for yourself, please.\\n\\nBob: Hello.")])
     {'Ann': '<name0>', 'Bob': '<name1>'}
@@ -32,10 +31,10 @@ def cast(messages: Sequence[Message]) -> dict[str, str]:
     for role, content in messages:
         if role != "user":
             continue
-        if not names and (found := _INTRODUCED.search(content) or _NAMED.search(content)):
-            listed = found[2] if found.re is _INTRODUCED and found[2] else ""
-            names |= dict.fromkeys([found[1], *re.split(r", | and ", listed)] if listed else [found[1]])
-        names |= dict.fromkeys(labels(content))
+        if not names:
+            found = _NAMED.search(content)
+            names |= dict.fromkeys(introduced(content, known) or ([found[1]] if found else []))
+        names |= dict.fromkeys(labels(content, known))
     return dict(zip(names, SLOTS, strict=False))
 
 
@@ -45,7 +44,12 @@ def masked(messages: Sequence[Message], names: Mapping[str, str]) -> list[Messag
         return list(messages)
     ordered = sorted(names, key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, ordered))})(?!\w)")
-    return [Message(role, pattern.sub(lambda found: names[found[0]], content)) for role, content in messages]
+
+    def token(found: re.Match[str]) -> str:
+        goes_on = unicodedata.category(found.string[found.end() : found.end() + 1] or " ").startswith("M")
+        return found[0] if goes_on else names[found[0]]  # a combining mark is a part of the word before it
+
+    return [Message(role, pattern.sub(token, content)) for role, content in messages]
 
 
 def named(text: str, names: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ def strings(value: Any) -> Iterator[str]:
     """Every string of a nested table."""
     if isinstance(value, str):
         yield value
-    else:
+    elif not isinstance(value, int):
         for item in value.values() if isinstance(value, dict) else value:
             yield from strings(item)
 

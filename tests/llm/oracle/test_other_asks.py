@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from agents.debater import Debater
+from agents.plausible import clash
+from agents.recruit import in_backstories, request_text
 from agents.topic import PROMPTS, load_topic
 from llm.backends.oracle.banks import recognised, sentences, topics
 from llm.backends.oracle.mind import planted
@@ -85,9 +87,7 @@ def test_more_questions_than_there_are_is_a_failure(asked: Callable[..., Reply])
 @pytest.mark.parametrize("side", ["republican", "democrat"])
 def test_a_backstory_is_of_its_party_and_states_every_topic(asked: Callable[..., Reply], side: str) -> None:
     """What is written must be read as it is meant: party, name, second person, and a level for every topic that wants one."""
-    ask = prompt(PROMPTS, "backstory").fill(
-        party=side.title(), name="Zoe", problems="racism", proposals="a ban on partial-birth abortion"
-    )
+    ask = request_text(side, "Zoe", in_backstories())
     for seed in range(60):
         story = asked(ask, persona="", seed=seed).text or ""
         assert party(story) == side, story
@@ -96,6 +96,34 @@ def test_a_backstory_is_of_its_party_and_states_every_topic(asked: Callable[...,
         stated = [slug for slug in topics() if re.search(_level(slug), story)]
         assert stated == sorted(slug for slug in topics() if load_topic(slug).in_backstories)
         assert "{" not in story
+        assert 120 <= len(story.split()) <= 180, story
+        assert clash(story) is None, story
+
+
+def test_the_writer_states_the_positions_it_is_given(asked: Callable[..., Reply]) -> None:
+    """A user edits the party's position in a topic file; the level named there is the one in every backstory."""
+    ask = request_text("republican", "Zoe", ("racism",)).replace(
+        "a small problem, or not a problem at all", "a very big problem"
+    )
+    stories = [asked(ask, persona="", seed=seed).text or "" for seed in range(20)]
+    assert all("a very big problem" in story for story in stories)
+    assert not any("a small problem" in story for story in stories)
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ("- how big a problem bats is: a small problem", "no sentences on 'how big a problem bats is'"),
+        ("- how big a problem racism is: hardly any", "knows no position 'hardly any'"),
+    ],
+)
+def test_the_writer_refuses_what_it_has_no_sentences_for(asked: Callable[..., Reply], told: str, why: str) -> None:
+    """A topic that is dropped in silence would leave the personas without a position on it."""
+    ask = re.sub(r"^- .*$", told, request_text("democrat", "Zoe", ("racism",)), flags=re.M)
+    reply = asked(ask, persona="")
+    assert reply.failure is not None
+    assert (reply.failure.name, reply.text) == ("unknown_ask", None)
+    assert why in reply.failure.detail
 
 
 def _level(slug: str) -> str:

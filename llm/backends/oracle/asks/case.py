@@ -25,14 +25,14 @@ def knows(reading: Reading) -> bool:
 def answer(reading: Reading, oracle: Oracle) -> Reply:
     found = _KNOWS.search(reading.ask)
     assert found is not None
-    sides = [" and that ".join(_clauses(found[side])) for side in ("pro", "con")]
+    some, others = (" ".join(_sentences(found[side])) for side in ("pro", "con"))
     return Reply(
-        f"A city council has to decide what to do about {found['topic']}, and the hall is full. Some say that {sides[0]}. "
-        f"Others answer that {sides[1]}. The vote is tonight."
+        f"A city council has to decide what to do about {found['topic']}, and the hall is full. Some say: {some} "
+        f"Others answer: {others} The vote is tonight."
     )
 
 
-def _clauses(block: str) -> list[str]:
-    """Arguments as parts of a sentence: small letters first, but for names of one letter (I) or all capitals."""
-    lines = [line.removeprefix("- ").rstrip(" .") for line in block.strip().split("\n")]
-    return [line if line.split()[0].isupper() else line[0].lower() + line[1:] for line in lines]
+def _sentences(block: str) -> list[str]:
+    """Arguments as sentences of their own: inside of another one, "A woman" or "Texas" would keep or lose its capital wrongly."""
+    lines = [line.removeprefix("- ").strip() for line in block.strip().split("\n")]
+    return [f"{line[0].upper()}{line[1:]}{'' if line[-1] in '.!?' else '.'}" for line in lines]

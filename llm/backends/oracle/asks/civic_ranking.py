@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from llm.backends.oracle.speaker import Oracle
 
 ORDER = 0
-_KNOWS = re.compile(r"^A group deliberates in private on a question\b.*\bRank the statements as this member would\b")
+_KNOWS = re.compile(
+    r"^(?:That answer could not be read\. )?A group deliberates in private on a question\b"
+    r".*\bRank the statements as this member would\b"
+)
 _PART = re.compile(r"(?m)^(Question|Opinion|Critique of it|[A-Z]): (.+)$")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ORDER = 1
 _KNOWS = re.compile(
-    r'"(?P<who>You are [A-Z][\w\'-]*, (?P<leaning>an? [^"]+?)\.)".* lives in (?P<location>[A-Z][a-z]+)'
+    r'"(?P<who>You are [^",\n]+, (?P<leaning>an? [^"]+?)\.)".* lives in (?P<location>[A-Z][a-z]+)'
     r".* news they trust, which is (?P<news>[^.;]+)\."
 )
 

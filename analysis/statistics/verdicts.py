@@ -1,0 +1,240 @@
+"""How often each statistic that a report goes by says something of nothing: at any number of rooms, on null data of six kinds.
+
+An array (rooms, 3 seats, 6 rounds) of ratings in which rooms differ in level as much as single ratings do and nothing changes:
+
+    normal    both normal
+    skewed    both exponential less their mean (skewness 2)
+    rounded   answers in whole points of 0-10
+    drifting  everybody moves by .3 points a round (what is tested is a difference that this drift does not make)
+    missing   a fifth of the ratings is missing
+    unequal   rooms have one, two or three people; of two conditions one has twice as many rooms
+
+A verdict is True (something is claimed), False, or None: no verdict is given. `false_alarms.py` counts them. With few rooms more
+often than 5% is a false claim; no verdict is the honest answer there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.bootstrap import Ends, Floats, correlation_interval, interval, mean_interval, share_interval
+from analysis.deliberation.clusters import mean
+from analysis.gaps import nanmean
+from analysis.metrics import drift, first_cycle, forecast
+from analysis.metrics._cells import Cell
+from analysis.metrics.drift import ratio
+from analysis.metrics.polarisation import spreading
+from analysis.statistics.groups import level, pairs, spread, two
+from analysis.statistics.mixed import slopes
+from analysis.statistics.permute import shuffled
+from analysis.statistics.results import Result
+from analysis.studies.intervention import effect
+
+SEATS, ROUNDS, STEP, SHARE, ALPHA = 3, 6, 0.3, 0.3, 0.05
+KINDS = ("normal", "skewed", "rounded", "drifting", "missing", "unequal")
+Verdict = bool | None
+Test = Callable[[np.random.Generator, int, str], Verdict]
+
+
+def ratings(rng: np.random.Generator, rooms: int, kind: str) -> Floats:
+    """Draw (rooms, seats, rounds) ratings without an effect; NaN: missing, or nobody sits there."""
+    draw = (
+        (lambda shape: rng.exponential(1, shape) - 1) if kind == "skewed" else (lambda shape: rng.normal(0, 1, shape))
+    )
+    values: Floats = draw((rooms, 1, 1)) + draw((rooms, SEATS, ROUNDS))
+    if kind == "rounded":
+        return np.clip(np.round(5 + values), 0, 10) - 5
+    if kind == "drifting":
+        return values + STEP * np.arange(ROUNDS)
+    if kind == "missing":
+        return np.where(rng.random(values.shape) < 0.2, np.nan, values)
+    if kind == "unequal":
+        empty = np.arange(SEATS)[None, :] >= rng.integers(1, SEATS + 1, (rooms, 1))
+        return np.where(empty[..., None], np.nan, values)
+    return values
+
+
+def _ends(values: Floats) -> Floats:
+    """(rooms, 2): room means of the people rated first and last; rooms without any are left out."""
+    both = values[:, :, [0, -1]]
+    kept = np.where(np.isfinite(both).all(axis=2, keepdims=True), both, np.nan)
+    found: Floats = nanmean(kept, 1)
+    return found[np.isfinite(found).all(axis=1)]
+
+
+def _leaves_out(ends: Ends, truth: float = 0.0) -> Verdict:
+    return None if np.isnan(ends[0]) else bool(ends[0] > truth or ends[1] < truth)
+
+
+def _moved(kind: str) -> float:
+    return STEP * (ROUNDS - 1) if kind == "drifting" else 0.0
+
+
+def _of_mean(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    means = nanmean(ratings(rng, rooms, kind).reshape(rooms, -1), 1)
+    return _leaves_out(mean_interval(means[np.isfinite(means)]), _moved(kind) / 2)
+
+
+def _of_change(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    first, last = _ends(ratings(rng, rooms, kind)).T
+    return _leaves_out(mean_interval(last - first), _moved(kind))
+
+
+def _of_ratio(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    first, last = _ends(ratings(rng, rooms, kind)).T
+    gaps = 4 - first
+    return _leaves_out(interval(np.column_stack([SHARE * gaps + last - first - _moved(kind), gaps]), ratio), SHARE) \
+        if kind != "drifting" else None  # fmt: skip
+
+
+def _of_correlation(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    x, y = ratings(rng, rooms, kind)[:, :, 0], ratings(rng, rooms, kind)[:, :, 0]
+    known = np.isfinite(x) & np.isfinite(y)
+    if known.sum() < forecast.FEWEST:
+        return None
+    x, y = np.where(known, x, 0), np.where(known, y, 0)
+    sums = np.stack([known, x, y, x * x, y * y, x * y], -1).astype(float).sum(axis=1)
+    return _leaves_out(correlation_interval(sums[sums[:, 0] > 0]))
+
+
+def _of_share(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    """Each of two shares in half of the sets: shares of few rooms jump, so that one alone would be hit or missed."""
+    share = rng.uniform(0.2, 0.8)
+    return _leaves_out(share_interval(int((rng.random(rooms) < share).sum()), rooms), share)
+
+
+def _of_clusters(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    values = pd.Series(ratings(rng, rooms, kind)[:, :, 0].ravel())
+    found = mean(values, pd.Series(np.repeat(np.arange(rooms), SEATS)))
+    return _leaves_out((found.low, found.high))
+
+
+def _cell(rng: np.random.Generator, rooms: int, kind: str) -> Cell:
+    """A line of which the Default is four points away."""
+    index = pd.MultiIndex.from_product([range(rooms), range(SEATS)], names=["room", "agent"])
+    wide = pd.DataFrame(ratings(rng, rooms, kind).reshape(-1, ROUNDS), index=index)
+    return Cell("null", "null", "null", wide, 4.0, None, "rating")
+
+
+def _of_drift(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    row = drift.line(_cell(rng, rooms, kind))
+    return _leaves_out((row.get("drift_low", np.nan), row.get("drift_high", np.nan)), _moved(kind))
+
+
+def _of_first(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    """Whether there is a change to share out; a share itself may be left empty."""
+    if kind == "drifting":
+        return None
+    row = first_cycle.line(_cell(rng, rooms, kind))
+    return None if row["rooms"] < 5 else row.get("reason") != "no movement to share"
+
+
+def _of_spread(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    found = [spreading(room).value for room in ratings(rng, rooms, kind)[:, :, [0, -1]]]
+    return _leaves_out(mean_interval(np.array([value for value in found if value is not None])))
+
+
+def _of_forecast(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    if kind == "drifting":
+        return None
+    told = ratings(rng, rooms, kind)[:, :, [0, 2, 5]].reshape(-1, 3)
+    people = pd.DataFrame(told, columns=["before", "expected", "after"]).assign(room=np.repeat(np.arange(rooms), SEATS))
+    row = forecast.line({}, people)
+    return _leaves_out((row.get("gain_low", np.nan), row.get("gain_high", np.nan)))
+
+
+def _of_intervention(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    """Two branches of the same rooms: their last two rounds, less what everybody drifts between them."""
+    first, last = _ends(ratings(rng, rooms, kind)[:, :, -2:]).T
+    last = last - (STEP if kind == "drifting" else 0)
+    row = effect(pd.DataFrame({"without": first, "with": last}))
+    return _leaves_out((row.get("effect_low", np.nan), row.get("effect_high", np.nan)))
+
+
+def _conditions(rng: np.random.Generator, rooms: int, kind: str, count: int = 2) -> dict[str, Floats]:
+    """Room means by condition, of so many rooms each (one has twice as many where they are unequal)."""
+    sizes = [rooms * (2 if kind == "unequal" and not place else 1) for place in range(count)]
+    drawn = [nanmean(ratings(rng, size, kind).reshape(size, -1), 1) for size in sizes]
+    return {str(place): means[np.isfinite(means)] for place, means in enumerate(drawn)}
+
+
+def _p(found: Result) -> Verdict:
+    return None if np.isnan(found.p) else bool(found.p < ALPHA)
+
+
+def _of_two(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    first, second = _conditions(rng, rooms, kind).values()
+    return _p(two("null", first, second, "room"))
+
+
+def _of_pairs(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    found = [row.p for row in pairs("null", _conditions(rng, rooms, kind, 3), "room")]
+    return None if np.isnan(found).any() else bool(min(found) < ALPHA)
+
+
+def _long(rng: np.random.Generator, rooms: int, kind: str) -> pd.DataFrame:
+    """room, round, condition (0, 1), both (their product), value; rounds centred."""
+    size = rooms * (3 if kind == "unequal" else 2)
+    values = ratings(rng, size, kind)
+    room, _, survey = np.indices(values.shape)
+    condition = (room < rooms).astype(float)
+    table = pd.DataFrame(
+        {"room": room.ravel(), "round": survey.ravel() - (ROUNDS - 1) / 2, "condition": condition.ravel()}
+    )
+    return table.assign(both=table["round"] * table["condition"], value=values.ravel()).dropna()
+
+
+def _of_permutation(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+    table = _long(rng, rooms, kind).groupby(["room", "condition"], as_index=False)["value"].mean()
+    return _p(shuffled(f"null {rng.integers(1 << 30)}", table, "value", "condition"))
+
+
+def _of_slopes(*predictors: str, varying: list[str] | None = None) -> Test:
+    def verdict(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
+        if kind == "drifting" and predictors == ("round",):
+            return None
+        return _p(slopes("null", _long(rng, rooms, kind), "value", predictors, varying=varying)[-1])
+
+    return verdict
+
+
+def _by_condition(test: Callable[..., Any]) -> Test:
+    return lambda rng, rooms, kind: _p(test("null", _conditions(rng, rooms, kind), "room"))
+
+
+INTERVALS: Mapping[str, Test] = {
+    "mean of rooms": _of_mean,
+    "paired difference within rooms": _of_change,
+    "ratio (share of gap closed)": _of_ratio,
+    "correlation over people in rooms": _of_correlation,
+    "share of rooms (Wilson)": _of_share,
+    "mean over clusters": _of_clusters,
+    "headline: drift": _of_drift,
+    "headline: change to share out": _of_first,
+    "headline: opinions spread": _of_spread,
+    "headline: forecasts": _of_forecast,
+    "headline: intervention": _of_intervention,
+}
+"""By `n` rooms (groups, participants, seeds of a sweep)."""
+TESTS: Mapping[str, Test] = {
+    "two conditions (Welch's t)": _of_two,
+    "level (Welch's ANOVA)": _by_condition(level),
+    "spread (Levene)": _by_condition(spread),
+    "three conditions (Games-Howell)": _of_pairs,
+    "labels permuted over rooms": _of_permutation,
+    "mixed model, condition": _of_slopes("condition"),
+    "mixed model, round": _of_slopes("round"),
+    "mixed model, round by condition": _of_slopes("round", "condition", "both", varying=["round"]),
+}
+"""By `n` rooms in each condition."""
+SLOW: Mapping[str, int] = {
+    "labels permuted over rooms": 5,
+    "mixed model, condition": 5,
+    "mixed model, round": 5,
+    "mixed model, round by condition": 5,
+}
+"""So many times fewer sets."""

@@ -1,0 +1,112 @@
+"""One request, one reply: to the last bit, whatever was read, kept, guessed or batched before it. Every local backend."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
+pytest.importorskip("transformers", reason="the [local] extra is not installed")
+
+from llm.backends import open_spec  # noqa: E402
+from llm.backends.hf import steady  # noqa: E402
+from llm.backends.hf.backend import Hf  # noqa: E402
+from llm.backends.hf.placed import Placed  # noqa: E402
+from llm.request import Backend, Message, Reply, Request, Sampling, Wrapper  # noqa: E402
+from model.debate import DebateModel  # noqa: E402
+from model.scenario import load_preset  # noqa: E402
+
+WAYS = [  # options, requests at a time
+    (",keep=0,draft=0,batch=1,workers=1", 1),
+    ("", 1),
+    (",keep=0,draft=5", 7),
+    (",draft=0,keep=1,workers=3", 16),
+    (",batch=4000,workers=1", 64),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+class Listening(Wrapper):
+    """Remembers what was asked and replied."""
+
+    def __init__(self, inner: Backend):
+        super().__init__(inner)
+        self.asked: list[Request] = []
+        self.replies: list[Reply] = []
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        replies = self.inner.complete(requests)
+        self.asked += requests
+        self.replies += replies
+        return replies
+
+
+@pytest.mark.parametrize("name", ["pocket", "pocket:control", "hf"])
+def test_a_reply_depends_on_its_request_alone(name: str, hf_spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The requests of a debate, in other orders, batches and pieces: the same words and the same probabilities, bit for bit."""
+    spec = hf_spec if name == "hf" else name
+    if name == "hf":
+        monkeypatch.setattr("llm.backends.hf.closed.COVERED", 0.0)  # random weights put little on any answer
+    changes = {"topics": "climate_change", "repetitions": 2, "rounds": 2, "max_tokens": 30}
+    first = Listening(open_spec(spec))
+    DebateModel(load_preset("three_way").with_settings(changes), backend=first).run()
+    assert any(reply.answers for reply in first.replies)
+    asked, expected = first.asked, dict(zip(map(id, first.asked), first.replies, strict=True))
+    drawn = random.Random(0)
+    for options, size in WAYS:
+        backend, mixed = open_spec(spec + options), drawn.sample(asked, len(asked) if size > 1 else 12)
+        replies = [
+            reply for start in range(0, len(mixed), size) for reply in backend.complete(mixed[start : start + size])
+        ]
+        assert replies == [expected[id(request)] for request in mixed], options
+
+
+def test_who_draws_beside_it_changes_no_draw(hf_spec: str) -> None:
+    """A row that draws from all tokens beside one that draws from the likeliest, or takes the likeliest."""
+    asked = [
+        Request((Message("user", "Why?"),), Sampling(max_tokens=20, top_p=p, temperature=t), 3)
+        for p, t in ((1.0, 1.0), (0.5, 1.0), (1.0, 0.0), (1.0, 0.3))
+    ]
+    together = open_spec(hf_spec).complete(asked)
+    assert together == [open_spec(hf_spec).complete([request])[0] for request in asked]
+
+
+def test_a_machine_on_which_sums_depend_on_the_batch_is_found_out(
+    hf_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then each request is read alone, nothing is kept and nothing guessed: slow, and the same reply all the same."""
+    asked = [Request((Message("user", f"Why {n}?"),), Sampling(max_tokens=8), n) for n in range(3)]
+    plainly = open_spec(hf_spec).complete(asked)
+    forward = Placed.forward
+
+    def unsteady(self: Placed, *given: object) -> torch.Tensor:
+        return forward(self, *given) * (1 + 1e-7 * (len(self.rows) - 1))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Placed, "forward", unsteady)
+    backend = open_spec(f"{hf_spec},draft=2")
+    assert isinstance(backend, Hf)
+    assert not steady.steady(backend.loaded)
+    assert backend.complete(asked) == plainly
+    assert (backend.most, backend.prefixes, backend.drafts.ahead) == (1, None, 0)
+
+
+@pytest.mark.parametrize(("options", "alone"), [("", False), (",same=yes", True)])
+def test_numbers_of_few_digits_are_read_alone_only_where_that_is_wanted(
+    hf_spec: str, options: str, alone: bool
+) -> None:
+    """In bfloat16 sums depend on the batch: `same=yes` reads each request alone, and then its reply is its own."""
+    backend = open_spec(f"{hf_spec},dtype=bfloat16{options}")
+    assert isinstance(backend, Hf)
+    asked = [Request((Message("user", f"Why {n}?"),), Sampling(0.0, 8), n, ("0", "1", "10")) for n in range(4)]
+    together = backend.complete(asked)
+    assert (backend.most == 1) == alone
+    if alone:
+        other = open_spec(f"{hf_spec},dtype=bfloat16{options}")
+        assert [other.complete([replace(request)])[0] for request in asked[::-1]] == together[::-1]

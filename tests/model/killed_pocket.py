@@ -1,0 +1,44 @@
+"""A run on the model in the box that kills itself: `python killed_pocket.py FOLDER COUNT`; used by test_resumed_pocket.py.
+
+It dies while its COUNTth batch is answered (0: never), when the model has replied and the journal does not know it yet.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.report import write_report
+from llm.backends import open_spec
+from llm.request import Reply, Request, Wrapper
+from model.scenario import Scenario, load_preset
+from model.session import Ask, sit
+
+
+def scenario() -> Scenario:
+    changes = {"topics": "climate_change", "repetitions": 2, "rounds": 2, "llm": "pocket", "max_tokens": 40}
+    return load_preset("three_way").with_settings(changes)
+
+
+class Dying(Wrapper):
+    """Answers so many batches."""
+
+    def __init__(self, count: int):
+        super().__init__(open_spec("pocket"))
+        self.count, self.batches = count, itertools.count(1)
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        replies = self.inner.complete(requests)
+        if next(self.batches) == self.count:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return replies
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    sit(Ask(scenario(), folder), backend=Dying(int(sys.argv[2])))
+    write_report(folder)

@@ -1,0 +1,32 @@
+"""Progress where there is no terminal: a long run in a log is not silent for hours."""
+
+from __future__ import annotations
+
+import pytest
+
+from model.commandline import EVERY, Lines
+
+
+def test_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    """How much of how much, how fast, how long still; on the errors' side, and nothing of a run that is short."""
+    now = 0.0
+    shown = Lines("two_way", 600, "call", "3 rooms", lambda: now)
+    for second in range(61):
+        now = float(second)
+        shown.update(2)
+        shown.set_postfix_str(f"3 rooms, round {1 + second // 40}/5")
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.splitlines() == [
+        "two_way: 62 of 600 calls, 2.1 a second, 260 s left, 3 rooms, round 1/5",
+        "two_way: 122 of 600 calls, 2.0 a second, 235 s left, 3 rooms, round 2/5",
+    ]
+    assert EVERY == 30
+
+
+def test_a_total_that_nobody_knows(capsys: pytest.CaptureFixture[str]) -> None:
+    now = 0.0
+    shown = Lines("verdicts", None, "call", "", lambda: now)
+    now = 40.0
+    shown.update(80)
+    assert capsys.readouterr().err == "verdicts: 80 calls, 2.0 a second\n"

@@ -1,0 +1,44 @@
+"""Titles say who is seated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from model.scenario import load_preset
+from model.titles import group_title, heading
+
+NAMES = {"gruene": "Grüne", "afd": "AfD"}
+
+
+@pytest.mark.parametrize(
+    ("group", "title"),
+    [
+        ("cdu+spd+afd+fdp+gruene", "A CDU, an SPD, an AfD, an FDP and a Grüne"),
+        ("republican+republican+default", "Two Republicans and a Default"),
+        ("30 cdu+30 independent", "30 CDUs and 30 Independents"),
+        ("democrat:male+independent", "A male Democrat and an Independent"),
+    ],
+)
+def test_a_group_is_called_as_one_says_it(group: str, title: str) -> None:
+    """Capitals and article of an acronym; the names that a set of personas gives."""
+    assert group_title(group, NAMES) == title
+
+
+def test_a_scenario_with_other_seats_has_another_title(tmp_path: Path) -> None:
+    """`A Republican, a Democrat and a Default agent debate` is not what sits where others were seated."""
+    for party in ("cdu", "spd"):
+        head = '[party]\nname = "Die CDU"\n' if party == "cdu" else ""
+        (tmp_path / f"{party}.toml").write_text(
+            f'{head}[[persona]]\nname = "{party}"\nbackstory = "You"\n', encoding="utf-8"
+        )
+    own = {"personas": f"{tmp_path}/", "reference": ""}
+    three = load_preset("three_way")
+    assert heading(three.with_settings({"rounds": 2})) == three.title
+    assert heading(three.with_settings(own | {"seats": "cdu,spd"})) == "A Die CDU and an SPD in a debate"
+    chat = own | {"seats": "spd,cdu", "frame": "exchange"}
+    assert heading(three.with_settings(chat)) == "An SPD and a Die CDU in an exchange"
+    network = load_preset("network").with_settings(own | {"parties": "cdu,spd", "size": 3, "graph": "complete"})
+    assert heading(network) == "Two Die CDUs and an SPD in a network"
+    assert "homophilous" not in load_preset("network").title
