@@ -28,7 +28,6 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     from training.studies.sweep_lora import PREFERRED, RANKS, cells, report, sweep
 
     tasks = options.tasks.split(",")
-    Harness(tasks, options.limit, 1)  # says what is missing before anything is trained
     plan, kind = chosen(Plan, options), base_of(options.llm or Plan.llm).kind
     settings = parse_settings(options.set) | {
         name: value for name in ("topics", "repetitions") if (value := getattr(options, name)) is not None
@@ -39,6 +38,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     out = options.out or Path("runs") / f"sweep_lora-{time.strftime('%Y%m%d-%H%M%S')}"
     if options.dry_run:
         return show(of_sweep(plan, base, planned, options.party))
+    Harness(tasks, options.limit, 1)  # says what is missing before anything is trained
     pipelines = [Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar) for seed in range(options.seeds)]
     asked = kept(
         partial(measure, tasks=tasks, limit=options.limit, load=pipelines[0].base.load),

@@ -12,6 +12,7 @@ import pytest
 from analysis.load import load
 from analysis.transcript import write_transcript
 from llm.backends.fake import Fake
+from llm.limits import Budget
 from llm.request import Reply, Request
 from model.events import Summarised, Utterance
 from model.scenario import load_preset
@@ -70,7 +71,8 @@ def test_what_is_missing_says_why(tmp_path: Path) -> None:
     def answer(request: Request) -> Reply | str:
         return "I would rather not say." if request.answers else Reply.failed("time*out")
 
-    sit(Ask(load_preset("two_way").with_settings(SMALL), tmp_path / "run"), backend=Fake(answer))
+    asked = Ask(load_preset("two_way").with_settings(SMALL), tmp_path / "run", budget=Budget(keep_going=True))
+    sit(asked, backend=Fake(answer))
     text = written(tmp_path / "run", tmp_path)
     assert text.count(r"*(silent: time\*out)*") == 2
     assert re.search(r"> Before the debate: \w+ – \(no rating: \w+\), \w+ – \(no rating: \w+\)", text)

@@ -111,7 +111,7 @@ def test_one_seat_of_a_party_has_a_model_of_its_own(small: Callable) -> None:
         heard.setdefault(request.voice, set()).add(request.messages[0].content)
         return "Yes."
 
-    model = DebateModel(scenario, backend=Fake(listening))
+    model = DebateModel(scenario, backend=Fake(listening), keep_going=True)
     model.run()
     assert model.error is None
     assert set(heard) == {"", "republican", "republican 2"}
