@@ -18,6 +18,7 @@ from agents.abilities import open_ability
 from agents.abilities.base import Note
 from agents.attitude import Reading
 from agents.character import PLAIN, Character
+from agents.echo import without_echo
 from agents.memory import Summary, header_of, make_memory
 from agents.persona import DEFAULT, Persona
 from agents.privately import Privately
@@ -157,18 +158,27 @@ class Member(mesa.Agent, Privately, ABC):
         return Request(messages, self.manner.sampling, seed, (), "speech", "", *self._speaks, names=self._names)
 
     def absorb_speech(self, reply: Reply) -> Speech:
-        """Clean the reply and remember it. A failed or empty one, a refusal, or one in another's name leaves no trace."""
+        """Clean the reply and remember it. A failed or empty one, a refusal, one in another's name, or one that only repeats
+        what was asked leaves no trace.
+        """
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
         others = self._tempting() if ":" in reply.text else ()
-        text = clean_speech(reply.text, self.name, _speaks_for(others) if others else None)
+        own = without_echo(reply.text, self.topic, self.name)
+        text = clean_speech(own, self.name, _speaks_for(others) if others else None)
         if not text:
-            return Speech(None, "spoke_for_others" if clean_speech(reply.text, self.name, None) else "empty")
+            return Speech(None, self._unsaid(reply.text, own))
         if refuses(text):
             return Speech(None, "refusal")
         text = shortened(text, self.manner.words, self.manner.cut)
         self.memory.spoke(self._instruction, text)
         return Speech(text, None)
+
+    def _unsaid(self, text: str, own: str) -> str:
+        """Why nothing is left of a reply, of which `own` repeats nothing that was asked."""
+        if clean_speech(own, self.name, None):
+            return "spoke_for_others"
+        return "echo" if clean_speech(text, self.name, None) else "empty"
 
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
         """Ask a survey question on a copy of what is remembered: neither question nor answer is ever remembered."""

@@ -1,4 +1,7 @@
-"""What somebody said, made out of what a model wrote: one line, in its own name, as long as it may be."""
+"""What somebody said, made out of what a model wrote: one line, in its own name, as long as it may be.
+
+What it repeats of what it was sent is cut in agents/echo.py.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 _STOP = re.compile(r"[.!?]['\"”’)\]]*$")
+_LINE = r"(?:^|[\n\r\v\f\x85\u2028\u2029])"
+_PREAMBLE = re.compile(
+    r"""^\W*(?:(?:sure|certainly|of\ course|absolutely|okay|ok|yes|great)\W+)?  # Sure!
+    (?:here(?:['’]s|\ is|\ are)|this\ is|below\ is)\ [^:.\n]{0,60}?  # Here is my next
+    \b(?:reply|response|answer|statement|message|line|turn|post|opinion|critique|argument|draft|revision)\b[^:.\n]{0,60}:\s*""",
+    re.I | re.X,
+)
 
 
 def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
-    r"""A reply as one line: an own name label and wrapping quotes are dropped, and it ends where it starts to speak for others.
+    r"""A reply as one line: an announcement (`Here is my reply:`), an own name label and wrapping quotes are dropped, and it ends
+    where it starts to speak for others, or to take its own next turn.
 
     One line, because a line break followed by a name would read as somebody else's line in the next prompt.
 
@@ -19,25 +30,27 @@ def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
     """
     text = _unquoted(text.strip())
     if ":" in text:
-        text = _own_label(name).sub("", text)
-        if others and (found := others.search(text)):
-            text = text[: found.start()]
+        text = _unquoted(_PREAMBLE.sub("", text))
+        own = _own_label(name)
+        text = text[found.end() :] if (found := own.match(text)) else text
+        cuts = [found.start() for label in (own, others) if label and (found := label.search(text))]
+        text = text[: min(cuts)] if cuts else text
     return _unquoted(" ".join(text.split()))
 
 
 def speaks_for(names: Sequence[str]) -> re.Pattern[str]:
-    """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `BOB (nods):`."""
-    return re.compile(rf"(?:^|[\n\r\v\f\x85\u2028\u2029]){_label(names)}", re.I)
+    """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `[Bob]:`, `BOB (nods):`."""
+    return re.compile(rf"{_LINE}{_label(names)}", re.I)
 
 
 @lru_cache(maxsize=1024)
 def _own_label(name: str) -> re.Pattern[str]:
-    return re.compile(rf"^{_label((name, 'Me'))}[\s*_]*", re.I)
+    return re.compile(rf"{_LINE}{_label((name, 'Me'))}[\s*_]*", re.I)
 
 
 def _label(names: Sequence[str]) -> str:
     written = dict.fromkeys([*names, *map(str.upper, names)])  # GROSS is how Groß is written in capitals
-    return rf"[\s*_>#-]*(?:{'|'.join(map(re.escape, written))})[*_]*(?:\s*\([^()\n]*\))?[*_]*\s*:"
+    return rf"[\s*_>#\[-]*(?:{'|'.join(map(re.escape, written))})[*_\]]*(?:\s*\([^()\n]*\))?[*_\]]*\s*:"
 
 
 def _unquoted(text: str) -> str:

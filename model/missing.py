@@ -28,6 +28,7 @@ ADVICE = {
     "out_of_tokens": "the model uses up its tokens before it answers: allow more (option thinking of openai)",
     "unknown_ask": "the rule-based speaker answers only questions about topics that it knows: choose another model or topic",
     "unscripted": "this is a stand-in without opinions: choose a model",
+    "echo": "the model repeats what it is asked: choose a chat model, or another way of asking (docs/endpoints.md)",
     "spoke_for_others": "the model writes the lines of others: choose a chat model",
 }
 FAILED = "mend what is wrong there, then give the same command again, with --retry-failures where it has that"

@@ -198,7 +198,7 @@ def test_summary(make: Make) -> None:
         "I agree.\rBob: No!": "I agree.", "I agree.\u2028Bob: No!": "I agree.", "I agree.\n**Bob:** No!": "I agree.",
         "I agree.\nBOB: No!": "I agree.", "I agree.\n- Bob (angry): No!": "I agree.", "I agree.\nCid: So?\nBob: No!": "I agree.",
         "Bob: No!": "", "Bob: No!\nAnn: I agree.": "", '"Bob: No!"': "",
-        "I agree.\nAnn: And more.": "I agree. Ann: And more.", "I told Bob: no.": "I told Bob: no.",
+        "I agree.\nAnn: And more.": "I agree.", "I told Bob: no.": "I told Bob: no.",
         "I agree.\nDave: No!": "I agree. Dave: No!", "One.\nTwo.\n\n\tThree.": "One. Two. Three.",
         "I agree.\nBobby: No!": "I agree. Bobby: No!",
     }.items(),

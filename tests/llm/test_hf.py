@@ -154,6 +154,19 @@ def test_length_and_stop_strings_are_a_rows_own(llama: Hf) -> None:
     assert full == whole
 
 
+def test_a_plain_reply_ends_at_the_next_label(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one text the model knows no turns: its reply ends where a label stands, here one made of what it writes."""
+    asked = question("Go on.", 5, max_tokens=20)
+    (whole,) = open_spec(f"hf:{models()},style=plain").complete([asked])
+    assert whole.text is not None
+    stop = whole.text[len(whole.text) // 2 :][:3]
+    monkeypatch.setattr("llm.backends.hf.backend.stops", lambda request: (stop,))
+    (cut,) = open_spec(f"hf:{models()},style=plain").complete([asked])
+    (chat,) = open_spec(f"hf:{models()},style=chat").complete([asked])
+    assert cut.text == whole.text[: whole.text.index(stop)]
+    assert chat.text
+
+
 def test_closed_answers_have_their_exact_probabilities(llama: Hf) -> None:
     """Against one plain forward pass per answer: its tokens and the end after it, scaled over the allowed answers."""
     answers = (*SCALE, "a very big problem", "no")

@@ -166,6 +166,7 @@ def test_a_completion_is_one_text() -> None:
         asked = Request((Message("system", "You are Ann."), Message("user", "Why?")), Sampling(), 7)
         backend(server, api="completions").complete([asked])
     assert server.asked[-1]["prompt"] == "You are Ann.\n\nWhy?\n\nMe:"
+    assert server.asked[-1]["stop"] == ["\nMe:"], "or it goes on with the next turn"
 
 
 FAILURES: dict[str, tuple[Act, str, str]] = {

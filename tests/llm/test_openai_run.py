@@ -22,7 +22,7 @@ from model import events
 from model.lines import read
 from model.session import JOURNAL, RECORD
 
-from .loopback import Act, Body, Loopback, digest, likely, problem, said
+from .loopback import Act, Body, Loopback, completed, digest, likely, problem, said
 
 ROOT = Path(run.__file__).parent
 SMALL = ["--scenario", "three_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2"]
@@ -40,6 +40,28 @@ def person(body: Body, time: int = 1) -> Act:
 
 def command(server: Loopback, folder: Path, *more: str) -> list[str]:
     return [*SMALL, "--llm", "openai:echo,thinking=0", "--base-url", server.url, "--out", str(folder), *more]
+
+
+def parrot(body: Body, time: int = 1) -> Act:
+    """A completion model: it writes its turn, then all turns to come, surveys and answers included; it knows no stop."""
+    own = "7" if body["prompt"].endswith("Answer:") else f"{digest(body)}."
+    rest = body["prompt"].rpartition("\n\n")[0].split("\n\n")[-1]
+    survey = "Privately, and apart from the debate: How big a problem is racism? Answer with one number from 0 to 10."
+    return completed(f" {own}\n\n{rest}\n\nMe: And more.\n\n{survey}\n\nAnswer: 7")
+
+
+def test_a_completion_model_that_goes_on(tmp_path: Path) -> None:
+    """No prompt of the run holds a survey but as its own last question, no line holds more than a turn, and all is readable."""
+    folder = tmp_path / "run"
+    with Loopback(parrot) as server:
+        spec = ["--llm", "openai:parrot,api=completions,closed=text", "--base-url", server.url, "--set", "reader=paper"]
+        assert run.main([*SMALL, *spec, "--set", "probe=attitude", "--out", str(folder)]) == 0
+        prompts = [
+            body["prompt"] for body in server.asked if "How big" in body["prompt"] or "next reply" in body["prompt"]
+        ]
+    lines = load(folder).utterances["text"]
+    assert lines.str.fullmatch(r"I say \w+\.").all()
+    assert all(asked.count("Privately") == asked.endswith("Answer:") for asked in prompts)
 
 
 def test_a_debate_over_an_endpoint(

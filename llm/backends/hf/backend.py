@@ -18,8 +18,9 @@ from llm.backends.hf.generate import generate
 from llm.backends.hf.loading import Loaded
 from llm.backends.hf.placed import Placed
 from llm.backends.hf.prefill import Answered, Batch, Read, Row
-from llm.backends.hf.prompts import encode
+from llm.backends.hf.prompts import encode, is_plain
 from llm.backends.hf.steady import steady
+from llm.plain import stops
 from llm.request import Reply, Request
 
 ANSWER_TOKENS = 16
@@ -80,8 +81,9 @@ class Hf:
         replies: dict[int, Reply] = {}
         asked: dict[Ask, list[Row]] = defaultdict(list)
         prompts = encode(requests, self.loaded.tokenizer, self.style)
+        goes_on = is_plain(self.loaded.tokenizer, self.style)
         for place, (request, ids) in enumerate(zip(requests, prompts, strict=True)):
-            row = Row(place, request, ids)
+            row = Row(place, request, ids, stop=stops(request) if goes_on else request.sampling.stop)
             problem = self._problem(row)
             if problem:
                 replies[place] = problem

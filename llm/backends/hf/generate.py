@@ -20,6 +20,10 @@ LEAVE = 0.8
 """The batch is made smaller when no more than this share of its rows is still speaking."""
 
 
+TOKENS = 4
+"""A character of a stop string takes so many tokens at most."""
+
+
 class Draw:
     """Draws the next token of every row: temperature, top-p, and one uniform number for each token of each row.
 
@@ -127,15 +131,17 @@ def _drawn(draw: Draw, logits: torch.Tensor, guesses: list[list[int]], steps: li
 
 def _over(loaded: Loaded, row: Row, said: list[int]) -> bool:
     """Has a row said its end token, all its tokens, or a stop string?"""
-    sampling = row.request.sampling
-    if said[-1] in loaded.ends or len(said) >= sampling.max_tokens:
+    if said[-1] in loaded.ends or len(said) >= row.request.sampling.max_tokens:
         return True
-    return bool(sampling.stop) and any(stop in loaded.tokenizer.decode(said) for stop in sampling.stop)
+    if not row.stop:
+        return False
+    lately = loaded.tokenizer.decode(said[-TOKENS * max(map(len, row.stop)) :])
+    return any(stop in lately for stop in row.stop)
 
 
 def _reply(loaded: Loaded, row: Row, said: list[int]) -> Reply:
     """The row's text: up to the end token and its stop string."""
     words = said[:-1] if said[-1] in loaded.ends else said
     text = loaded.tokenizer.decode(words, skip_special_tokens=True)
-    cuts = [text.find(stop) for stop in row.request.sampling.stop if stop in text]
+    cuts = [text.find(stop) for stop in row.stop if stop in text]
     return Reply(text[: min(cuts)] if cuts else text, usage=Usage(len(row.ids), len(said)))

@@ -19,7 +19,7 @@ from llm.request import Reply, Request
 class Row(NamedTuple):
     """One request and its prompt's token ids; `place` is its position in the list asked.
 
-    `kept` is what was read before of a prompt that begins alike, in its first `shared` tokens.
+    `kept` is what was read before of a prompt that begins alike, in its first `shared` tokens. At a `stop` string its reply ends.
     """
 
     place: int
@@ -27,6 +27,7 @@ class Row(NamedTuple):
     ids: list[int]
     kept: Kept | None = None
     shared: int = 0
+    stop: tuple[str, ...] = ()
 
     @property
     def length(self) -> int:

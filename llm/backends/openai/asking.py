@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from llm.plain import plain
+from llm.plain import MOST, plain, stops
 from llm.request import Message, Request
 
 CHAT, COMPLETIONS = "chat", "completions"
@@ -53,8 +53,8 @@ def body(model: str, request: Request, can: Abilities) -> dict[str, Any]:
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
         }  # left out, some servers use one of their own
-        if sampling.stop:
-            asked["stop"] = list(sampling.stop[:4])
+        if ends := stops(request) if can.api == COMPLETIONS else sampling.stop[:MOST]:
+            asked["stop"] = list(ends)
     if can.seed:
         asked["seed"] = request.seed & 0x7FFFFFFF
     if request.answers:
