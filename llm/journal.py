@@ -35,6 +35,8 @@ _SPENT = (
     "SELECT voice, COUNT(*) + TOTAL(json_extract(reply, '$.notes.repeated')), TOTAL(prompt_tokens), TOTAL(completion_tokens) "
     "FROM outcomes GROUP BY voice"
 )
+FEWEST = 20
+"""Calls from which on a rate or a mean of a journal is told."""
 MAGIC = b"SQLite format 3\0"
 """How every database of SQLite begins."""
 _LOOK_UP = 500  # keys per SELECT, below SQLite's limit of 999 variables
@@ -264,7 +266,17 @@ def rate_in(path: Path) -> float | None:
         asked, seconds = connection.execute(
             "SELECT TOTAL(asked), TOTAL(seconds) FROM sittings WHERE seconds"
         ).fetchone()
-    return asked / seconds if asked >= 20 and seconds else None
+    return asked / seconds if asked >= FEWEST and seconds else None
+
+
+def thoughts_in(path: Path) -> float | None:
+    """Tokens a call that the model of a journal thought before it answered; None where fewer than 20 replies tell."""
+    with journal_errors(path), closing(read_database(path)) as connection:
+        told, mean = connection.execute(
+            "SELECT COUNT(*), AVG(COALESCE(json_extract(reply, '$.notes.thinking_tokens'), 0)) FROM outcomes "
+            "WHERE voice = '' AND failure IS NULL"
+        ).fetchone()
+    return float(mean) if told >= FEWEST else None
 
 
 def read_identity(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from llm.backends import scripted, split_spec
 from llm.errors import UserError
-from llm.journal import rate_in, read_identity
+from llm.journal import rate_in, read_identity, thoughts_in
 from llm.limits import Price
 from llm.prices import Prices, bill
 from llm.request import NOTHING, Usage, total
@@ -73,8 +73,26 @@ def cost(runs: Sequence[tuple[Scenario, int]], prices: Sequence[Prices]) -> Iter
     for name in used:
         if name in known and known[name] is None:
             yield f"  no price is known for {name}: give --price IN,OUT (per million tokens), or a table with --prices FILE"
-        if split_spec(name)[0] == "openai":
-            yield f"  tokens that {name} thinks before it answers, if it does, are not included; a run says what its probe saw"
+    for name in [name for name in used if split_spec(name)[0] == "openai"]:
+        yield from _thoughts(name, sum(plan(scenario).calls * times for scenario, times in runs), known.get(name))
+
+
+def _thoughts(name: str, calls: int, price: Price | None) -> Iterator[str]:
+    """What a model may think before it answers, which nobody hears and somebody pays: by its latest run, or at most."""
+    from llm.backends.openai.probe import THINKING
+
+    journal = _latest(name)
+    measured = thoughts_in(journal) if journal else None
+    if measured == 0:
+        return
+    each = float(THINKING) if measured is None else measured
+    tokens = round(each * calls)
+    told = f"{_rounded(tokens)} tokens out ({each:,.0f} a call)"
+    told += f", a cost of {price.of(Usage(0, tokens)):.2g}" if price else ""
+    if journal and measured:
+        yield f"  and about {told}, for what {name} thinks before it answers, as in {journal.parent}"
+    else:
+        yield f"  and, if {name} thinks before it answers, at most {told}; its first run says how many"
 
 
 def time(scenarios: Sequence[Scenario], calls: int) -> str:
@@ -90,16 +108,23 @@ def time(scenarios: Sequence[Scenario], calls: int) -> str:
 
 def measured(spec: str) -> tuple[float, Path] | None:
     """Calls a second of a model in the latest of the run folders, and that folder; None where it was not asked."""
+    journal = _latest(spec)
+    return (rate, journal.parent) if journal and (rate := rate_in(journal)) else None
+
+
+def _latest(spec: str) -> Path | None:
+    """The journal of the latest of the run folders in which a model was asked often enough to tell its rate."""
     name, model, _ = split_spec(spec)
     journals = sorted(RUNS.glob("*/journal.sqlite"), key=lambda path: path.stat().st_mtime, reverse=True)
     for journal in journals[:LATEST]:
         try:
             identity = read_identity(journal)
-            rate = rate_in(journal)
+            if (identity.get("backend"), identity.get("model") or "") == (name, model.rsplit("/", 1)[-1]) and rate_in(
+                journal
+            ):
+                return journal
         except (UserError, json.JSONDecodeError):
             continue
-        if (identity.get("backend"), identity.get("model") or "") == (name, model.rsplit("/", 1)[-1]) and rate:
-            return rate, journal.parent
     return None
 
 

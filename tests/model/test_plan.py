@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from standins import opinionated
 
 from llm.backends.fake import Fake
 from llm.limits import Price
+from llm.request import Reply
 from model.debate import DebateModel
 from model.estimate import cost, lines, measured, time
 from model.events import Called, Rated, Utterance
@@ -17,6 +18,17 @@ from model.plan import count, expected, plan
 from model.recorder import InMemory
 from model.scenario import Scenario, load_preset, preset_names
 from model.session import Ask, sit
+
+
+class Thinker(Fake):
+    """gpt-5, which thinks so many tokens before each answer."""
+
+    def __init__(self, tokens: int):
+        super().__init__(lambda asked: Reply("5" if asked.answers else "Yes.", notes={"thinking_tokens": tokens}))
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        return {"backend": "openai", "model": "gpt-5"}
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -81,7 +93,9 @@ def test_what_is_not_known_is_said(small: Callable[..., Scenario]) -> None:
     """A model without a price had no line on its cost, and no word why; thinking tokens were in no estimate; time neither."""
     told = "\n".join(lines(small(llm="openai:gpt-5"), {"": None}))
     assert "no price is known for openai:gpt-5: give --price IN,OUT" in told
-    assert "tokens that openai:gpt-5 thinks before it answers, if it does, are not included" in told
+    calls = plan(small(llm="openai:gpt-5")).calls
+    most = float(f"{4000 * calls:.2g}")
+    assert f"if openai:gpt-5 thinks before it answers, at most {most:,.0f} tokens out (4,000 a call)" in told
     assert "time not known" in told
     assert "up to 18 more where ratings have to be asked again" in told
 
@@ -96,3 +110,18 @@ def test_time_goes_by_the_latest_run_of_the_model(
     found = measured("oracle")
     assert found is not None
     assert "calls a second, as in" in time([small()], 1000)
+
+
+def test_thoughts_go_by_the_latest_run_of_the_model(
+    small: Callable[..., Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """30 calls that thought 300 tokens each: so many more are told, with their cost; who thinks nothing has no line."""
+    monkeypatch.setattr("model.estimate.RUNS", tmp_path)
+    scenario = small(llm="openai:gpt-5")
+    tokens = 300 * plan(scenario).calls
+    for thought in (300, 0):
+        sit(Ask(scenario, tmp_path / f"{thought}"), backend=Thinker(thought))
+        told = "\n".join(cost([(scenario, 1)], [{"": Price(1.0, 10.0)}]))
+        line = f"about {float(f'{tokens:.2g}'):,.0f} tokens out (300 a call), a cost of {tokens / 1e5:.2g}, for what"
+        assert (line in told) == (thought > 0)
+        assert ("thinks before" in told) == (thought > 0)
