@@ -1,6 +1,6 @@
 """How often reports claim something where nothing happens: on the known-truth speaker without influence and without pull.
 
-python benchmarks/control.py [--seeds 20] [--rooms 5,10,40] [--reports summary,intervention,...]
+python benchmarks/control.py [--seeds 20] [--first 0] [--rooms 5,10,40] [--reports summary,intervention,...]
 
 A line is one thing that a report can claim: that a party drifted, that a change is enough to be shared out, that opinions spread,
 that an intervention had an effect, that a value of a field differs. The bar is 6% of lines. A report is one function of a seed
@@ -167,6 +167,7 @@ REPORTS: dict[str, Callable[[int, int, Path], Claims]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the first seed: a long benchmark in pieces")
     parser.add_argument("--rooms", default="5,10")
     parser.add_argument("--reports", default=",".join(REPORTS))
     options = parser.parse_args()
@@ -175,7 +176,7 @@ def main() -> None:
     for report in options.reports.split(","):
         for rooms in map(int, options.rooms.split(",")):
             began, made = time.perf_counter(), []
-            for seed in range(options.seeds):
+            for seed in range(options.first, options.first + options.seeds):
                 with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
                     made += list(REPORTS[report](seed, rooms, Path(folder)))
             for name in (*dict.fromkeys(name for name, _ in made), ""):
