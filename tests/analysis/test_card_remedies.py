@@ -294,17 +294,23 @@ def test_the_same_people_with_a_gender_stated(tmp_path: Path) -> None:
     assert len({each[0].persona.name for each in found.values()}) * 3 == len(found)
 
 
+def answer(request: Request) -> str:
+    return "5" if request.answers else "Yes."
+
+
 def test_a_reminder_is_told_every_time_and_never_remembered() -> None:
     """Before each line and each rating stands who it is, once; what others and later prompts hold is not told again."""
     prompts: list[Request] = []
     scenario = base(repetitions=1, rounds=2, reminder=True)
-    DebateModel(scenario, backend=Fake(lambda request: prompts.append(request) or "5")).run()
+    DebateModel(scenario, backend=Fake(lambda request: prompts.append(request) or answer(request))).run()
     for request in prompts:
         who = request.messages[0].content
         assert request.messages[-1].content.count(who) == 1
         assert not any(who in message.content for message in request.messages[1:-1])
     plain: list[Request] = []
-    DebateModel(base(repetitions=1, rounds=2), backend=Fake(lambda request: plain.append(request) or "5")).run()
+    DebateModel(
+        base(repetitions=1, rounds=2), backend=Fake(lambda request: plain.append(request) or answer(request))
+    ).run()
     assert [one.seed for one in plain] == [one.seed for one in prompts]
 
 
