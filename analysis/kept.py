@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
 
-from llm.backends import open_spec
+from llm.backends import open_spec, scripted
 from llm.driver import Bar, Conversation, Progress, drive
 from llm.errors import UserError
 from llm.journal import Journal
@@ -47,15 +48,46 @@ def driven(
     budget: Budget = NO_LIMIT,
     ledger: Ledger | None = None,
     why: Callable[[Result], str | None] = lambda one: None,
+    name: str = "",
 ) -> list[Result]:
     """All of them before a model (its spec, or open already). Every reply is kept in `journal.sqlite` of the folder; `why` as in
-    `read`, where the budget says whether to keep going.
+    `read`, where the budget says whether to keep going; `name` is what an open model is called.
     """
     backend = open_spec(model) if isinstance(model, str) else model
     journaled = kept(backend, folder / "journal.sqlite", budget, ledger)
     with bar(title, len(conversations)) as progress, journaled as journal:
-        name = model if isinstance(model, str) else title
-        return read(conversations, journal, progress, why, (name, "answers"), budget.keep_going)
+        called = name or (model if isinstance(model, str) else title)
+        return read(conversations, journal, progress, why, (called, title.split()[0]), budget.keep_going)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where models are asked outside of a debate: the folder that keeps what they answer, a progress bar, whether to go on where
+    (nearly) nothing can be read, and a count of what could not be.
+    """
+
+    folder: Path
+    bar: Bar
+    keep_going: bool = False
+    tally: Tally = field(default_factory=Tally)
+
+    def ask(
+        self,
+        conversations: list[Conversation[Result]],
+        spec: str,
+        title: str,
+        why: Callable[[Result], str | None],
+        backend: Backend | None = None,
+    ) -> list[Result]:
+        """As `driven`; `title` says what is asked for, and after a blank for what; `backend` is the model, if it is open.
+
+        Errors: Unreadable.
+        """
+        budget = Budget(keep_going=self.keep_going or scripted(spec))
+        found = driven(conversations, backend or spec, self.folder, self.bar, title, budget, why=why, name=spec)
+        for one in found:
+            self.tally.count(Key("", title.split()[0]), why(one))
+        return found
 
 
 def read(

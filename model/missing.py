@@ -27,6 +27,7 @@ ADVICE = {
     "empty": "the model writes nothing: choose another model",
     "out_of_tokens": "the model uses up its tokens before it answers: allow more (option thinking of openai)",
     "unknown_ask": "the rule-based speaker answers only questions about topics that it knows: choose another model or topic",
+    "no_known_sentence": "the rule-based speaker reads only what our own speakers say: choose another model",
     "unscripted": "this is a stand-in without opinions: choose a model",
     "echo": "the model repeats what it is asked: choose a chat model, or another way of asking (docs/endpoints.md)",
     "spoke_for_others": "the model writes the lines of others: choose a chat model",

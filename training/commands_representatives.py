@@ -14,6 +14,7 @@ from model.commandline import Parser, amount, bar, natural
 from model.options import add_keep_going
 
 if TYPE_CHECKING:
+    from analysis.kept import Desk
     from training.representatives.recipe import Lesson
     from training.representatives.workshop import Workshop
 
@@ -31,7 +32,7 @@ examples:
   python run.py representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
   python run.py representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
   python run.py representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
-  python run.py representatives substitute habermas_episode_childcare.json --llm oracle --mediator-llm oracle --judge oracle"""
+  python run.py representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle"""
 LESSON: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA; 0: all weights, as in the study (0)"),
     ("rate", amount, "learning rate, constant (1e-5, pocket 1e-3; LoRA as run.py train)"),
@@ -107,12 +108,15 @@ def measure(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--judge", metavar="SPEC", default="", help="the model that compares critiques (none)")
     parser.add_argument("--limit", metavar="N", type=natural, help="most critiques that are looked at (all)")
+    add_keep_going(parser)
     options = parser.parse_args(arguments)
+    from analysis.kept import Desk
     from training.representatives.measures import measure as measured
 
     workshop = opened(options)
-    print(f"report   {measured(workshop, options.llm, lesson(options), options.judge, options.limit, bar)}")
-    return 0
+    desk = Desk(workshop.folder, bar, options.keep_going)
+    report = measured(workshop, options.llm, lesson(options), options.judge, options.limit, desk)
+    return told(desk, report)
 
 
 def grid(arguments: Sequence[str]) -> int:
@@ -173,14 +177,22 @@ def substitute(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--repetitions", metavar="N", type=natural, default=3, help="re-simulations of each (3)")
     parser.add_argument("--limit", metavar="N", type=natural, help="most episodes (all)")
+    add_keep_going(parser)
     options = parser.parse_args(arguments)
     from analysis.deliberation.readers import read_all
     from analysis.deliberation.substituting import Substitution, study
+    from analysis.kept import Desk
 
     asked = {field.name: getattr(options, field.name) for field in fields(Substitution)}
     out = options.out or Path("runs") / f"substitute-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
-    print(f"report   {study(read_all(options.episodes)[: options.limit], Substitution(**asked), out, bar)}")
+    desk = Desk(out, bar, options.keep_going)
+    return told(desk, study(read_all(options.episodes)[: options.limit], Substitution(**asked), desk))
+
+
+def told(desk: Desk, report: Path) -> int:
+    """Say what is missing and where the report is."""
+    print("\n".join(filter(None, [desk.tally.line, f"report   {report}"])))
     return 0
 
 

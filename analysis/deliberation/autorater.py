@@ -38,6 +38,15 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
+UNASKED = "no statement"
+"""How the reason of a verdict that nobody was asked for begins."""
+
+
+def undecided(verdict: Verdict) -> str | None:
+    """Why a judge that was asked gave none; None also where it was not asked."""
+    return None if verdict.found or verdict.reason.startswith(UNASKED) else verdict.reason or "empty"
+
+
 def compare(case: Case, ours: str, baseline: str, seed: int) -> Conversation[Verdict]:
     """Ask which of the two is the participant's, ours first and then the baseline first."""
     if line(ours) == line(baseline):

@@ -15,7 +15,7 @@ import pandas as pd
 
 from agents.mediators.base import Statement
 from agents.representative import line
-from analysis.deliberation.autorater import CHOICE, POINTS, PROMPTS, TIE, TOKENS, Verdict, verdict
+from analysis.deliberation.autorater import CHOICE, POINTS, PROMPTS, TIE, TOKENS, UNASKED, Verdict, verdict
 from analysis.deliberation.clusters import Mean, mean
 from analysis.deliberation.episode import Episode, Voice
 from analysis.deliberation.substitute import REGIMES, TRUE, Statements, substituted
@@ -54,7 +54,7 @@ def compare(pair: Pair, seed: int) -> Conversation[Verdict]:
     """Ask which of the two the participant would rather agree with, ours first and then the baseline first."""
     ours, baseline = pair.ours.text, pair.baseline.text
     if ours is None or baseline is None:
-        return Verdict(None, f"no statement ({(pair.baseline if ours else pair.ours).reason})")
+        return Verdict(None, f"{UNASKED} ({(pair.baseline if ours else pair.ours).reason})")
     if line(ours) == line(baseline):
         return Verdict(TIE)
     name = (pair.episode.id, pair.voice.participant)

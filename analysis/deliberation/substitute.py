@@ -41,6 +41,8 @@ class Profile(NamedTuple):
     number: int
 
 
+SILENT = "representative silent"
+"""How the reason of a statement that no mediator was asked for begins."""
 Statements = Sequence[tuple[Episode, Profile, Statement]]
 """What the mediator wrote in each re-simulation."""
 
@@ -70,7 +72,7 @@ def resimulated(
     """What the mediator makes of the draft and these critiques; it is not asked where one that is substituted is silent."""
     told = _told(episode, profile, written)
     if silent := [one.reason for one in told.values() if one.text is None]:
-        return Statement(None, f"representative silent: {silent[0]}")
+        return Statement(None, f"{SILENT}: {silent[0]}")
     said = {voice.participant: voice.critique for voice in episode.voices} | {
         who: one.text for who, one in told.items()
     }

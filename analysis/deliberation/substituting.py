@@ -11,16 +11,18 @@ from types import ModuleType
 import pandas as pd
 
 from agents.mediators import open_mediator
+from agents.mediators.base import Statement
 from agents.representative import Critique, known
-from analysis.deliberation.autorater import Verdict
+from analysis.deliberation.autorater import Verdict, undecided
 from analysis.deliberation.calibration import Calibration, calibrated, rated
 from analysis.deliberation.cases import Case, Cases, cases, strangers
 from analysis.deliberation.episode import Episode, to_line
 from analysis.deliberation.payoffs import open_payoff
-from analysis.deliberation.payoffs._score import Score
+from analysis.deliberation.payoffs._score import UNASKED, Score
 from analysis.deliberation.preferred import compare, pairs, table
 from analysis.deliberation.substitute import (
     OWN,
+    SILENT,
     STRANGER,
     Statements,
     Texts,
@@ -32,10 +34,9 @@ from analysis.deliberation.substitute import (
 )
 from analysis.deliberation.substitute_report import Found, report
 from analysis.deliberation.writing import Author, Order, opened, write
-from analysis.kept import claim, driven
+from analysis.kept import Desk, claim
 from analysis.wording import cell
 from llm.backends import check_spec, essence
-from llm.driver import Bar
 from llm.errors import UserError
 from llm.randomness import derive, digest
 from llm.request import Backend
@@ -69,7 +70,7 @@ class Substitution:
         open_payoff(self.payoff)
 
 
-def study(episodes: Sequence[Episode], asked: Substitution, folder: Path, bar: Bar) -> Path:
+def study(episodes: Sequence[Episode], asked: Substitution, desk: Desk) -> Path:
     """Write payoffs.csv, discrepancies.csv, verdicts.csv, statements.csv and substitute.md; the path of the last.
 
     Errors: UserError on a folder of another study, where nobody can be represented, where there are more statements than can be
@@ -81,15 +82,16 @@ def study(episodes: Sequence[Episode], asked: Substitution, folder: Path, bar: B
     _fit(groups, asked)
     author = Author(asked.llm, asked.adapter, asked.knows)
     backend = opened(author)
+    folder = desk.folder
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         _claim(folder, asked, episodes)
-        written = _written(found.cases, asked, author, backend, folder, bar)
+        written = _written(found.cases, asked, author, backend, desk)
         del backend  # a large model makes room for the mediator's
-        told = _statements(groups, written, asked, folder, bar)
-        payoffs = _payoffs(groups, told, asked, folder, bar)
-        verdicts = _verdicts(told, asked, folder, bar)
-        calibration = _calibration(episodes, asked, folder, bar)
+        told = _statements(groups, written, asked, desk)
+        payoffs = _payoffs(groups, told, asked, desk)
+        verdicts = _verdicts(told, asked, desk)
+        calibration = _calibration(episodes, asked, desk)
     gaps = discrepancies(payoffs)
     tables = {"payoffs": payoffs, "discrepancies": gaps, "verdicts": verdicts, "statements": _told(told)}
     for name, frame in tables.items():
@@ -126,7 +128,7 @@ def _fit(groups: Sequence[Episode], asked: Substitution) -> None:
 
 
 def _written(
-    found: Sequence[Case], asked: Substitution, author: Author, backend: Backend, folder: Path, bar: Bar
+    found: Sequence[Case], asked: Substitution, author: Author, backend: Backend, desk: Desk
 ) -> dict[tuple[str, str, int], Critique]:
     """Critiques by case key, own or stranger, and repetition."""
     others = strangers(found, asked.seed)
@@ -137,32 +139,20 @@ def _written(
         for who, told in ((OWN, case), (STRANGER, others.get(case.key)))
         if told
     ]
-    said = write([order for _, order in orders], author, asked.seed, folder, bar, backend)
+    said = write([order for _, order in orders], author, asked.seed, desk, backend)
     return {(order.case.key, who, order.number): one for (who, order), one in zip(orders, said, strict=True)}
 
 
-def _statements(
-    groups: Sequence[Episode],
-    written: Texts,
-    asked: Substitution,
-    folder: Path,
-    bar: Bar,
-) -> Statements:
+def _statements(groups: Sequence[Episode], written: Texts, asked: Substitution, desk: Desk) -> Statements:
     """What the mediator writes in each re-simulation."""
     mediator = open_mediator(asked.mediator)
     plans = [(one, profile) for one in groups for profile in profiles(one, asked.repetitions)]
     asking = [resimulated(one, profile, written, mediator, asked.seed) for one, profile in plans]
-    said = driven(asking, asked.mediator_llm, folder, bar, "statements")
+    said = desk.ask(asking, asked.mediator_llm, "statements", _unsaid)
     return [(*plan, statement) for plan, statement in zip(plans, said, strict=True)]
 
 
-def _payoffs(
-    groups: Sequence[Episode],
-    told: Statements,
-    asked: Substitution,
-    folder: Path,
-    bar: Bar,
-) -> pd.DataFrame:
+def _payoffs(groups: Sequence[Episode], told: Statements, asked: Substitution, desk: Desk) -> pd.DataFrame:
     """A row a payoff: episode, session, participant, regime, number, value, reason."""
     scorer = open_payoff(asked.payoff)
     texts: dict[str, list[str]] = {one.id: [] for one in groups}
@@ -171,7 +161,7 @@ def _payoffs(
             texts[one.id].append(statement.text)
     seats = [(one, voice) for one in groups for voice in one.voices if voice.participant in represented(one)]
     asking = [scorer.score(one, voice, texts[one.id], derive(asked.seed, "payoff", one.id)) for one, voice in seats]
-    found: list[tuple[Score, ...]] = driven(asking, asked.judge, folder, bar, "payoffs")
+    found: list[tuple[Score, ...]] = desk.ask(asking, asked.judge, "payoffs", _unscored)
     known_ = {
         (one.id, voice.participant, text): score
         for (one, voice), scores in zip(seats, found, strict=True)
@@ -187,14 +177,14 @@ def _payoffs(
     return pd.DataFrame(rows, columns=columns).astype({"value": float})
 
 
-def _verdicts(told: Statements, asked: Substitution, folder: Path, bar: Bar) -> pd.DataFrame:
+def _verdicts(told: Statements, asked: Substitution, desk: Desk) -> pd.DataFrame:
     """What the judge prefers: the statement with representatives, or that without."""
     both = pairs(told)
-    found: list[Verdict] = driven([compare(pair, asked.seed) for pair in both], asked.judge, folder, bar, "verdicts")
+    found: list[Verdict] = desk.ask([compare(pair, asked.seed) for pair in both], asked.judge, "verdicts", undecided)
     return table(both, found)
 
 
-def _calibration(episodes: Sequence[Episode], asked: Substitution, folder: Path, bar: Bar) -> Calibration | None:
+def _calibration(episodes: Sequence[Episode], asked: Substitution, desk: Desk) -> Calibration | None:
     """The scorer on the statements that participants rated; None where nobody rated any, and for their own ratings."""
     scorer: ModuleType = open_payoff(asked.payoff)
     by = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
@@ -207,7 +197,7 @@ def _calibration(episodes: Sequence[Episode], asked: Substitution, folder: Path,
         scorer.score(*by[seat], [getattr(by[seat][0], name) for name, _ in told], derive(asked.seed, "payoff", seat[0]))
         for seat, told in shown.items()
     ]
-    found: list[tuple[Score, ...]] = driven(asking, asked.judge, folder, bar, "calibration")
+    found: list[tuple[Score, ...]] = desk.ask(asking, asked.judge, "payoffs", _unscored)
     rows = [
         (*seat, name, rating, score.value)
         for (seat, told), scores in zip(shown.items(), found, strict=True)
@@ -217,6 +207,18 @@ def _calibration(episodes: Sequence[Episode], asked: Substitution, folder: Path,
         {"score": float}
     )
     return calibrated(table, same_scale=asked.payoff == "judge")
+
+
+def _unsaid(statement: Statement) -> str | None:
+    """Why a mediator that was asked has no statement; None also where it was not asked."""
+    reason = statement.reason if statement.text is None else None
+    return None if reason and reason.startswith(SILENT) else reason
+
+
+def _unscored(scores: Sequence[Score]) -> str | None:
+    """Why none of the statements put to a scorer has a payoff; None also where it was not asked."""
+    reasons = [score.reason for score in scores if score.value is None]
+    return reasons[0] if reasons and len(reasons) == len(scores) and reasons[0] not in UNASKED else None
 
 
 def _claim(folder: Path, asked: Substitution, episodes: Sequence[Episode]) -> None:

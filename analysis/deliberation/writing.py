@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from agents.representative import TOKENS, Critique, Representative
 from analysis.deliberation.cases import Case
-from analysis.kept import driven
+from analysis.kept import Desk
 from llm.backends import open_spec
-from llm.driver import Bar, Conversation, ask
+from llm.driver import Conversation, ask
 from llm.errors import unknown
 from llm.randomness import derive
 from llm.request import Backend, Sampling
@@ -48,11 +47,16 @@ def opened(author: Author) -> Backend:
 
 
 def write(
-    orders: Sequence[Order], author: Author, seed: int, folder: Path, bar: Bar, backend: Backend | None = None
+    orders: Sequence[Order], author: Author, seed: int, desk: Desk, backend: Backend | None = None
 ) -> list[Critique]:
-    """A critique for each order. Every reply is kept in `journal.sqlite` of the folder. backend: the author's, if it is open."""
+    """A critique for each order, kept in the folder of the desk. backend: the author's, if it is open."""
     asked = [one(order, author, seed) for order in orders]
-    return driven(asked, backend or opened(author), folder, bar, f"critiques {author.spec}")
+    return desk.ask(asked, author.spec, f"critiques {author.spec}", _silent, backend or opened(author))
+
+
+def _silent(critique: Critique) -> str | None:
+    """Why there is none."""
+    return critique.reason if critique.text is None else None
 
 
 def one(order: Order, author: Author, seed: int) -> Conversation[Critique]:

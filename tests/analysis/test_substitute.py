@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -42,10 +43,12 @@ from analysis.deliberation.substitute import (
 )
 from analysis.deliberation.substituting import Substitution, study
 from analysis.deliberation.writing import Author, Order, one, write
+from analysis.kept import Desk
 from llm.backends.fake import Fake
 from llm.driver import Conversation, ask_all, drive
 from llm.errors import UserError
 from llm.request import Reply, Request
+from model.missing import Unreadable
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
 EPISODE = episodes(1)[0]
@@ -269,7 +272,9 @@ def test_a_stranger_writes_what_it_was_told(tmp_path: Path) -> None:
     assert drive([one(order, Author("fake", knows="O"), 0)], Fake(answer)) == [Critique("Fine.")]
     assert second.brief.opinion in seen[0]
     assert first.brief.opinion not in seen[0]
-    assert write([order], Author("fake"), 0, tmp_path, BAR) == write([order], Author("fake"), 0, tmp_path, BAR)
+    assert write([order], Author("fake"), 0, Desk(tmp_path, BAR)) == write(
+        [order], Author("fake"), 0, Desk(tmp_path, BAR)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -325,7 +330,7 @@ def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path
     """The whole study: on known people a representative by the planted law is nearer to the true profile than a stranger's."""
     groups = read_any(known)[:24]
     asked = Substitution("oracle", judge="oracle", repetitions=2)
-    report = study(groups, asked, tmp_path / "out", BAR)
+    report = study(groups, asked, Desk(tmp_path / "out", BAR))
     gaps = pd.read_csv(tmp_path / "out" / "discrepancies.csv")
     found = summary(gaps)
     assert gaps["missing"].sum() == 0
@@ -345,10 +350,10 @@ def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path
     ):
         assert words in told
     before = {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
-    study(groups, asked, tmp_path / "out", BAR)
+    study(groups, asked, Desk(tmp_path / "out", BAR))
     assert before == {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
     with pytest.raises(UserError, match="holds another study of substitution"):
-        study(groups, replace(asked, repetitions=1), tmp_path / "out", BAR)
+        study(groups, replace(asked, repetitions=1), Desk(tmp_path / "out", BAR))
 
 
 def test_what_cannot_be_compared_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -358,7 +363,9 @@ def test_what_cannot_be_compared_is_left_out_and_counted(tmp_path: Path) -> None
     voices = (replace(first.voices[0], **quiet), *first.voices[1:])
     wordless = replace(second, voices=tuple(replace(voice, **quiet) for voice in second.voices))
     draftless = replace(third, session="other", draft=None, reasons={"draft": "empty"})
-    report = study([replace(first, voices=voices), wordless, draftless], ASKED, tmp_path / "out", BAR).read_text()
+    report = study(
+        [replace(first, voices=voices), wordless, draftless], ASKED, Desk(tmp_path / "out", BAR, True)
+    ).read_text()
     assert "1 episode, 1 group." in report
     assert "wrote no critique themselves, where others did: 4." in report
     assert "no critique (timeout) 4" in report
@@ -373,7 +380,7 @@ def test_what_cannot_be_compared_is_left_out_and_counted(tmp_path: Path) -> None
 
 
 def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
-    report = study([EPISODE], replace(ASKED, payoff="own"), tmp_path / "out", BAR).read_text()
+    report = study([EPISODE], replace(ASKED, payoff="own"), Desk(tmp_path / "out", BAR, True)).read_text()
     assert "payoff own (agreement, 1 to 7), as it was recorded and not the study's payoff model" in report
 
 
@@ -394,13 +401,13 @@ def test_what_would_be_paid_for_in_vain_is_refused_first(
 ) -> None:
     """Before anything is asked, and before the folder is taken."""
     with pytest.raises(UserError, match=says):
-        study(episodes(1, size=size), replace(ASKED, **{"repetitions": 3, **other}), tmp_path / "out", BAR)  # type: ignore[arg-type]
+        study(episodes(1, size=size), replace(ASKED, **{"repetitions": 3, **other}), Desk(tmp_path / "out", BAR))  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
 
 
 def test_the_oracle_is_a_calibrated_judge_of_its_own_people(known: Path, tmp_path: Path) -> None:
     """It goes by opinions, they by what they think: near, and never exact."""
-    path = study(read_any(known)[:12], Substitution("oracle", repetitions=1), tmp_path / "out", BAR)
+    path = study(read_any(known)[:12], Substitution("oracle", repetitions=1), Desk(tmp_path / "out", BAR))
     assert "correlation with the final rating" in path.read_text()
 
 
@@ -409,7 +416,14 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
     """The oracle reads no human text: every payoff is missing with its reason, and the report says what cannot be concluded."""
     if not (DATA / name).is_file():
         pytest.skip(f"no real data beside the checkout: {name}")
-    path = study(read_any(DATA / name), Substitution("oracle", repetitions=1), tmp_path / "out", BAR)
+    with pytest.raises(
+        Unreadable,
+        match=r"oracle: [12]0 of [12]0 critiques are missing, mostly for no_known_sentence .* reads only .* --keep-going",
+    ):
+        study(read_any(DATA / name), Substitution("oracle", repetitions=1), Desk(tmp_path / "out", BAR))
+    desk = Desk(tmp_path / "out", BAR, keep_going=True)
+    path = study(read_any(DATA / name), Substitution("oracle", repetitions=1), desk)
+    assert re.search(r"missing  \d+ of \d+ critiques \(100%: no_known_sentence \d+\)", desk.tally.line)
     told = path.read_text()
     assert "What cannot: anything about these people" in told
     assert "no_known_sentence" in told

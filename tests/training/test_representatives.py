@@ -28,6 +28,7 @@ from hf_models import save, tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
 
 from analysis.deliberation.writing import Author, Order, one
+from analysis.kept import Desk
 from llm.backends import open_spec
 from llm.driver import drive
 from llm.request import Message
@@ -264,12 +265,12 @@ def test_nothing_is_trained_where_nothing_can_be_scored(tmp_path: Path) -> None:
     """Hours of training would end in an error."""
     bench = Workshop(EPISODES, 0, tmp_path / "run", BAR)
     with pytest.raises(UserError, match="--limit 0 leaves no critique"):
-        measure(bench, "pocket", SMALL, "", 0, BAR)
+        measure(bench, "pocket", SMALL, "", 0, Desk(bench.folder, BAR))
     none = {"critique": None, "reasons": {"critique": "timeout"}}
     silent = [replace(one_, voices=tuple(replace(v, **none) for v in one_.voices)) for one_ in bench.sides["test"]]
     bench.sides = {**bench.sides, "test": tuple(silent)}
     with pytest.raises(UserError, match="the side test has no critique"):
-        measure(bench, "pocket", SMALL, "", None, BAR)
+        measure(bench, "pocket", SMALL, "", None, Desk(bench.folder, BAR))
     with pytest.raises(UserError, match="the side test has no critique"):
         grid(bench, ["pocket"], [""], SMALL)
     assert not (bench.folder / "models").exists()
@@ -292,7 +293,7 @@ def _never(*_: object, **__: object) -> None:
 
 def test_the_report_of_measures(workshop: Workshop, spec: str) -> None:
     """All of it on a tiny model: the silent and the unread are counted, and a judge that cannot read gives no win rate."""
-    path = measure(workshop, spec, SMALL, "fake", 2, BAR)
+    path = measure(workshop, spec, SMALL, "fake", 2, Desk(workshop.folder, BAR))
     told = path.read_text()
     for words in ("trained, a stranger's", "untrained", "nats per critique", "unscripted", "stand-in"):
         assert words in told
@@ -316,7 +317,7 @@ def test_the_commands_train_measure_and_compare(spec: str, tmp_path: Path, capsy
     (model,) = (tmp_path / "run").glob("models/*/OC-full")
     assert f"{model}/README.md" in told
     before = (model / "model.safetensors").stat().st_mtime_ns
-    command("measure", "--knows", "OC", "--judge", "oracle", "--limit", "2", out="run")
+    command("measure", "--knows", "OC", "--judge", "oracle", "--limit", "2", "--keep-going", out="run")
     assert (model / "model.safetensors").stat().st_mtime_ns == before, "it was there"
     assert pd.read_csv(tmp_path / "run" / "likelihood.csv").groupby("model")["case"].nunique().eq(2).all()
     assert "oracle says which of two critiques" in (tmp_path / "run" / "measure.md").read_text()

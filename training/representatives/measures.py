@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis import honesty
-from analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict, compare, win_rate
+from analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict, compare, undecided, win_rate
 from analysis.deliberation.autorater import table as verdict_table
 from analysis.deliberation.cases import Case, strangers
 from analysis.deliberation.clusters import Mean, mean
@@ -17,9 +17,8 @@ from analysis.deliberation.distance import distance
 from analysis.deliberation.likelihood import MEASURES, against
 from analysis.deliberation.splits import Split, described
 from analysis.deliberation.writing import Author, Order, texts, write
-from analysis.kept import driven
+from analysis.kept import Desk
 from analysis.wording import cell, estimate, markdown_table, tally
-from llm.driver import Bar
 from training.representatives.recipe import Lesson
 from training.representatives.scoring import OWN, STRANGER, load, scored, untrained
 from training.representatives.workshop import Workshop
@@ -47,7 +46,7 @@ def likelihoods(workshop: Workshop, llm: str, lesson: Lesson, found: Sequence[Ca
 
 
 def critiques(
-    workshop: Workshop, llm: str, lesson: Lesson, found: Sequence[Case], bar: Bar
+    workshop: Workshop, llm: str, lesson: Lesson, found: Sequence[Case], desk: Desk
 ) -> dict[str, Mapping[str, str]]:
     """What each of the three writes, by case key; one try each, at temperature 1."""
     model, seed = workshop.model(llm, lesson), workshop.seed
@@ -56,22 +55,19 @@ def critiques(
     strange = [Order(case, others[case.key]) for case in found if case.key in others]
     trained, before = Author(model.spec, model.adapter, lesson.knows), Author(llm, "", lesson.knows)
     plans = {TRAINED: (own, trained), STRANGER: (strange, trained), BASE: (own, before)}
-    return {
-        name: texts(orders, write(orders, author, seed, workshop.folder, bar))
-        for name, (orders, author) in plans.items()
-    }
+    return {name: texts(orders, write(orders, author, seed, desk)) for name, (orders, author) in plans.items()}
 
 
 def judged(
-    found: Sequence[Case], said: Mapping[str, Mapping[str, str]], judge: str, workshop: Workshop, bar: Bar
+    found: Sequence[Case], said: Mapping[str, Mapping[str, str]], judge: str, seed: int, desk: Desk
 ) -> dict[str, pd.DataFrame]:
     """Verdicts on the trained one's critiques against the stranger's, the untrained one's and the person's own."""
     own = {case.key: case.critique or "" for case in found}
     tables = {}
     for name, other in ((STRANGER, said[STRANGER]), (BASE, said[BASE]), (PERSON, own)):
         both = [case for case in found if case.key in said[TRAINED] and case.key in other]
-        asked = [compare(case, said[TRAINED][case.key], other[case.key], workshop.seed) for case in both]
-        verdicts: list[Verdict] = driven(asked, judge, workshop.folder, bar, f"verdicts {name}")
+        asked = [compare(case, said[TRAINED][case.key], other[case.key], seed) for case in both]
+        verdicts: list[Verdict] = desk.ask(asked, judge, f"verdicts {name}", undecided)
         tables[name] = verdict_table(both, dict(zip([case.key for case in both], verdicts, strict=True)))
     return tables
 
@@ -87,16 +83,16 @@ def _far(case: Case, own: Mapping[str, str]) -> float:
     return distance(own[case.key], case.critique or "") if case.key in own else math.nan
 
 
-def measure(workshop: Workshop, llm: str, lesson: Lesson, judge: str, limit: int | None, bar: Bar) -> Path:
+def measure(workshop: Workshop, llm: str, lesson: Lesson, judge: str, limit: int | None, desk: Desk) -> Path:
     """All measures on the test side; measure.md, with likelihood.csv, critiques.csv and verdicts.csv. The path of the first."""
     found = workshop.tested(limit)
     rows = likelihoods(workshop, llm, lesson, found)
     _csv(rows, "model", workshop.folder / "likelihood.csv")
-    said = critiques(workshop, llm, lesson, found, bar)
+    said = critiques(workshop, llm, lesson, found, desk)
     wrote = {PERSON: {case.key: case.critique or "" for case in found}, **said}
     lines = {name: [cell(own.get(case.key, "")) for case in found] for name, own in wrote.items()}
     pd.DataFrame({"case": [case.key for case in found], **lines}).to_csv(workshop.folder / "critiques.csv", index=False)
-    verdicts = judged(found, said, judge, workshop, bar) if judge else {}
+    verdicts = judged(found, said, judge, workshop.seed, desk) if judge else {}
     if verdicts:
         _csv(verdicts, "against", workshop.folder / "verdicts.csv")
     path = workshop.folder / "measure.md"
