@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
+from analysis.bootstrap import FEWEST, Floats
 from analysis.statistics.results import Result
 from llm.randomness import derive
 
@@ -22,7 +22,7 @@ def shuffled(
 
     Labels are shuffled within strata (a topic's rooms among themselves), whose means are taken out first. The statistic, and
     the estimate, is the share of variance within strata that the labels explain (eta squared). p counts the true labels
-    as one of the draws (Phipson and Smyth 2010).
+    as one of the draws (Phipson and Smyth 2010). Below five rooms a label there is no test: with two and two no draw is rare.
     """
     kept = rooms[[value, label, *strata]].dropna()
     begun = Result(effect, unit, len(kept), "eta squared", "permutation of labels")
@@ -37,6 +37,10 @@ def shuffled(
     blocks = (
         [np.asarray(places) for places in within.indices.values()] if within is not None else [np.arange(len(kept))]
     )
+    if kept[label].value_counts().min() < FEWEST:
+        return replace(
+            begun, estimate=_between(centred, labels) / whole, reason=f"fewer than {FEWEST} units a condition"
+        )
     rng = np.random.default_rng(derive(0, "permutation", effect))
     true = _between(centred, labels)
     as_far = sum(_between(centred, _drawn(labels, blocks, rng)) >= true - 1e-12 * whole for _ in range(DRAWS))

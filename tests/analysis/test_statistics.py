@@ -200,12 +200,14 @@ def test_a_rating_that_is_missing_is_left_out() -> None:
 
 
 def test_shuffled_labels_beside_every_shuffle() -> None:
-    """Of the 20 ways to label six rooms, two are as far apart as the true one; the true one counts as a draw."""
-    rooms = pd.DataFrame({"value": [1.0, 2, 3, 7, 8, 9], "order": list("aaabbb")})
+    """Of the 252 ways to label ten rooms, these are as far apart as the true one; the true one counts as a draw."""
+    rooms = pd.DataFrame({"value": [1.0, 2, 3, 4, 8, 5, 6, 7, 9, 10], "order": list("aaaaabbbbb")})
     found = shuffled("order", rooms, "value", "order")
-    ways = [abs(rooms["value"][list(way)].mean() - 5) for way in itertools.combinations(range(6), 3)]
-    assert found.p == pytest.approx(np.mean(np.array(ways) >= 3 - 1e-9), abs=0.01)
-    assert found.estimate == pytest.approx(54 / 58)
+    ways = [abs(rooms["value"][list(way)].mean() - 5.5) for way in itertools.combinations(range(10), 5)]
+    assert found.p == pytest.approx(np.mean(np.array(ways) >= 1.9 - 1e-9), abs=0.01)
+    assert found.estimate == pytest.approx(10 * 1.9**2 / 82.5)
+    few = shuffled("order", rooms[1:], "value", "order")
+    assert (few.reason, math.isnan(few.p)) == ("fewer than 5 units a condition", True)
 
 
 def test_labels_are_shuffled_within_topics() -> None:
