@@ -2,7 +2,7 @@
 
 from solara.server import settings
 
-from analysis.views.page import Page
+from parley.analysis.views.page import Page
 
 settings.theme.show_banner, settings.theme.title = False, "Parley"
 settings.main.mode = "production"  # otherwise its page may hold a frame from elsewhere

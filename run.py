@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import signal
 import sys
 import time
@@ -12,36 +13,31 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm.errors import UserError, unknown
-from model.commandline import Interrupted, Parser, Progress, natural, stoppable, told
-from model.options import add_budget, add_scenario, budget, chosen, prices
+_FOLDER = Path(__file__).resolve().parent
+if "parley" not in sys.modules:  # `python run.py` runs the code beside it, whichever checkout or wheel is installed
+    _spec = importlib.util.spec_from_file_location(
+        "parley", _FOLDER / "__init__.py", submodule_search_locations=[str(_FOLDER)]
+    )
+    assert _spec
+    assert _spec.loader
+    sys.modules["parley"] = importlib.util.module_from_spec(_spec)
+    _spec.loader.exec_module(sys.modules["parley"])
+
+from parley.llm.errors import UserError, unknown
+from parley.model.commandline import Interrupted, Parser, Progress, natural, program, stoppable, told
+from parley.model.options import add_budget, add_scenario, budget, chosen, prices
 
 if TYPE_CHECKING:
-    from llm.request import Backend
-    from model.scenario import Scenario
+    from parley.llm.request import Backend
+    from parley.model.scenario import Scenario
 
-EPILOG = """examples:
+EXAMPLES = """examples:
   python run.py --list
-  python run.py --scenario three_way --topic climate_change,racism --repetitions 10
-  python run.py --scenario echo_chamber --set size=3 --set default_agent=without --out runs/echo
-  python run.py --scenario two_way --llm oracle                     (the rule-based speaker whose truth is known)
+  python run.py --scenario echo_chamber
+  python run.py --scenario three_way --llm oracle --topic climate_change,racism --repetitions 10
   python run.py --scenario two_way --llm openai:gpt-4o-mini --max-cost 2
   python run.py --scenario two_way --llm openai:llama3 --base-url http://127.0.0.1:11434/v1
-  python run.py --scenario two_way --llm oracle,kappa=0,mu=0        (the same without influence and pull)
-  python run.py --scenario echo_chamber --set size=3 --set default_agent=without --llm recorded:runs/echo   (replay)
-  python run.py intervene                                           (the same debates with an intervention and without)
-  python run.py calibrate                                           (is what was planted found again?)
-  python run.py audit --llm oracle                                  (the bias card of a model; docs/card.md)
-  python run.py sweep --scenario two_way --vary rounds=2,5,10 --seeds 0:20   (all combinations, all seeds; docs/sweeps.md)
-  python run.py archetypes --llm oracle                             (shared answers to surveys: saved, and how far off)
-  python run.py structured closing                                  (structured debates, judged, by the UCL study)
-  python run.py judge runs/echo --llm oracle                        (have another model score every statement)
-  python run.py validate --llm oracle --judge oracle                (do the personas answer as their leaning says?)
-  python run.py train --party republican --out runs/tuned           (move a model's bias)
-  python run.py representatives --help                              (agents that stand in for a participant)
-  python run.py population --law deffuant --agents 1000000          (a million people, moved by a law)
-  python run.py personas --party republican --out my_personas       (write personas anew, with any model)
-  python run.py questions --llm openai:MODEL --out mine.toml        (write divisive questions, with any model)"""
+  python run.py audit --llm oracle"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,12 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return command(given[0])(given[1:])
             return debate(given)
     except UserError as error:
-        print(f"run.py: {error}", file=sys.stderr)
+        print(f"{program()}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         with suppress(OSError):  # the terminal may be gone
             print(
-                "\nrun.py: interrupted; what was answered is kept: the same command with --out and the folder above goes on",
+                f"\n{program()}: interrupted; what was answered is kept: the same command with --out and the folder above goes on",
                 file=sys.stderr,
             )
         return 128 + (stop.number if isinstance(stop, Interrupted) else signal.SIGINT)
@@ -71,8 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def debate_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="run.py",
-        description="Hold debates of language-model agents, and measure what happens to their attitudes.",
-        epilog=EPILOG,
+        usage="%(prog)s [COMMAND] [options]",
+        description="Run debates between language-model agents, and measure how their opinions change.",
+        epilog=f"{overview()}\n\n{EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -109,7 +106,7 @@ def debate(arguments: Sequence[str]) -> int:
     if options.ui:
         return page(options, scenario, given)
     if options.dry_run:
-        from model.estimate import lines
+        from parley.model.estimate import lines
 
         print("\n".join(lines(scenario, prices(scenario, options))))
         return 0
@@ -118,7 +115,7 @@ def debate(arguments: Sequence[str]) -> int:
 
 def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
     """Run the debates, then write the report."""
-    from model.session import Ask, sit
+    from parley.model.session import Ask, sit
 
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     (limits,) = budget(options, scenario)
@@ -133,7 +130,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
         outcome = sit(task, bar.calls, bar.step, on_open=begin)
     print(told(scenario, folder, outcome))
 
-    from analysis.report import SUMMARY, main_figure, write_report
+    from parley.analysis.report import SUMMARY, main_figure, write_report
 
     if outcome.already and (folder / SUMMARY).exists():
         figure = main_figure(folder)
@@ -151,8 +148,8 @@ NOT_FOR_A_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens",
 
 def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]) -> int:
     """`run.py --scenario NAME --ui`: the page, until it is interrupted."""
-    from analysis.asked import value
-    from analysis.commands_page import serve
+    from parley.analysis.asked import value
+    from parley.analysis.commands_page import serve
 
     unset = debate_parser().get_default
     if idle := [f"--{name.replace('_', '-')}" for name in NOT_FOR_A_PAGE if getattr(options, name) != unset(name)]:
@@ -170,9 +167,9 @@ def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]
 
 def show_list() -> int:
     """`run.py --list`"""
-    from agents.topic import load_topic, news, slugs
-    from llm.backends import names
-    from model.scenario import load_preset, preset_names
+    from parley.agents.topic import load_topic, news, slugs
+    from parley.llm.backends import names
+    from parley.model.scenario import load_preset, preset_names
 
     width = max(map(len, preset_names()))
     for name in preset_names():
@@ -184,186 +181,92 @@ def show_list() -> int:
     return 0
 
 
-def personas(arguments: Sequence[str]) -> int:
-    """`run.py personas`: write persona files anew with any model."""
-    parser = Parser(
-        prog="run.py personas",
-        description="Write the personas of a set with a model, through the meta-prompts in agents/prompts (docs/personas.md).",
-    )
-    parser.add_argument("--set", choices=("voters", "enhanced", "twins"), default="voters", help="(voters)")
-    parser.add_argument("--party", choices=("republican", "democrat", "default"), help="(all that the set writes)")
-    parser.add_argument(
-        "--topic",
-        dest="topics",
-        metavar="NAME[,NAME]",
-        default="",
-        help="for voters: topics on which each persona takes a position, names or paths to .toml files (the shipped ones)",
-    )
-    parser.add_argument("--llm", metavar="NAME[:MODEL][,key=value]", default="oracle")
-    parser.add_argument("--seed", metavar="N", type=int, default=0)
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        type=Path,
-        required=True,
-        help="folder for <party>.toml; agents/personas is where the shipped ones are",
-    )
-    options = parser.parse_args(arguments)
-    from agents.enhanced import write_enhanced
-    from agents.recruit import vacant, write_personas
-    from agents.topic import load_topic, slugs
-    from agents.twins import write_twins
-    from llm.backends import open_spec
-    from model.checks import check_topics
-
-    write, known = {
-        "voters": (write_personas, ("republican", "democrat")),
-        "enhanced": (write_enhanced, ("republican", "democrat", "default")),
-        "twins": (write_twins, ("republican", "democrat", "default")),
-    }[options.set]
-    wanted = (options.party,) if options.party else known
-    if not set(wanted) <= set(known):
-        raise UserError(f"the {options.set} that are written are {' and '.join(known)}; the Default is one sentence")
-    if options.set == "voters":
-        check_topics(options.llm, [topic for topic in map(load_topic, slugs()) if topic.in_backstories])
-    for party in wanted:
-        vacant(options.out, party)
-    backend = open_spec(options.llm)
-    topics = [topic.strip() for topic in options.topics.split(",") if topic.strip()]
-    if topics and options.set != "voters":
-        raise UserError(f"--topic is for --set voters: personas of {options.set} name no topic of a debate")
-    more = {"topics": topics} if topics else {}
-    for party in wanted:
-        print(f"personas {write(party, options.out, backend, options.llm, options.seed, **more)}")
-    return 0
-
-
-def case(arguments: Sequence[str]) -> int:
-    """`run.py case`: write the case of a structured debate into a topic file."""
-    parser = Parser(
-        prog="run.py case",
-        description="Write the case that opens a structured debate from arguments for and against, with any model; "
-        "a file in agents/topics is a topic of its own (--topic <file name>).",
-    )
-    parser.add_argument("--topic", metavar="SLUG", required=True, help="the topic whose question and probes are kept")
-    parser.add_argument(
-        "--for", dest="pro", metavar="TEXT", action="append", default=[], help="an argument (repeatable)"
-    )
-    parser.add_argument(
-        "--against", dest="con", metavar="TEXT", action="append", default=[], help="an argument (repeatable)"
-    )
-    parser.add_argument(
-        "--refine", metavar="TEXT", action="append", default=[], help="a change to it (repeatable, in turn)"
-    )
-    parser.add_argument("--llm", metavar="NAME[:MODEL][,key=value]", default="oracle")
-    parser.add_argument("--seed", metavar="N", type=natural, default=0)
-    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the new topic file, .toml")
-    options = parser.parse_args(arguments)
-    from agents.case import write_topic
-    from agents.topic import load_topic
-    from llm.backends import open_spec
-
-    topic = load_topic(options.topic)
-    path = write_topic(
-        topic, options.pro, options.con, options.refine, options.out, open_spec(options.llm), options.seed
-    )
-    print(f"topic    {path}")
-    return 0
-
-
-def questions(arguments: Sequence[str]) -> int:
-    """`run.py questions`: have a model write divisive questions."""
-    parser = Parser(
-        prog="run.py questions",
-        description="Have a model write divisive questions with their declarative forms, screened and split (docs/questions.md).",
-    )
-    parser.add_argument("--llm", metavar="NAME[:MODEL][,key=value]", required=True)
-    parser.add_argument("--count", metavar="N", type=natural, default=150, help="(150)")
-    parser.add_argument("--seed", metavar="N", type=natural, default=0)
-    parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the new file, .toml")
-    options = parser.parse_args(arguments)
-    from agents.question_writer import told, write_questions
-    from llm.backends import open_spec
-
-    written = write_questions(options.count, options.out, open_spec(options.llm), options.llm, options.seed)
-    print(f"questions {options.out}: {len(written.questions)} (dropped: {told(written.dropped)})")
-    return 0
-
-
-def calibrate(arguments: Sequence[str]) -> int:
-    """`run.py calibrate`: speakers whose bias is planted debate, and the instruments look for it."""
-    parser = Parser(
-        prog="run.py calibrate",
-        description="Check the instruments: hold the same debates with speakers of a planted bias, and look for it in the records.",
-    )
-    parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (the four of the three-way debate)")
-    parser.add_argument("--repetitions", metavar="N", help="rooms per topic (40)")
-    parser.add_argument("--rounds", metavar="N", help="rounds (5)")
-    parser.add_argument("--seed", metavar="N", help="same seed, same record")
-    parser.add_argument("--speakers", metavar="NAME[,NAME]", help="oracle, pocket: each with its control (both)")
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder (runs/calibrate-<time>); an unfinished one is resumed"
-    )
-    options = parser.parse_args(arguments)
-    from analysis.commands import hold_all
-    from analysis.studies import calibrate as study
-    from model.scenario import load_preset
-
-    named = {
-        "topics": options.topic,
-        "repetitions": options.repetitions,
-        "rounds": options.rounds,
-        "seed": options.seed,
-    }
-    settings = study.SETTINGS | {key: value for key, value in named.items() if value is not None}
-    base = load_preset("three_way").with_settings(settings)
-    speakers = study.chosen(options.speakers)
-    folder = options.out or Path("runs") / f"calibrate-{time.strftime('%Y%m%d-%H%M%S')}"
-    print(f"folder   {folder}", flush=True)
-    names = [speaker.title.replace(", ", "_") for speaker in speakers]
-    found = hold_all(study.calibrate(base, speakers), names, folder, tuple(settings))
-    print(f"report   {study.write(found, folder, base)}\nfigure   {folder / 'calibration.png'}")
-    return 0
-
-
-HERE = {"calibrate": calibrate, "case": case, "personas": personas, "questions": questions}
-ELSEWHERE = {
-    "analyse": "analysis.commands",
-    "archetypes": "analysis.commands_savings",
-    "human": "analysis.commands",
-    "intervene": "analysis.commands_intervene",
-    "judge": "analysis.commands",
-    "report": "analysis.commands",
-    "population": "analysis.commands_population",
-    "surrogate": "analysis.commands_population",
-    "rhetoric": "analysis.commands_presets",
-    "arguments": "analysis.commands_presets",
-    "bets": "analysis.commands_presets",
-    "deviation": "analysis.commands_presets",
-    "personalised": "analysis.commands_presets",
-    "prior-beliefs": "analysis.commands_presets",
-    "audit": "analysis.commands_card",
-    "audit-probe": "analysis.commands_presets",
-    "compare": "analysis.commands_card",
-    "structured": "analysis.commands_structured",
-    "sweep": "analysis.commands_sweeps",
-    "validate": "analysis.commands",
-    "representatives": "training.commands_representatives",
-    "train": "training.commands",
-    "fine-tuned": "training.commands",
-    "sweep-lora": "training.commands_sweep",
-    "export": "training.commands_export",
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Run debates": {
+        "run": ("parley.run", "run the debates of a scenario; the same as naming no command"),
+        "sweep": ("parley.analysis.commands_sweeps", "run every combination of some settings, with every seed"),
+        "intervene": ("parley.analysis.commands_intervene", "run the same debates with an intervention and without it"),
+        "archetypes": (
+            "parley.analysis.commands_savings",
+            "share survey answers among similar agents: calls saved, error added",
+        ),
+        "population": (
+            "parley.analysis.commands_population",
+            "simulate up to millions of agents with an opinion-dynamics model",
+        ),
+        "surrogate": ("parley.analysis.commands_population", "fit an opinion-dynamics model to a recorded run"),
+    },
+    "Measure a model's bias": {
+        "audit": ("parley.analysis.commands_card", "make the bias card of a model"),
+        "compare": ("parley.analysis.commands_card", "compare several bias cards"),
+        "audit-probe": (
+            "parley.analysis.commands_presets",
+            "measure how much personas' survey answers vary, and whether order matters",
+        ),
+        "validate": ("parley.analysis.commands", "check whether personas answer as their party would"),
+        "calibrate": ("parley.analysis.commands_calibrate", "check the instruments on speakers whose bias is known"),
+    },
+    "Change a model's bias": {
+        "train": ("parley.training.commands", "fine-tune a model on its own partisan answers"),
+        "fine-tuned": ("parley.training.commands", "run the same debates before and after fine-tuning"),
+        "sweep-lora": (
+            "parley.training.commands_sweep",
+            "compare ranks and methods of fine-tuning, with what they cost",
+        ),
+        "export": ("parley.training.commands_export", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
+    },
+    "Analyse runs": {
+        "report": ("parley.analysis.commands", "write one HTML page about one run or several"),
+        "judge": ("parley.analysis.commands", "let a model score every statement of a run"),
+        "analyse": ("parley.analysis.commands", "compare conditions in a table of scores"),
+        "human": ("parley.analysis.commands", "compare a run with data from people"),
+        "rhetoric": ("parley.analysis.commands_presets", "let a model tag appeals to reason, feeling and character"),
+        "deviation": ("parley.analysis.commands_presets", "let a model score how far each utterance is from the news"),
+    },
+    "Run published studies": {
+        "structured": ("parley.analysis.commands_structured", "structured debates with roles, statements and a judge"),
+        "representatives": (
+            "parley.training.commands_representatives",
+            "agents that stand in for a participant of a deliberation",
+        ),
+        "arguments": ("parley.analysis.commands_presets", "measure how far each kind of argument moves a skeptic"),
+        "bets": ("parley.analysis.commands_presets", "let debaters bet in private on how well they stand"),
+        "personalised": (
+            "parley.analysis.commands_presets",
+            "introduce the opponent as a person or an AI, with its traits or without",
+        ),
+        "prior-beliefs": (
+            "parley.analysis.commands_presets",
+            "argue before a judge, for one's own belief or against it",
+        ),
+    },
+    "Write materials": {
+        "personas": ("parley.analysis.commands_writing", "write personas with a model"),
+        "questions": ("parley.analysis.commands_writing", "write divisive questions with a model"),
+        "case": ("parley.analysis.commands_writing", "write the case that opens a structured debate"),
+    },
 }
-"""Commands that bring their floor along, and where their functions are."""
+"""By group: each command, the module of its function, and what it does."""
+
+
+def overview() -> str:
+    """All commands by group, a line each."""
+    width = max(len(name) for group in COMMANDS.values() for name in group)
+    groups = [
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, (_, what) in group.items())])
+        for title, group in COMMANDS.items()
+    ]
+    return "\n\n".join(["commands (COMMAND --help says more):", *groups])
 
 
 def command(name: str) -> Callable[[Sequence[str]], int]:
     """The function of a command. Errors: UserError on an unknown one, with the nearest."""
-    if name in HERE:
-        return HERE[name]
-    if name not in ELSEWHERE:
-        raise unknown("command", name, [*HERE, *ELSEWHERE])
-    found: Callable[[Sequence[str]], int] = getattr(import_module(ELSEWHERE[name]), name.replace("-", "_"))
+    homes = {one: home for group in COMMANDS.values() for one, (home, _) in group.items()}
+    if name == "run":
+        return debate
+    if name not in homes:
+        raise unknown("command", name, homes)
+    found: Callable[[Sequence[str]], int] = getattr(import_module(homes[name]), name.replace("-", "_"))
     return found
 
 

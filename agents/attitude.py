@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from agents.languages import ENGLISH, declines_elsewhere, in_english, numbered
-from llm.errors import UserError
+from parley.agents.languages import ENGLISH, declines_elsewhere, in_english, numbered
+from parley.llm.errors import UserError
 
 NUMERIC, LABELLED = "numeric", "labelled"
 

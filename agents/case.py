@@ -10,12 +10,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.topic import PROMPTS, Topic, topic_file
-from llm.driver import Conversation, ask, drive
-from llm.errors import UserError
-from llm.randomness import derive
-from llm.request import Backend, Message, Request, Sampling
-from llm.template import prompt
+from parley.agents.topic import PROMPTS, Topic, topic_file
+from parley.llm.driver import Conversation, ask, drive
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive
+from parley.llm.request import Backend, Message, Request, Sampling
+from parley.llm.template import prompt
 
 ATTEMPTS, TOKENS, SHORTEST, LONGEST = 3, 250, 20, 150
 """Times each version is asked for; tokens; words."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from agents.datafiles import HERE, read_toml, section
-from agents.topic import PROMPTS
-from llm.errors import UserError, unknown
-from llm.template import prompt
+from parley.agents.datafiles import HERE, read_toml, section
+from parley.agents.topic import PROMPTS
+from parley.llm.errors import UserError, unknown
+from parley.llm.template import prompt
 
 DRAWN = "drawn"
 BIASES = ("none", "weak", "strong")

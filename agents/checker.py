@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agents.debater import Speech
-from agents.refusal import refuses
-from agents.speech import clean_speech, shortened, speaks_for
-from agents.topic import PROMPTS, Topic
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.debater import Speech
+from parley.agents.refusal import refuses
+from parley.agents.speech import clean_speech, shortened, speaks_for
+from parley.agents.topic import PROMPTS, Topic
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 PURPOSE = "check"
 _NOTHING = re.compile(r"\W*nothing to correct\b", re.I)

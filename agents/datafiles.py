@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown
 
 Kind = TypeVar("Kind")
 HERE = Path(__file__).parent

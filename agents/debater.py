@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 
 import mesa
 
-from agents.abilities import open_ability
-from agents.abilities.base import Note
-from agents.attitude import Reading
-from agents.character import PLAIN, Character
-from agents.echo import without_echo
-from agents.memory import Summary, header_of, make_memory
-from agents.persona import DEFAULT, Persona
-from agents.privately import Privately
-from agents.refusal import refuses
-from agents.speech import clean_speech, shortened, speaks_for
-from agents.topic import PROMPTS, Probe, Topic, listing
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.abilities import open_ability
+from parley.agents.abilities.base import Note
+from parley.agents.attitude import Reading
+from parley.agents.character import PLAIN, Character
+from parley.agents.echo import without_echo
+from parley.agents.memory import Summary, header_of, make_memory
+from parley.agents.persona import DEFAULT, Persona
+from parley.agents.privately import Privately
+from parley.agents.refusal import refuses
+from parley.agents.speech import clean_speech, shortened, speaks_for
+from parley.agents.topic import PROMPTS, Probe, Topic, listing
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 SUMMARY_TOKENS = 200
 SURVEY_TOKENS = 40

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 
-from agents.topic import PROMPTS, Topic
-from llm.template import prompt
+from parley.agents.topic import PROMPTS, Topic
+from parley.llm.template import prompt
 
 Words = tuple[str, ...]
 Asked = tuple[tuple[str, str], ...]
@@ -34,7 +34,7 @@ _ANSWER = re.compile(r"(?:^|[\n\r\v\f\x85\u2028\u2029])[\s*_>#\[-]*Answer[*_\]]*
 def without_echo(text: str, topic: Topic, name: str) -> str:
     """A reply up to where it repeats what `name` was sent in a debate about the topic; empty where nothing else is in it.
 
-    >>> from agents.topic import load_topic
+    >>> from parley.agents.topic import load_topic
     >>> without_echo("I agree. Complete your next reply. And also guns!", load_topic("racism"), "Ann")
     'I agree. '
     """

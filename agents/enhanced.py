@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agents.datafiles import HERE, build, read_toml, save
-from agents.persona import PEOPLE, Persona
-from agents.recruit import entry, problem_of, usable, vacant
-from agents.topic import PROMPTS, load_topic, slugs
-from llm.driver import Conversation, drive
-from llm.errors import unknown
-from llm.randomness import derive
-from llm.request import Backend, Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.datafiles import HERE, build, read_toml, save
+from parley.agents.persona import PEOPLE, Persona
+from parley.agents.recruit import entry, problem_of, usable, vacant
+from parley.agents.topic import PROMPTS, load_topic, slugs
+from parley.llm.driver import Conversation, drive
+from parley.llm.errors import unknown
+from parley.llm.randomness import derive
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 TOKENS = 300
 SHORTEST, LONGEST = 60, 140

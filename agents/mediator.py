@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agents.mediators.base import NAME, Brief, Heard, Mediator, Seed, Statement
-from agents.question import Question
-from llm.driver import Conversation
-from llm.request import Sampling
+from parley.agents.mediators.base import NAME, Brief, Heard, Mediator, Seed, Statement
+from parley.agents.question import Question
+from parley.llm.driver import Conversation
+from parley.llm.request import Sampling
 
 
 class Chair:

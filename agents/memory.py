@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, MutableSequence, Sequence
 
-from agents.retrieval import MOST, Trace, best, novelty, words
-from llm.errors import UserError
-from llm.request import Message
+from parley.agents.retrieval import MOST, Trace, best, novelty, words
+from parley.llm.errors import UserError
+from parley.llm.request import Message
 
 Line = tuple[str | None, str]
 """(None, own reply) or (name, line of another); the instruction is not kept."""

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from agents.debater import Debater, Manner
-from agents.persona import Persona
-from agents.topic import PROMPTS, Topic
-from llm.template import prompt
+from parley.agents.debater import Debater, Manner
+from parley.agents.persona import Persona
+from parley.agents.topic import PROMPTS, Topic
+from parley.llm.template import prompt
 
 NAMED, LATELY = 5, 32
 """Up to how many others are told by name; of who said one of so many lines heard last an agent might be tempted to write some."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
-from llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown
 
 
 def made(spec: str, what: str, package: str, method: str, known: Sequence[str], also: Sequence[str] = ()) -> Any:

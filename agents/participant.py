@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from agents.debater import SURVEY_TOKENS, Member, Rating, Speech
-from agents.persona import Persona
-from agents.question import POSITION
-from agents.questionnaire import Answer, Item, questionnaire
-from agents.topic import PROMPTS, Probe, Topic, scales
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.debater import SURVEY_TOKENS, Member, Rating, Speech
+from parley.agents.persona import Persona
+from parley.agents.question import POSITION
+from parley.agents.questionnaire import Answer, Item, questionnaire
+from parley.agents.topic import PROMPTS, Probe, Topic, scales
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 STATEMENTS = ("draft", "revision")
 """The forms of what a mediator says."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from agents.datafiles import build, read_toml, section
-from llm.errors import UserError
+from parley.agents.datafiles import build, read_toml, section
+from parley.llm.errors import UserError
 
 NO_NAMES: Mapping[str, str] = {}
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from agents.datafiles import HERE, build, read_toml
-from agents.party import article, party_name
-from llm.errors import UserError, unknown
-from llm.template import prompt
+from parley.agents.datafiles import HERE, build, read_toml
+from parley.agents.party import article, party_name
+from parley.llm.errors import UserError, unknown
+from parley.llm.template import prompt
 
 PERSONAS = HERE / "personas"
 VOTERS = PERSONAS / "voters"

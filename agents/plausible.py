@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from agents.datafiles import HERE, read_toml
-from llm.errors import UserError
+from parley.agents.datafiles import HERE, read_toml
+from parley.llm.errors import UserError
 
 SHARED = 0.25
 """In a set of personas fewer than this share of all sentences occur in more than one persona."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.abilities.base import Ability, Note, insights
-from agents.attitude import NUMERIC, Reading, Scale, read_rating
-from agents.memory import Memory, Retrieval
-from agents.persona import reminder
-from agents.retrieval import LEAST, MOST, Trace
-from agents.topic import PROMPTS
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.abilities.base import Ability, Note, insights
+from parley.agents.attitude import NUMERIC, Reading, Scale, read_rating
+from parley.agents.memory import Memory, Retrieval
+from parley.agents.persona import reminder
+from parley.agents.retrieval import LEAST, MOST, Trace
+from parley.agents.topic import PROMPTS
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 if TYPE_CHECKING:
-    from agents.debater import Manner
+    from parley.agents.debater import Manner
 
 INSIGHT_TOKENS, WEIGHT_TOKENS = 200, 40
 WEIGHTS = Scale(
@@ -23,7 +23,7 @@ WEIGHTS = Scale(
 
 
 class Privately:
-    """A part of `agents.debater.Member`, which has what is named here."""
+    """A part of `parley.agents.debater.Member`, which has what is named here."""
 
     memory: Memory
     manner: Manner

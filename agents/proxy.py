@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.debater import Speech
-from agents.participant import Participant
-from agents.question import Question
-from agents.representative import OTHERS, Brief, Other, Representative, same
-from llm.request import Reply, Request
+from parley.agents.debater import Speech
+from parley.agents.participant import Participant
+from parley.agents.question import Question
+from parley.agents.representative import OTHERS, Brief, Other, Representative, same
+from parley.llm.request import Reply, Request
 
 CRITIQUE = "critique"
 Past = Sequence[tuple[Question, Participant]]

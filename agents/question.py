@@ -13,11 +13,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from agents.datafiles import HERE, build, quoted, read_toml
-from agents.topic import PROMPTS, Probe, Topic, scales
-from llm.errors import UserError, unknown
-from llm.randomness import digest, stream
-from llm.template import prompt
+from parley.agents.datafiles import HERE, build, quoted, read_toml
+from parley.agents.topic import PROMPTS, Probe, Topic, scales
+from parley.llm.errors import UserError, unknown
+from parley.llm.randomness import digest, stream
+from parley.llm.template import prompt
 
 FOLDER = HERE / "questions"
 SHIPPED = FOLDER / "divisive.toml"

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.datafiles import save
-from agents.question import FOLDER, Question, assign, identify, load_questions, to_toml, topics_of
-from agents.screening import screen
-from llm.driver import Conversation, ask_all, drive
-from llm.errors import UserError
-from llm.randomness import derive, stream
-from llm.request import Backend, Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.datafiles import save
+from parley.agents.question import FOLDER, Question, assign, identify, load_questions, to_toml, topics_of
+from parley.agents.screening import screen
+from parley.llm.driver import Conversation, ask_all, drive
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive, stream
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 SEEDS, BATCH, TURNS, TOKENS = 10, 10, 8, 1000
 """Questions shown in a prompt; asked for at a time; how often more are asked for; the most tokens of a reply."""

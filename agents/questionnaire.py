@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.datafiles import HERE, read_toml, section
-from agents.topic import PROMPTS
-from llm.errors import UserError
-from llm.template import prompt
+from parley.agents.datafiles import HERE, read_toml, section
+from parley.agents.topic import PROMPTS
+from parley.llm.errors import UserError
+from parley.llm.template import prompt
 
 SHIPPED = HERE / "questionnaire.toml"
 _LEAD = re.compile(

@@ -20,7 +20,7 @@ _DENIED = re.compile(r"\b(?:not|never|rather than|instead of|cannot)\b|n't\b", r
 
 
 Places = tuple[int | tuple[int, ...], ...]
-"""A ballot as `agents.choice` takes it: indices best first, those that are tied in a tuple."""
+"""A ballot as `parley.agents.choice` takes it: indices best first, those that are tied in a tuple."""
 
 
 class Ranked(NamedTuple):

@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agents.datafiles import HERE, quoted, read_toml, save
-from agents.persona import Persona
-from agents.plausible import SHARED, clash, length_problem, sentences_of, shared_with
-from agents.topic import PROMPTS, Topic, load_topic, slugs
-from llm.driver import Conversation, ask, drive
-from llm.errors import UserError, unknown
-from llm.randomness import derive
-from llm.request import Backend, Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.datafiles import HERE, quoted, read_toml, save
+from parley.agents.persona import Persona
+from parley.agents.plausible import SHARED, clash, length_problem, sentences_of, shared_with
+from parley.agents.topic import PROMPTS, Topic, load_topic, slugs
+from parley.llm.driver import Conversation, ask, drive
+from parley.llm.errors import UserError, unknown
+from parley.llm.randomness import derive
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 BACKSTORY_TOKENS = 400
 ATTEMPTS = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agents.languages import refuses_elsewhere
+from parley.agents.languages import refuses_elsewhere
 
 _CANNOT = r"i(?<!\wi)(?: am|'m)? (?:cannot|can't|can not|won't|will not|unable to|not able to|not comfortable)"
 _ROLE = r"(?:role|persona|character|perspective|viewpoint|person|identity)"

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.question import Question
-from agents.questionnaire import questionnaire
-from agents.refusal import refuses
-from agents.topic import PROMPTS, scales
-from llm.errors import UserError
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.question import Question
+from parley.agents.questionnaire import questionnaire
+from parley.agents.refusal import refuses
+from parley.agents.topic import PROMPTS, scales
+from parley.llm.errors import UserError
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 HERE = PROMPTS / "representative"
 KINDS = {"D": "demographics", "O": "opinions", "C": "critiques", "P": "positions"}

@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from agents.likeness import takes_a_side, twin
-from agents.question import Question
+from parley.agents.likeness import takes_a_side, twin
+from parley.agents.question import Question
 
 SHORTEST, LONGEST = 3, 40
 """Words of a question."""

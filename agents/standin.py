@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.debater import Manner, Member, Rating, Speech
-from agents.laws.surrogate import RESPONSE, moved, spoken
-from agents.persona import Persona
-from agents.topic import Probe, Topic
+from parley.agents.debater import Manner, Member, Rating, Speech
+from parley.agents.laws.surrogate import RESPONSE, moved, spoken
+from parley.agents.persona import Persona
+from parley.agents.topic import Probe, Topic
 
 NEAR = 8
 """Of so many lines around a grade one is said."""
@@ -107,7 +107,7 @@ class StandIn(Member):
         """Its next attitude, and what moved it, in words.
 
         Where nothing was heard, or nothing that could be graded, its own opinion stands in the place of the mean, as in
-        `agents.laws.base.heard`.
+        `parley.agents.laws.base.heard`.
         """
         graded = [grade for grade in self._heard if grade is not None]
         lines, self._heard = len(self._heard), []

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from agents.attitude import LABELLED, Reading, Scale, read_rating
-from agents.datafiles import HERE, build, read_toml, section
-from llm.errors import UserError, unknown
-from llm.randomness import stream
-from llm.template import prompt
+from parley.agents.attitude import LABELLED, Reading, Scale, read_rating
+from parley.agents.datafiles import HERE, build, read_toml, section
+from parley.llm.errors import UserError, unknown
+from parley.llm.randomness import stream
+from parley.llm.template import prompt
 
 TOPICS = HERE / "topics"
 PROMPTS = HERE / "prompts"

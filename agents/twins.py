@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from agents.datafiles import save
-from agents.enhanced import invented, recipe
-from agents.persona import PEOPLE, Persona
-from agents.recruit import entry, vacant
-from llm.errors import UserError
-from llm.request import Backend
+from parley.agents.datafiles import save
+from parley.agents.enhanced import invented, recipe
+from parley.agents.persona import PEOPLE, Persona
+from parley.agents.recruit import entry, vacant
+from parley.llm.errors import UserError
+from parley.llm.request import Backend
 
 WORD = "American"
 

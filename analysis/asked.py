@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from environments import environment_class
-from environments.base import Group
-from llm.errors import UserError
-from model.events import Header
-from model.interventions import spec, timetable
-from model.scenario import load_preset
-from model.titles import reseated, seated_title
+from parley.environments import environment_class
+from parley.environments.base import Group
+from parley.llm.errors import UserError
+from parley.model.events import Header
+from parley.model.interventions import spec, timetable
+from parley.model.scenario import load_preset
+from parley.model.titles import reseated, seated_title
 
 SAME = {"repetitions", "seed", "llm", "topics"}
 """Settings that leave a preset's design as it is."""

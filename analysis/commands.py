@@ -7,15 +7,15 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm.errors import UserError
-from model.commandline import Parser, Progress, amount, bar, natural, told
-from model.options import add_limits, budget_of
+from parley.llm.errors import UserError
+from parley.model.commandline import Parser, Progress, amount, bar, natural, told
+from parley.model.options import add_limits, budget_of
 
 if TYPE_CHECKING:
-    from analysis.load import Tables
-    from llm.limits import Budget, Ledger
-    from llm.request import Backend
-    from model.scenario import Scenario
+    from parley.analysis.load import Tables
+    from parley.llm.limits import Budget, Ledger
+    from parley.llm.request import Backend
+    from parley.model.scenario import Scenario
 
 
 def analyse(arguments: Sequence[str]) -> int:
@@ -38,10 +38,10 @@ def analyse(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/analyse-<time>)")
     options = parser.parse_args(arguments)
-    from analysis.judge.quality import warning_of
-    from analysis.scores.report import Told, write
-    from analysis.scores.table import read
-    from analysis.scores.ucl import is_smoothed
+    from parley.analysis.judge.quality import warning_of
+    from parley.analysis.scores.report import Told, write
+    from parley.analysis.scores.table import read
+    from parley.analysis.scores.ucl import is_smoothed
 
     scores = read(options.file)
     out = options.out or Path("runs") / f"analyse-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -69,8 +69,8 @@ def human(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/human)")
     options = parser.parse_args(arguments)
-    from analysis.human.report import write
-    from analysis.load import load
+    from parley.analysis.human.report import write
+    from parley.analysis.load import load
 
     out = options.out or (options.run if options.run.is_dir() else options.run.parent) / "human"
     report = write(load(options.run), options.data, out, options.verdicts)
@@ -98,15 +98,15 @@ def judge(arguments: Sequence[str]) -> int:
     add_limits(parser, "folder")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/judge)")
     options = parser.parse_args(arguments)
-    from agents.topic import load_topic
-    from analysis.deliberation.consensus_report import deliberates
-    from analysis.judge.bench import judged, scores
-    from analysis.judge.quality import against_truth, warning
-    from analysis.judge.report import write
-    from analysis.judge.verdicts import Judging
-    from analysis.kept import missing
-    from analysis.load import load
-    from model.checks import check_topics
+    from parley.agents.topic import load_topic
+    from parley.analysis.deliberation.consensus_report import deliberates
+    from parley.analysis.judge.bench import judged, scores
+    from parley.analysis.judge.quality import against_truth, warning
+    from parley.analysis.judge.report import write
+    from parley.analysis.judge.verdicts import Judging
+    from parley.analysis.kept import missing
+    from parley.analysis.load import load
+    from parley.model.checks import check_topics
 
     told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
     judging = Judging(options.calls, options.temperature, options.examples, told, options.seed)
@@ -142,7 +142,7 @@ def report(arguments: Sequence[str]) -> int:
     parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="folders of runs and studies")
     parser.add_argument("--out", metavar="FILE", type=Path, help="(report.html in the first folder)")
     options = parser.parse_args(arguments)
-    from analysis.web.report import write
+    from parley.analysis.web.report import write
 
     print(f"report   {write(options.runs, options.out or options.runs[0] / 'report.html')}")
     return 0
@@ -162,9 +162,9 @@ def hold_all(
     backend: one for all of them, and each begins with the replies of the one before it. budgets: one for each, with the prices of
     its models; ledger: what all of them share. Errors: UserError when that is spent; what was answered is kept.
     """
-    from analysis.load import load
-    from llm.limits import NO_LIMIT
-    from model.session import Ask, sit
+    from parley.analysis.load import load
+    from parley.llm.limits import NO_LIMIT
+    from parley.model.session import Ask, sit
 
     scenario, before = next(study), None
     try:
@@ -203,9 +203,9 @@ def validate(arguments: Sequence[str]) -> int:
         return _review(options.review, options.out, options.llm, options.judge)
     if not options.llm or not options.judge:
         raise UserError(f"name {'a model to interview: --llm SPEC' if not options.llm else 'a judge: --judge SPEC'}")
-    from analysis.alignment.bench import Validation, items, validated
-    from analysis.alignment.report import write
-    from analysis.kept import missing
+    from parley.analysis.alignment.bench import Validation, items, validated
+    from parley.analysis.alignment.report import write
+    from parley.analysis.kept import missing
 
     sets = tuple(part.strip() for part in options.personas.split(",") if part.strip())
     validation = Validation(tuple(options.llm), options.judge, sets, options.seed)
@@ -223,7 +223,7 @@ def validate(arguments: Sequence[str]) -> int:
 def _review(file: Path, out: Path | None, models: Sequence[str], judge: str | None) -> int:
     if not out or models or judge:
         raise UserError("--review goes with --out, the folder of the verdicts, and without --llm and --judge")
-    from analysis.alignment.report import write_review
+    from parley.analysis.alignment.report import write_review
 
     print(f"report   {write_review(file, out)}\ntable    {out / 'agreement.csv'}")
     return 0

@@ -9,19 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm.errors import UserError
-from model.commandline import Parser, amount, bar, natural, price
-from model.options import add_keep_going, addressed, prices
+from parley.llm.errors import UserError
+from parley.model.commandline import Parser, amount, bar, natural, price
+from parley.model.options import add_keep_going, addressed, prices
 
 if TYPE_CHECKING:
-    from analysis.card.battery import Sections
-    from analysis.card.conditions import Batch
-    from analysis.card.held import Held
-    from analysis.card.outside import Bench
-    from analysis.card.remedies import Remedy
-    from analysis.human.table import Source
-    from llm.limits import Budget
-    from model.scenario import Scenario
+    from parley.analysis.card.battery import Sections
+    from parley.analysis.card.conditions import Batch
+    from parley.analysis.card.held import Held
+    from parley.analysis.card.outside import Bench
+    from parley.analysis.card.remedies import Remedy
+    from parley.analysis.human.table import Source
+    from parley.llm.limits import Budget
+    from parley.model.scenario import Scenario
 
 PROBE, BLOCKS, MOST = "attitude_labelled", 10, 8
 FIXED = {
@@ -45,10 +45,10 @@ def audit(arguments: Sequence[str]) -> int:
     )
     _add(parser)
     options = parser.parse_args(arguments)
-    from analysis.card.conditions import Batch
-    from analysis.card.costs import limit
-    from analysis.card.holding import hold
-    from analysis.card.sections import sections
+    from parley.analysis.card.conditions import Batch
+    from parley.analysis.card.costs import limit
+    from parley.analysis.card.holding import hold
+    from parley.analysis.card.sections import sections
 
     chosen = sections([name.strip() for name in options.sections.split(",") if name.strip()])
     base, people = _base(options), _people(options.data)
@@ -57,11 +57,11 @@ def audit(arguments: Sequence[str]) -> int:
     batches = options.batches or (MOST if options.tight is not None else 1)
     remedies = _remedies(options, first)
     if options.dry_run:
-        from analysis.card.plan import lines
+        from parley.analysis.card.plan import lines
 
         print("\n".join(lines(first, chosen, batches, options.spread, prices(base, options))))
         if remedies:
-            from analysis.card.remedies import plan
+            from parley.analysis.card.remedies import plan
 
             print("\n".join(plan(first, remedies, batches, chosen)))
         return 0
@@ -137,9 +137,9 @@ def _add(parser: argparse.ArgumentParser) -> None:
 
 def _base(options: argparse.Namespace) -> Scenario:
     """Whom is asked about what. Errors: UserError."""
-    from llm.backends import check_spec
-    from model.checks import check_topics
-    from model.scenario import load_preset, parse_settings
+    from parley.llm.backends import check_spec
+    from parley.model.checks import check_topics
+    from parley.model.scenario import load_preset, parse_settings
 
     if options.blocks < 2:
         raise UserError("--blocks must be at least 2; below 5 blocks in all there is no interval")
@@ -160,14 +160,14 @@ def _base(options: argparse.Namespace) -> Scenario:
 
 def _people(data: Path | None) -> Sequence[Source] | None:
     """The human data in the folder; None: none were given. Errors: UserError."""
-    from analysis.human.report import read
+    from parley.analysis.human.report import read
 
     return read(data)[0] if data else None
 
 
 def _judge(options: argparse.Namespace, base: Scenario) -> str:
     """The spec of the judge: the known-truth speaker reads what our own speakers say; of others nobody does, unless told."""
-    from llm.backends import check_spec, split_spec
+    from parley.llm.backends import check_spec, split_spec
 
     if options.judge:
         check_spec(options.judge)
@@ -176,7 +176,7 @@ def _judge(options: argparse.Namespace, base: Scenario) -> str:
 
 
 def _remedies(options: argparse.Namespace, first: Batch) -> list[Remedy]:
-    from analysis.card.remedies import chosen
+    from parley.analysis.card.remedies import chosen
 
     found = chosen(options.remedies, options.tuned, first.base.llm) if options.remedies or options.tuned else []
     for one in found:
@@ -186,11 +186,11 @@ def _remedies(options: argparse.Namespace, first: Batch) -> list[Remedy]:
 
 def _bench(first: Batch, options: argparse.Namespace, most: Budget) -> Bench:
     """What asks, within a limit. Errors: UserError for a limit on money where a price is not known."""
-    from analysis.card.costs import budgets, ledger
-    from analysis.card.holding import opened
-    from analysis.card.outside import Bench
-    from llm.limits import FREE
-    from llm.prices import tariff
+    from parley.analysis.card.costs import budgets, ledger
+    from parley.analysis.card.holding import opened
+    from parley.analysis.card.outside import Bench
+    from parley.llm.limits import FREE
+    from parley.llm.prices import tariff
 
     judge = tariff(first.judge, {}, options.prices)[""] if first.judge else FREE
     found = budgets(most, prices(first.base, options), judge)
@@ -199,7 +199,7 @@ def _bench(first: Batch, options: argparse.Namespace, most: Budget) -> Bench:
 
 
 def _written(first: Batch, chosen: Sections, held: Held, stopped: str) -> None:
-    from analysis.card import battery, card
+    from parley.analysis.card import battery, card
 
     header = next(iter(held.records.values()))[0].header
     made = card.Card(
@@ -218,9 +218,9 @@ def _written(first: Batch, chosen: Sections, held: Held, stopped: str) -> None:
 
 def _with_remedies(first: Batch, plain: Held, remedies: Sequence[Remedy], bench: Bench) -> str:
     """The core with each remedy beside that without; why it was stopped, if it was."""
-    from analysis.card.holding import hold
-    from analysis.card.remedies import core, differences, holds, measured
-    from analysis.card.remedies_report import write
+    from parley.analysis.card.holding import hold
+    from parley.analysis.card.remedies import core, differences, holds, measured
+    from parley.analysis.card.remedies_report import write
 
     batches, found, stopped = max(len(plain.tables.get("three", ())), 1), [], ""
     if not holds(plain, first):
@@ -247,8 +247,8 @@ def compare(arguments: Sequence[str]) -> int:
     parser.add_argument("cards", metavar="CARD", type=Path, nargs="+", help="folders of cards, or their card.json")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/compare-<time>)")
     options = parser.parse_args(arguments)
-    from analysis.card.compare import read
-    from analysis.card.compare_page import write
+    from parley.analysis.card.compare import read
+    from parley.analysis.card.compare_page import write
 
     if len(options.cards) < 2:
         raise UserError("name two cards or more: python run.py compare runs/a runs/b")

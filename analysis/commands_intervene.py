@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.commands import hold_all
-from model.commandline import Parser
-from model.options import add_limits, add_scenario, budget, chosen, prices
+from parley.analysis.commands import hold_all
+from parley.model.commandline import Parser
+from parley.model.options import add_limits, add_scenario, budget, chosen, prices
 
 if TYPE_CHECKING:
-    from llm.prices import Prices
-    from model.scenario import Scenario
+    from parley.llm.prices import Prices
+    from parley.model.scenario import Scenario
 
 
 def intervene(arguments: Sequence[str]) -> int:
@@ -41,12 +41,12 @@ def intervene(arguments: Sequence[str]) -> int:
         "--dry-run", action="store_true", help="print branches, calls, tokens and cost, and run nothing"
     )
     options = parser.parse_args(arguments)
-    from analysis.report import SUMMARY, write_report
-    from analysis.studies.intervention import BRANCHES, PLACEBO, WITH, WITHOUT, intervention, placebo_of
-    from analysis.studies.intervention_report import write
-    from llm.journal import shared
-    from llm.several import open_all
-    from model.session import JOURNAL
+    from parley.analysis.report import SUMMARY, write_report
+    from parley.analysis.studies.intervention import BRANCHES, PLACEBO, WITH, WITHOUT, intervention, placebo_of
+    from parley.analysis.studies.intervention_report import write
+    from parley.llm.journal import shared
+    from parley.llm.several import open_all
+    from parley.model.session import JOURNAL
 
     base, given = chosen(options)
     placebo, why = placebo_of(base, options.placebo)
@@ -77,9 +77,9 @@ def _planned(base: Scenario, branches: Sequence[str], known: Prices) -> Iterator
     """`--dry-run`: each branch is a run of its own, but what comes before the first intervention is asked once."""
     from dataclasses import replace
 
-    from model.estimate import cost, lines
-    from model.estimate import time as lasting
-    from model.plan import plan
+    from parley.model.estimate import cost, lines
+    from parley.model.estimate import time as lasting
+    from parley.model.plan import plan
 
     yield from list(lines(base, known))[:4]
     first = min(one.round for one in base.interventions)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from llm.errors import UserError
+from parley.llm.errors import UserError
 
 FIRST, LAST = 8765, 8799
 """Ports that are tried where none is asked for."""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm.errors import UserError
-from model.commandline import Parser, bar, natural
+from parley.llm.errors import UserError
+from parley.model.commandline import Parser, bar, natural
 
 if TYPE_CHECKING:
-    from model.population import PopulationModel
+    from parley.model.population import PopulationModel
 
 LABEL = "population.json"
 
@@ -61,9 +61,9 @@ def population(arguments: Sequence[str]) -> int:
 
 def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
     """Run it, unless the folder has it; its summary. What cannot be built claims no folder."""
-    from agents.laws import open_law
-    from analysis.population import SUMMARY, write
-    from model.population import PopulationModel
+    from parley.agents.laws import open_law
+    from parley.analysis.population import SUMMARY, write
+    from parley.model.population import PopulationModel
 
     law = open_law(run["law"])
     mine = run | {"fit": law.digest} | _file(run["graph"])
@@ -82,9 +82,9 @@ def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
 
 def _file(graph: str) -> dict[str, str]:
     """The digest of the file that a graph is read from; a changed one is another population."""
-    from environments import graphs
-    from environments._specs import opened
-    from llm.randomness import digest
+    from parley.environments import graphs
+    from parley.environments._specs import opened
+    from parley.llm.randomness import digest
 
     if not graph.startswith("file,"):
         return {}
@@ -107,15 +107,15 @@ def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
 
 
 def _recorder(folder: Path, run: dict[str, Any]) -> Any:
-    from model.columns import ToParquet
-    from model.experiment import revision, versions
+    from parley.model.columns import ToParquet
+    from parley.model.experiment import revision, versions
 
     return ToParquet(folder, run["every"], run | {"revision": revision(), "versions": versions()})
 
 
 def _claimed(folder: Path, run: dict[str, Any]) -> None:
     """One folder, one population. Errors: UserError on a folder of another, or of something else."""
-    from analysis.kept import claim
+    from parley.analysis.kept import claim
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -143,9 +143,9 @@ def surrogate(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--out", metavar="FILE", type=Path, help="(RUN/surrogate.json)")
     options = parser.parse_args(arguments)
-    from analysis.load import load
-    from analysis.surrogate.report import surrogate as fitted
-    from analysis.surrogate.report import write
+    from parley.analysis.load import load
+    from parley.analysis.surrogate.report import surrogate as fitted
+    from parley.analysis.surrogate.report import write
 
     found = fitted(load(options.run), options.heard)
     for topic in found["topics"].values():

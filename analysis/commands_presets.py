@@ -8,13 +8,13 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm.errors import UserError
-from model.commandline import Parser, amount, bar, natural
-from model.options import add_limits, budget_of, budgets_of
+from parley.llm.errors import UserError
+from parley.model.commandline import Parser, amount, bar, natural
+from parley.model.options import add_limits, budget_of, budgets_of
 
 if TYPE_CHECKING:
-    from analysis.load import Tables
-    from model.scenario import Scenario
+    from parley.analysis.load import Tables
+    from parley.model.scenario import Scenario
 
 
 def rhetoric(arguments: Sequence[str]) -> int:
@@ -30,10 +30,10 @@ def rhetoric(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/rhetoric)")
     add_limits(parser, "folder")
     options = parser.parse_args(arguments)
-    from analysis.kept import missing
-    from analysis.load import load
-    from analysis.rhetoric.report import write
-    from analysis.rhetoric.tags import APPEALS, tagged
+    from parley.analysis.kept import missing
+    from parley.analysis.load import load
+    from parley.analysis.rhetoric.report import write
+    from parley.analysis.rhetoric.tags import APPEALS, tagged
 
     tables, out = load(options.run), options.out or options.run / "rhetoric"
     if tables.utterances["text"].notna().sum() == 0:
@@ -60,10 +60,10 @@ def deviation(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/deviation)")
     add_limits(parser, "folder")
     options = parser.parse_args(arguments)
-    from analysis.deviation.judge import judged, source_of
-    from analysis.deviation.report import write
-    from analysis.kept import missing
-    from analysis.load import load
+    from parley.analysis.deviation.judge import judged, source_of
+    from parley.analysis.deviation.report import write
+    from parley.analysis.kept import missing
+    from parley.analysis.load import load
 
     tables, out = load(options.run), options.out or options.run / "deviation"
     if tables.utterances["text"].notna().sum() == 0:
@@ -85,9 +85,9 @@ def personalised(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--data", metavar="FOLDER", type=Path, help="folder with Salvi's table (docs/human.md)")
     options = parser.parse_args(arguments)
-    from analysis.commands import hold_all
-    from analysis.studies import personalised as study
-    from model.scenario import load_preset
+    from parley.analysis.commands import hold_all
+    from parley.analysis.studies import personalised as study
+    from parley.model.scenario import load_preset
 
     settings = given(options)
     folder, base = out_of(options, "personalised"), load_preset("personalised").with_settings(settings)
@@ -106,9 +106,9 @@ def prior_beliefs(arguments: Sequence[str]) -> int:
         "Debates before a judge, for and against what the debaters believe, sequential and simultaneous.",
     )
     options = parser.parse_args(arguments)
-    from analysis.commands import hold_all
-    from analysis.studies import beliefs as study
-    from model.scenario import load_preset
+    from parley.analysis.commands import hold_all
+    from parley.analysis.studies import beliefs as study
+    from parley.model.scenario import load_preset
 
     settings = given(options)
     folder, base = out_of(options, "prior-beliefs"), load_preset("prior_beliefs").with_settings(settings)
@@ -124,7 +124,7 @@ def arguments(given_: Sequence[str]) -> int:
     """`run.py arguments`: a convincer who argues by knowledge, trust, status, support, or as it likes, before a skeptic."""
     parser = debates("arguments", "How far a skeptic moves, by the kind of argument that a convincer is asked for.")
     options = parser.parse_args(given_)
-    from analysis.studies import arguments as study
+    from parley.analysis.studies import arguments as study
 
     return _conditions(options, "arguments", "persuasion", study.arguments, study.KINDS, study.write)
 
@@ -133,7 +133,7 @@ def bets(arguments: Sequence[str]) -> int:
     """`run.py bets`: private bets against another debater, and against an own copy."""
     parser = debates("bets", "Debaters bet in private how well they stand, against another and against their own copy.")
     options = parser.parse_args(arguments)
-    from analysis.studies import bets as study
+    from parley.analysis.studies import bets as study
 
     return _conditions(options, "bets", "bets", study.bets, study.CONDITIONS, study.write)
 
@@ -147,8 +147,8 @@ def _conditions(
     write: Callable[[dict[str, Tables], Path], Path],
 ) -> int:
     """Hold a preset in all conditions of a study, each in a folder named after it, and write the report."""
-    from analysis.commands import hold_all
-    from model.scenario import load_preset
+    from parley.analysis.commands import hold_all
+    from parley.model.scenario import load_preset
 
     settings = given(options)
     folder, base = out_of(options, command), load_preset(preset).with_settings(settings)
@@ -176,10 +176,10 @@ def audit_probe(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder; an unfinished one is resumed")
     add_limits(parser, "folder")
     options = parser.parse_args(arguments)
-    from agents.topic import load_topic
-    from analysis.kept import missing
-    from analysis.studies import probe_audit as study
-    from model.checks import check_topics
+    from parley.agents.topic import load_topic
+    from parley.analysis.kept import missing
+    from parley.analysis.studies import probe_audit as study
+    from parley.model.checks import check_topics
 
     named = {name: getattr(options, name) for name in ("topic", "probe", "personas", "repeats", "temperature", "seed")}
     audit, folder = study.Audit(**named), out_of(options, "audit-probe")
@@ -210,7 +210,7 @@ def debates(command: str, description: str) -> Parser:
 
 def given(options: argparse.Namespace) -> dict[str, str]:
     """The settings that were given."""
-    from model.scenario import parse_settings
+    from parley.model.scenario import parse_settings
 
     named = {"topics": options.topic, "repetitions": options.repetitions, "llm": options.llm, "seed": options.seed}
     return parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from llm.errors import UserError
-from model.commandline import Parser, natural
-from model.options import add_limits, budgets_of
+from parley.llm.errors import UserError
+from parley.model.commandline import Parser, natural
+from parley.model.options import add_limits, budgets_of
 
 
 def archetypes(arguments: Sequence[str]) -> int:
@@ -31,11 +31,11 @@ def archetypes(arguments: Sequence[str]) -> int:
     )
     add_limits(parser, "study's folder, by both")
     options = parser.parse_args(arguments)
-    from analysis.commands import hold_all
-    from analysis.studies.archetypes import ALL, SHARED
-    from analysis.studies.archetypes import archetypes as study
-    from analysis.studies.archetypes_report import headline, write
-    from model.scenario import load_preset, parse_settings
+    from parley.analysis.commands import hold_all
+    from parley.analysis.studies.archetypes import ALL, SHARED
+    from parley.analysis.studies.archetypes import archetypes as study
+    from parley.analysis.studies.archetypes_report import headline, write
+    from parley.model.scenario import load_preset, parse_settings
 
     named = {"topics": options.topic} | {
         name: getattr(options, name) for name in ("repetitions", "rounds", "seed", "llm")

@@ -10,15 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.commands import hold_all
-from llm.errors import UserError
-from model.commandline import Parser, amount, bar, natural
-from model.options import add_limits, budget, budget_of
+from parley.analysis.commands import hold_all
+from parley.llm.errors import UserError
+from parley.model.commandline import Parser, amount, bar, natural
+from parley.model.options import add_limits, budget, budget_of
 
 if TYPE_CHECKING:
-    from analysis.judge.verdicts import Judging
-    from analysis.studies.structured.experiments import Experiment
-    from model.scenario import Scenario
+    from parley.analysis.judge.verdicts import Judging
+    from parley.analysis.studies.structured.experiments import Experiment
+    from parley.model.scenario import Scenario
 
 OURS = ("oracle", "pocket")
 ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
@@ -66,16 +66,16 @@ def parser() -> Parser:
 def structured(arguments: Sequence[str]) -> int:
     """`run.py structured EXPERIMENT`"""
     options = parser().parse_args(arguments)
-    from analysis.judge.bench import VERDICTS
-    from analysis.judge.verdicts import Judging
-    from analysis.studies.structured.experiments import experiment
-    from analysis.studies.structured.hold import folders
-    from analysis.studies.structured.hold import structured as study
-    from analysis.studies.structured.report import write
-    from llm.backends import check_reached, check_spec
-    from llm.journal import shared
-    from model.checks import check_topics
-    from model.session import JOURNAL
+    from parley.analysis.judge.bench import VERDICTS
+    from parley.analysis.judge.verdicts import Judging
+    from parley.analysis.studies.structured.experiments import experiment
+    from parley.analysis.studies.structured.hold import folders
+    from parley.analysis.studies.structured.hold import structured as study
+    from parley.analysis.studies.structured.report import write
+    from parley.llm.backends import check_reached, check_spec
+    from parley.llm.journal import shared
+    from parley.model.checks import check_topics
+    from parley.model.session import JOURNAL
 
     models = options.llm or ["pocket"]
     judge = options.judge or _judge(models)
@@ -109,8 +109,8 @@ def structured(arguments: Sequence[str]) -> int:
 
 def _base(options: argparse.Namespace, chosen: Experiment, model: str) -> tuple[Scenario, tuple[str, ...]]:
     """The preset with what was asked for, and the names of the fields that were given. Errors: UserError."""
-    from analysis.studies.structured.experiments import PRESET
-    from model.scenario import load_preset, parse_settings
+    from parley.analysis.studies.structured.experiments import PRESET
+    from parley.model.scenario import load_preset, parse_settings
 
     settings = parse_settings(options.set)
     if taken := {key for one in chosen.conditions.values() for key in one} & set(settings):
@@ -134,7 +134,7 @@ def _judge(models: Sequence[str]) -> str:
 
 
 def _planned(chosen: Experiment, base: Scenario, calls: int) -> int:
-    from model.plan import count
+    from parley.model.plan import count
 
     whole, width = 0, max(28, *map(len, chosen.conditions))
     for name, settings in chosen.conditions.items():
@@ -149,8 +149,8 @@ def _planned(chosen: Experiment, base: Scenario, calls: int) -> int:
 
 def _claim(out: Path, name: str, base: Scenario, judge: str, judging: Judging) -> None:
     """One folder, one experiment. Errors: UserError on a folder of another."""
-    from analysis.kept import claim
-    from llm.backends import essence
+    from parley.analysis.kept import claim
+    from parley.llm.backends import essence
 
     out.mkdir(parents=True, exist_ok=True)
     asked = {**base.to_dict(), "llm": essence(base.llm)}

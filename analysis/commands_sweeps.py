@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.wording import counted
-from llm.errors import UserError
-from model.commandline import Parser, meter, natural
-from model.options import add_budget, add_scenario, addressed, budget, chosen, prices
+from parley.analysis.wording import counted
+from parley.llm.errors import UserError
+from parley.model.commandline import Parser, meter, natural
+from parley.model.options import add_budget, add_scenario, addressed, budget, chosen, prices
 
 if TYPE_CHECKING:
-    from model.scenario import Scenario
-    from model.sweep.cells import Cell
-    from model.sweep.holding import Held
+    from parley.model.scenario import Scenario
+    from parley.model.sweep.cells import Cell
+    from parley.model.sweep.holding import Held
 
 EPILOG = """examples:
   python run.py sweep --scenario two_way --llm oracle --vary rounds=2,5,10 --seeds 0:20 --workers 4 --out runs/rounds
@@ -71,10 +71,10 @@ def sweep(arguments: Sequence[str]) -> int:
     cells, given = _cells(options)
     if options.dry_run:
         return _planned(cells, options)
-    from llm.backends import check_reached
-    from model.session import locked
-    from model.sweep.cells import claim_sweep
-    from model.sweep.cluster import check_address
+    from parley.llm.backends import check_reached
+    from parley.model.session import locked
+    from parley.model.sweep.cells import claim_sweep
+    from parley.model.sweep.cluster import check_address
 
     for scenario, *_ in _combinations(cells):  # before the folder is made
         for spec in (scenario.llm, *scenario.own_llms().values()):
@@ -101,9 +101,9 @@ def _design(arguments: Sequence[str]) -> list[str]:
 
 def _cells(options: argparse.Namespace) -> tuple[list[Cell], tuple[str, ...]]:
     """The cells, and the names of the fields that were given. Errors: UserError."""
-    from model.checks import check_topics
-    from model.seating import check_files
-    from model.sweep.cells import cells, parse_seeds, parse_vary
+    from parley.model.checks import check_topics
+    from parley.model.seating import check_files
+    from parley.model.sweep.cells import cells, parse_seeds, parse_vary
 
     varied = _addressed(parse_vary(options.vary), options)
     base, given = chosen(options)
@@ -135,7 +135,7 @@ def _addressed(varied: dict[str, tuple[str, ...]], options: argparse.Namespace) 
 
 def _planned(cells: Sequence[Cell], options: argparse.Namespace) -> int:
     """`--dry-run`: the cells and calls of each combination; tokens, cost and time of all."""
-    from model.estimate import cost, time
+    from parley.model.estimate import cost, time
 
     whole, rows = 0, _combinations(cells)
     width = max(40, *[len(name) for _, name, _ in rows])
@@ -159,18 +159,18 @@ def _combinations(cells: Sequence[Cell]) -> list[tuple[Scenario, str, int]]:
 
 
 def _calls(scenario: Scenario) -> int:
-    from model.plan import expected
+    from parley.model.plan import expected
 
     return expected(scenario)
 
 
 def _held(options: argparse.Namespace, cells: Sequence[Cell], given: tuple[str, ...], out: Path, command: str) -> int:
     """Hold the cells, write the report."""
-    from analysis.sweep.measure import measured
-    from analysis.sweep.report import write
-    from model.missing import Tally
-    from model.sweep.holding import Job
-    from model.sweep.running import hold_all
+    from parley.analysis.sweep.measure import measured
+    from parley.analysis.sweep.report import write
+    from parley.model.missing import Tally
+    from parley.model.sweep.holding import Job
+    from parley.model.sweep.running import hold_all
 
     scenarios = {cell.combination: cell.combined for cell in cells}
     limits = dict(zip(scenarios, budget(options, *scenarios.values()), strict=True))

@@ -12,12 +12,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis import honesty
-from analysis.load import Tables
-from analysis.looks import of_run
-from analysis.plots import style
-from analysis.wording import DASH, group_title, plain, seat_title
-from model.events import Header
+from parley.analysis import honesty
+from parley.analysis.load import Tables
+from parley.analysis.looks import of_run
+from parley.analysis.plots import style
+from parley.analysis.wording import DASH, group_title, plain, seat_title
+from parley.model.events import Header
 
 KEYS = ("topic", "group", "party", "round")
 SAID = ("name", "title", "source")

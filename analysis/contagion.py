@@ -10,11 +10,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis import honesty
-from analysis.load import Tables
-from analysis.looks import OTHERS
-from analysis.plots import MARK, add_caption, style
-from analysis.wording import group_title, plain, span
+from parley.analysis import honesty
+from parley.analysis.load import Tables
+from parley.analysis.looks import OTHERS
+from parley.analysis.plots import MARK, add_caption, style
+from parley.analysis.wording import group_title, plain, span
 
 LOOKS: dict[str, Any] = {
     "infected": {"color": OTHERS[0]["color"], "marker": "s", "linestyle": "-"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.load import Tables
+from parley.analysis.load import Tables
 
 SEATS = 8
 """Up to so many seats of a party have a line each: more cannot be told apart (analysis/plots.py)."""

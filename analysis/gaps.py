@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
+from parley.analysis.bootstrap import Floats
 
 
 def nanmean(values: Floats, axis: int = 0) -> Floats:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llm.backends import essence, split_spec
-from model.events import Header
-from model.scenario import STAND_IN
+from parley.llm.backends import essence, split_spec
+from parley.model.events import Header
+from parley.model.scenario import STAND_IN
 
 NOTES = {
     "oracle": "These debates were held by the **known-truth speaker**, a rule-based backend with a planted bias, "

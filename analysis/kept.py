@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from llm.backends import open_spec, scripted
-from llm.driver import Bar, Conversation, Progress, drive
-from llm.errors import UserError
-from llm.journal import Journal
-from llm.limits import NO_LIMIT, Budget, Ledger, Limits
-from llm.request import Backend
-from llm.retry import Retry
-from model.missing import Key, Tally
+from parley.llm.backends import open_spec, scripted
+from parley.llm.driver import Bar, Conversation, Progress, drive
+from parley.llm.errors import UserError
+from parley.llm.journal import Journal
+from parley.llm.limits import NO_LIMIT, Budget, Ledger, Limits
+from parley.llm.request import Backend
+from parley.llm.retry import Retry
+from parley.model.missing import Key, Tally
 
 Result = TypeVar("Result")
 FIRST = 20

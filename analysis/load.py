@@ -12,12 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from agents.character import trait_names
-from agents.topic import FORECAST, load_topic, news
-from llm.errors import UserError
-from model import events
-from model.lines import read
-from model.session import PARTIAL, RECORD
+from parley.agents.character import trait_names
+from parley.agents.topic import FORECAST, load_topic, news
+from parley.llm.errors import UserError
+from parley.model import events
+from parley.model.lines import read
+from parley.model.session import PARTIAL, RECORD
 
 KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
 WHO = ["room", "agent"]
@@ -103,9 +103,9 @@ class Tables:
 NOTED = ("unread", "repeated", "cut", "uncounted", "cached_tokens", "thinking_tokens", "drawn", "checked", "drifted")
 
 
-def load(run: Path) -> Tables:
+def load(run: Path | str) -> Tables:
     """Load a run folder or a record file. Errors: UserError when there is none."""
-    return tables(read(record_of(run)), str(run))
+    return tables(read(record_of(Path(run))), str(run))
 
 
 def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:

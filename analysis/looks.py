@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from analysis.load import Tables
+from parley.analysis.load import Tables
 
 DEFAULT = "default"
 STYLES: dict[str, dict[str, Any]] = {

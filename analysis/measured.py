@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.load import Tables
+from parley.analysis.load import Tables
 
 EXPECTED, RATING = "expected", "rating"
 BY = ["probe", "topic", "party"]

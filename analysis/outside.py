@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analysis.load import Tables
-from analysis.wording import DASH, counted, harmless, listed, markdown_table
+from parley.analysis.load import Tables
+from parley.analysis.wording import DASH, counted, harmless, listed, markdown_table
 
 MOST = 6
 """Agents up to which each is named."""

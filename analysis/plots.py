@@ -25,11 +25,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.crowd import HALF, by_party
-from analysis.load import Tables
-from analysis.looks import LABELLED, STYLES, of_run
-from analysis.metrics._cells import DEFAULT, Level, default_level
-from analysis.wording import group_title, seat_title, slug, span
+from parley.analysis.crowd import HALF, by_party
+from parley.analysis.load import Tables
+from parley.analysis.looks import LABELLED, STYLES, of_run
+from parley.analysis.metrics._cells import DEFAULT, Level, default_level
+from parley.analysis.wording import group_title, seat_title, slug, span
 
 LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
 MARK: Any = {"color": "#555555", "linestyle": "-", "linewidth": 0.6, "zorder": 0.5}

@@ -15,12 +15,12 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from agents.laws import Law
-from analysis.looks import looks
-from analysis.plots import add_caption, save, style
-from analysis.tables import write_table
-from analysis.wording import harmless, markdown_table, number, plain
-from model.columns import ATTITUDES
+from parley.agents.laws import Law
+from parley.analysis.looks import looks
+from parley.analysis.plots import add_caption, save, style
+from parley.analysis.tables import write_table
+from parley.analysis.wording import harmless, markdown_table, number, plain
+from parley.model.columns import ATTITUDES
 
 BINS = 50
 AXIS = (0.0, 10.0)

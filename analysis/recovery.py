@@ -15,9 +15,9 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from analysis.law import GIVEN, KAPPA, MU, Rooms, Unidentified, bias, fit, plain
-from analysis.load import Tables
-from llm.errors import UserError
+from parley.analysis.law import GIVEN, KAPPA, MU, Rooms, Unidentified, bias, fit, plain
+from parley.analysis.load import Tables
+from parley.llm.errors import UserError
 
 Grade = Callable[[str, str], float | None]
 NAMES = ("kappa", "mu", "bias")

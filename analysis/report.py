@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis import contagion
-from analysis.deliberation import consensus_report
-from analysis.load import load
-from analysis.metrics import applies, metrics
-from analysis.plots import save, write_figures
-from analysis.summary import caption, write_summary
-from analysis.tables import write_table, write_tables
-from analysis.transcript import write_transcript
-from llm.errors import UserError
-from llm.prices import UNPRICED, Prices
+from parley.analysis import contagion
+from parley.analysis.deliberation import consensus_report
+from parley.analysis.load import load
+from parley.analysis.metrics import applies, metrics
+from parley.analysis.plots import save, write_figures
+from parley.analysis.summary import caption, write_summary
+from parley.analysis.tables import write_table, write_tables
+from parley.analysis.transcript import write_transcript
+from parley.llm.errors import UserError
+from parley.llm.prices import UNPRICED, Prices
 
 SUMMARY = "summary.md"
 

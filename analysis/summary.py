@@ -11,15 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from agents.checker import PURPOSE as CHECK
-from agents.topic import load_topic
-from analysis import asked, honesty, outside
-from analysis.bootstrap import FEWEST
-from analysis.load import Tables
-from analysis.measured import told
-from analysis.metrics import applies, metrics
-from analysis.metrics._cells import DEFAULT, default_level
-from analysis.wording import (
+from parley.agents.checker import PURPOSE as CHECK
+from parley.agents.topic import load_topic
+from parley.analysis import asked, honesty, outside
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.load import Tables
+from parley.analysis.measured import told
+from parley.analysis.metrics import applies, metrics
+from parley.analysis.metrics._cells import DEFAULT, default_level
+from parley.analysis.wording import (
     REFERENCE,
     counted,
     estimate,
@@ -34,13 +34,13 @@ from analysis.wording import (
     span,
     tally,
 )
-from llm.errors import UserError
-from llm.prices import UNPRICED, Prices, bill
-from llm.request import Usage
-from model import attendance
-from model.interventions import parse
-from model.interventions.fact_check import FactCheck
-from model.scenario import REPRESENTATIVE
+from parley.llm.errors import UserError
+from parley.llm.prices import UNPRICED, Prices, bill
+from parley.llm.request import Usage
+from parley.model import attendance
+from parley.model.interventions import parse
+from parley.model.interventions.fact_check import FactCheck
+from parley.model.scenario import REPRESENTATIVE
 
 ASKED = {
     "rounds": "Attitudes are asked before the debate and after each round, and shown on an axis from 0 to 10:",

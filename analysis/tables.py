@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.load import Tables
+from parley.analysis.load import Tables
 
 FURTHER = ("characters", "private", "probes", "interventions", "links", "heard")
 

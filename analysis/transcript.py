@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import asked, honesty, outside
-from analysis.load import Tables
-from analysis.wording import REFERENCE, group_title, harmless, number
-from environments.dyads import POST
+from parley.analysis import asked, honesty, outside
+from parley.analysis.load import Tables
+from parley.analysis.wording import REFERENCE, group_title, harmless, number
+from parley.environments.dyads import POST
 
 Rows = list[dict[str, Any]]
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from model.titles import group_title as group_title
-from model.titles import listed as listed
-from model.titles import seat_title as seat_title
-from model.titles import seats_in as seats_in
+from parley.model.titles import group_title as group_title
+from parley.model.titles import listed as listed
+from parley.model.titles import seat_title as seat_title
+from parley.model.titles import seats_in as seats_in
 
 REFERENCE = "reference"
 DASH = "–"

@@ -25,9 +25,11 @@ from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.views._layout import layout
-from model.scenario import load_preset
-from model.session import Ask, sit
+import run  # noqa: F401, I001  (`parley` is this checkout)
+
+from parley.analysis.views._layout import layout
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMES = 5

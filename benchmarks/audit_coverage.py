@@ -23,26 +23,28 @@ from types import ModuleType
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import run  # noqa: F401, I001  (`parley` is this checkout)
+
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import share_interval
-from analysis.card.battery import Sections, audit, claims
-from analysis.card.claims import ALL, Claim, paired
-from analysis.card.conditions import Batch, Conditions, alone, asked, closing, empty, same, three, turned, two
-from analysis.card.held import Held
-from analysis.card.remedies import core, measured
-from analysis.card.sections import sections
-from analysis.card.sections.nulls import directions
-from analysis.card.truth import Planted, covered, truth
-from analysis.load import Tables, tables
-from analysis.wording import markdown_table, number
-from llm.backends.oracle.mind import planted
-from llm.several import open_all
-from model.debate import DebateModel
-from model.experiment import header
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset
+from parley.analysis.bootstrap import share_interval
+from parley.analysis.card.battery import Sections, audit, claims
+from parley.analysis.card.claims import ALL, Claim, paired
+from parley.analysis.card.conditions import Batch, Conditions, alone, asked, closing, empty, same, three, turned, two
+from parley.analysis.card.held import Held
+from parley.analysis.card.remedies import core, measured
+from parley.analysis.card.sections import sections
+from parley.analysis.card.sections.nulls import directions
+from parley.analysis.card.truth import Planted, covered, truth
+from parley.analysis.load import Tables, tables
+from parley.analysis.wording import markdown_table, number
+from parley.llm.backends.oracle.mind import planted
+from parley.llm.several import open_all
+from parley.model.debate import DebateModel
+from parley.model.experiment import header
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset
 
 SETTINGS = [
     {"bias": bias, "mu": mu, "kappa": kappa}

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import run  # noqa: F401  (`parley` is this checkout)
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -31,8 +33,8 @@ Claims = Iterator[tuple[str, bool]]
 
 def held(folder: Path, preset: str, seed: int, **settings: Any) -> Path:
     """Run a preset on the control into a folder; the folder."""
-    from model.scenario import load_preset
-    from model.session import Ask, sit
+    from parley.model.scenario import load_preset
+    from parley.model.session import Ask, sit
 
     sit(Ask(load_preset(preset).with_settings({"llm": SPEAKER, "seed": seed} | settings), folder))
     return folder
@@ -46,8 +48,8 @@ def claims(frame: pd.DataFrame, name: str, called: str) -> Claims:
 
 def summary(seed: int, rooms: int, folder: Path) -> Claims:
     """The headlines of summary.md on the paper's three-way debate and four topics."""
-    from analysis.load import load
-    from analysis.metrics import drift, first_cycle, polarisation
+    from parley.analysis.load import load
+    from parley.analysis.metrics import drift, first_cycle, polarisation
 
     tables = load(held(folder, "three_way", seed, repetitions=rooms, rounds=3))
     yield from claims(drift.compute(tables), "drift", "drift toward the Default")
@@ -59,10 +61,10 @@ def summary(seed: int, rooms: int, folder: Path) -> Claims:
 
 def intervention(seed: int, rooms: int, folder: Path) -> Claims:
     """The headline of `intervene` and its placebo: a moderator whom nobody can hear."""
-    from analysis.commands import hold_all
-    from analysis.studies.intervention import intervention as study
-    from analysis.studies.intervention_report import estimates
-    from model.scenario import load_preset
+    from parley.analysis.commands import hold_all
+    from parley.analysis.studies.intervention import intervention as study
+    from parley.analysis.studies.intervention_report import estimates
+    from parley.model.scenario import load_preset
 
     given = {"llm": SPEAKER, "seed": seed, "repetitions": rooms, "rounds": 5, "topics": "racism,climate_change"}
     base = load_preset("intervention").with_settings(given)
@@ -74,10 +76,10 @@ def intervention(seed: int, rooms: int, folder: Path) -> Claims:
 
 def sweep(seed: int, rooms: int, folder: Path) -> Claims:
     """Effects of two fields that do nothing; the unit is the seed, of which there are as many as rooms."""
-    from analysis.sweep.measure import measured
-    from analysis.sweep.tables import effects
-    from model.scenario import load_preset
-    from model.sweep.cells import cells
+    from parley.analysis.sweep.measure import measured
+    from parley.analysis.sweep.tables import effects
+    from parley.model.scenario import load_preset
+    from parley.model.sweep.cells import cells
 
     given = {"llm": SPEAKER, "repetitions": 2, "topics": "racism,climate_change"}
     base = load_preset("three_way").with_settings(given)
@@ -104,11 +106,11 @@ NOTHING = (
 
 def card(seed: int, rooms: int, folder: Path) -> Claims:
     """A bias card of two topics, over all topics and by topic; the unit is the block, of which there are as many as rooms."""
-    from analysis.card.battery import claims as claimed
-    from analysis.card.claims import ALL
-    from analysis.card.conditions import Batch
-    from analysis.card.sections import sections
     from benchmarks.audit_coverage import TOPICS, base_of, driven
+    from parley.analysis.card.battery import claims as claimed
+    from parley.analysis.card.claims import ALL
+    from parley.analysis.card.conditions import Batch
+    from parley.analysis.card.sections import sections
 
     more = {"topics": TOPICS, "repetitions": rooms, "rounds": 3, "seed": seed}
     first, chosen = Batch(base_of({"kappa": 0.0, "mu": 0.0}, more), folder), sections()
@@ -122,17 +124,17 @@ def structured(seed: int, rooms: int, folder: Path) -> Claims:
     """The tables of the reports on structured debates, P values before their correction, with other people for every seed."""
     from contextlib import nullcontext
 
-    from agents.twins import write_twins
-    from analysis.commands import hold_all
-    from analysis.judge.verdicts import Judging
-    from analysis.scores.gradients import echo_chambers, gradients
-    from analysis.scores.report import parties_of
-    from analysis.scores.ucl import compare
-    from analysis.studies.structured.experiments import PRESET, experiment
-    from analysis.studies.structured.hold import structured as study
-    from analysis.studies.structured.report import compared, tables
-    from llm.backends import open_spec
-    from model.scenario import load_preset
+    from parley.agents.twins import write_twins
+    from parley.analysis.commands import hold_all
+    from parley.analysis.judge.verdicts import Judging
+    from parley.analysis.scores.gradients import echo_chambers, gradients
+    from parley.analysis.scores.report import parties_of
+    from parley.analysis.scores.ucl import compare
+    from parley.analysis.studies.structured.experiments import PRESET, experiment
+    from parley.analysis.studies.structured.hold import structured as study
+    from parley.analysis.studies.structured.report import compared, tables
+    from parley.llm.backends import open_spec
+    from parley.model.scenario import load_preset
 
     people = folder / "people"
     for party in ("republican", "democrat", "default"):
@@ -171,7 +173,7 @@ def main() -> None:
     parser.add_argument("--rooms", default="5,10")
     parser.add_argument("--reports", default=",".join(REPORTS))
     options = parser.parse_args()
-    from analysis.bootstrap import share_interval
+    from parley.analysis.bootstrap import share_interval
 
     for report in options.reports.split(","):
         for rooms in map(int, options.rooms.split(",")):

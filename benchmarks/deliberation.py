@@ -17,11 +17,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.report import write_report
-from model.debate import DebateModel
-from model.plan import plan
-from model.scenario import Scenario, load_preset
-from model.session import Ask, sit
+import run  # noqa: F401, I001  (`parley` is this checkout)
+
+from parley.analysis.report import write_report
+from parley.model.debate import DebateModel
+from parley.model.plan import plan
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import Ask, sit
 
 GROUPS, BAR = 200, 60
 

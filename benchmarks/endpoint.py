@@ -25,6 +25,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import run  # noqa: F401  (`parley` is this checkout)
+
 IN_FLIGHT = 128
 SERVER = """
 import asyncio, json, sys
@@ -81,9 +83,9 @@ def timed(work: Callable[[], int]) -> tuple[float, float]:
 
 def parley(url: str, agents: int, steps: int) -> int:
     """Agents side by side, each with a room of its own, nobody surveyed: one call an agent and step."""
-    from llm.backends import open_spec
-    from model.scenario import load_preset
-    from model.session import Ask, sit
+    from parley.llm.backends import open_spec
+    from parley.model.scenario import load_preset
+    from parley.model.session import Ask, sit
 
     spec = f"openai:echo,base_url={url},closed=text,in_flight={IN_FLIGHT}"
     settings = {"topics": "climate_change", "repetitions": agents, "rounds": steps, "survey": "never", "llm": spec}
@@ -144,9 +146,9 @@ WAYS = {"parley": parley, "aiohttp": bare_aiohttp, "openai": bare_openai}
 
 def memory(calls: int) -> None:
     """Resident memory after each tenth of the calls, and what the imports alone take."""
-    from llm.backends import open_spec
-    from llm.flight import all_of
-    from llm.request import Message, Request, Sampling
+    from parley.llm.backends import open_spec
+    from parley.llm.flight import all_of
+    from parley.llm.request import Message, Request, Sampling
 
     with server(0.0) as url:
         backend = open_spec(f"openai:echo,base_url={url},closed=text,in_flight={IN_FLIGHT}")

@@ -17,13 +17,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import run  # noqa: F401, I001  (`parley` is this checkout)
+
 import mesa
 
-from llm.backends.fake import Fake
-from llm.journal import Journal
-from model.debate import DebateModel
-from model.recorder import ToFile
-from model.scenario import Scenario, load_preset
+from parley.llm.backends.fake import Fake
+from parley.llm.journal import Journal
+from parley.model.debate import DebateModel
+from parley.model.recorder import ToFile
+from parley.model.scenario import Scenario, load_preset
 
 AGENTS, ROUNDS, BEST_OF = 1000, 10, 3
 LINE = "I hear what you say, and I would like to add a thought of my own to it before we go on with this."

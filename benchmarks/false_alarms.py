@@ -15,6 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import run  # noqa: F401  (`parley` is this checkout)
+
 ALPHA, BAR = 0.05, (0.035, 0.065)
 INTERVALS_AT, TESTS_AT = (2, 3, 5, 10, 20, 40), (2, 3, 5, 10, 20)
 
@@ -23,7 +25,7 @@ def cell(test: object, rooms: int, kind: str, sets: int) -> str:
     """The percentage of false claims among the verdicts of so many data sets."""
     import numpy as np
 
-    from analysis.bootstrap import share_interval
+    from parley.analysis.bootstrap import share_interval
 
     rng = np.random.default_rng([rooms, sum(map(ord, kind))])
     found = [test(rng, rooms, kind) for _ in range(sets)]  # type: ignore[operator]
@@ -43,9 +45,9 @@ def main() -> None:
     options = parser.parse_args()
     import numpy as np
 
-    from analysis.bootstrap import share_interval
-    from analysis.statistics import nulls
-    from analysis.statistics.verdicts import INTERVALS, KINDS, SLOW, TESTS
+    from parley.analysis.bootstrap import share_interval
+    from parley.analysis.statistics import nulls
+    from parley.analysis.statistics.verdicts import INTERVALS, KINDS, SLOW, TESTS
 
     kinds = options.kinds.split(",") if options.kinds else KINDS
     for tests, sizes in ((INTERVALS, INTERVALS_AT), (TESTS, TESTS_AT)):

@@ -20,14 +20,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import run  # noqa: F401, I001  (`parley` is this checkout)
+
 import torch
 
-from llm.backends import open_spec
-from llm.backends.hf.prompts import encode
-from llm.backends.pocket.names import cast, masked
-from llm.request import Backend, Message, Reply, Request, Sampling
-from model.debate import DebateModel
-from model.scenario import Scenario, load_preset
+from parley.llm.backends import open_spec
+from parley.llm.backends.hf.prompts import encode
+from parley.llm.backends.pocket.names import cast, masked
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.model.debate import DebateModel
+from parley.model.scenario import Scenario, load_preset
 
 BATCHES = (1, 8, 40, 120)
 EVERY = 10

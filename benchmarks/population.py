@@ -21,14 +21,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import run  # noqa: F401, I001  (`parley` is this checkout)
+
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
-from agents.laws import Law, open_law
-from agents.laws.base import Floats
-from agents.laws.surrogate import NAMES, Surrogate
-from environments.sparse import small_world
+from parley.agents.laws import Law, open_law
+from parley.agents.laws.base import Floats
+from parley.agents.laws.surrogate import NAMES, Surrogate
+from parley.environments.sparse import small_world
 
 SPECS = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
 PARTY = dict(zip(NAMES, (0.1, 0.5, 0.2, 0.9, -0.2, 0.1, 0.2, 0.0, 10.0, 0.0, 10.0), strict=True))
@@ -130,7 +132,7 @@ def growth() -> Path:
     """Seconds of a step by number of agents, on axes of which both are logarithmic."""
     from matplotlib.figure import Figure
 
-    from analysis.plots import save, style
+    from parley.analysis.plots import save, style
 
     found = {size: steps(size) for size in SIZES}
     looks = zip(("o-", "s--", "^-.", "D:", "v-"), ("#c1272d", "#1f5fa8", "#00785a", "#8a5a00", "#777777"), strict=True)
@@ -149,8 +151,8 @@ def growth() -> Path:
 
 
 def record() -> None:
-    from model.columns import ATTITUDES, ToParquet
-    from model.population import PopulationModel
+    from parley.model.columns import ATTITUDES, ToParquet
+    from parley.model.population import PopulationModel
 
     with tempfile.TemporaryDirectory() as folder:
         started = time.process_time()

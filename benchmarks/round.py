@@ -23,16 +23,18 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import run  # noqa: F401, I001  (`parley` is this checkout)
+
 from benchmarks.endpoint import IN_FLIGHT, resident, server
 from benchmarks.engine import AGENTS, population
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.flight import all_of
-from llm.journal import Journal
-from llm.request import Backend, Request, Wrapper
-from model.debate import DebateModel
-from model.recorder import Nowhere, Recorder, ToFile
-from model.session import COLLECT, Ask, sit
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.flight import all_of
+from parley.llm.journal import Journal
+from parley.llm.request import Backend, Request, Wrapper
+from parley.model.debate import DebateModel
+from parley.model.recorder import Nowhere, Recorder, ToFile
+from parley.model.session import COLLECT, Ask, sit
 
 ROUNDS = 7
 

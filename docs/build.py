@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-
+import run  # noqa: E402
 from docs import pages  # noqa: E402
 
 BUILD = ROOT / "build"
@@ -88,8 +88,7 @@ def linked(text: str, up: str = "") -> str:
 
 def draw(name: str, path: Path) -> None:
     """The main figure of a preset on the rule-based speaker; a run is kept until the code or the data of a floor change."""
-    import run
-    from analysis.report import main_figure
+    from parley.analysis.report import main_figure
 
     folder = RUNS / f"{name}-{_state(pages.shrunk(name))}"
     if run.main(["--scenario", name, "--llm", "oracle", "--out", str(folder), *pages.shrunk(name)]):

@@ -82,7 +82,7 @@ def scenario_page(name: str) -> str:
 
 
 def _manual(environment: str) -> str:
-    return inspect.getdoc(importlib.import_module(f"environments.{environment}")) or ""
+    return inspect.getdoc(importlib.import_module(f"parley.environments.{environment}")) or ""
 
 
 def fields_page() -> str:
@@ -138,7 +138,7 @@ def with_pages(text: str) -> str:
 def prompts_page() -> str:
     """Every prompt as it is sent, with its digest."""
     sys.path.insert(0, str(ROOT))
-    from llm.template import prompt
+    from parley.llm.template import prompt
 
     parts = [
         "# Prompts\n\nEvery prompt of the package, all in our own words. Words in braces are filled in; the digest of an "

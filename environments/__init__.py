@@ -10,7 +10,7 @@ import inspect
 import pkgutil
 from typing import Any
 
-from environments.base import Environment
+from parley.environments.base import Environment
 
 SHARED = ("base", "sparse")
 """Modules that are no environments."""
@@ -24,7 +24,7 @@ def names() -> list[str]:
 
 def environment_class(name: str) -> Any:
     """The environment class of the module `environments/<name>.py`: the one dataclass it defines."""
-    module = importlib.import_module(f"environments.{name}")
+    module = importlib.import_module(f"parley.environments.{name}")
     return next(
         kind
         for _, kind in inspect.getmembers(module, inspect.isclass)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Literal, NamedTuple, Protocol, get_args
 
-from environments._society import Feed, Pairs, Society
+from parley.environments._society import Feed, Pairs, Society
 
 Order = Literal["random_first", "random_second", "random", "reshuffled", "fixed"]
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from environments.base import Group, Room, Turn
+from parley.environments.base import Group, Room, Turn
 
 POST, TALK = "post", "talk"
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from environments.base import Group, Order, Room, Turn
-from environments.round_table import RoundTable
+from parley.environments.base import Group, Order, Room, Turn
+from parley.environments.round_table import RoundTable
 
 ARMS = {"with": (True,), "without": (False,), "both": (True, False)}
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from environments.base import Group, Order, Room, Turn, speaking_order
+from parley.environments.base import Group, Order, Room, Turn, speaking_order
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from environments.base import MEDIATOR, Group, Room, Turn
+from parley.environments.base import MEDIATOR, Group, Room, Turn
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Annotated, Any, Literal
 
-from environments import activation, graphs, rewiring, rules
-from environments._society import Feed, Pairs, Society
-from environments._specs import opened
-from environments.base import Group, Order, Room, Turn, speaking_order
-from environments.graphs._base import Node
+from parley.environments import activation, graphs, rewiring, rules
+from parley.environments._society import Feed, Pairs, Society
+from parley.environments._specs import opened
+from parley.environments.base import Group, Order, Room, Turn, speaking_order
+from parley.environments.graphs._base import Node
 
 
 @dataclass(frozen=True)

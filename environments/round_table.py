@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from environments.base import Group, Order, Room, Turn, speaking_order
+from parley.environments.base import Group, Order, Room, Turn, speaking_order
 
 
 @dataclass(frozen=True)

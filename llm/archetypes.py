@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from llm.randomness import stream
-from llm.request import NOTHING, Backend, Reply, Request, Wrapper, checked
+from parley.llm.randomness import stream
+from parley.llm.request import NOTHING, Backend, Reply, Request, Wrapper, checked
 
 REUSE = 9
 """Draws for each answer of a sample before the kind is asked again: where a kind is large, one in ten is asked."""

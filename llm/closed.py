@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from llm.randomness import derive
-from llm.request import Reply, Request
+from parley.llm.randomness import derive
+from parley.llm.request import Reply, Request
 
 COVERED = 0.5
 """The least probability that the allowed answers must have together. With less the model was saying something else: its text is

@@ -18,8 +18,8 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar, cast
 
-from llm.flight import Flight
-from llm.request import Backend, Network, Reply, Request, checked
+from parley.llm.flight import Flight
+from parley.llm.request import Backend, Network, Reply, Request, checked
 
 Result = TypeVar("Result")
 Conversation = Generator[tuple[Request, ...], tuple[Reply, ...], Result]

@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-from llm.request import Network, Reply, Request
+from parley.llm.request import Network, Reply, Request
 
 Tag = TypeVar("Tag")
 LOOK = 0.01

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from llm.errors import BudgetSpent, UserError
-from llm.limits import Budget, Ledger
-from llm.request import Backend, Reply, Request, Usage, Wrapper, checked, identity_text
+from parley.llm.errors import BudgetSpent, UserError
+from parley.llm.limits import Budget, Ledger
+from parley.llm.request import Backend, Reply, Request, Usage, Wrapper, checked, identity_text
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS outcomes (

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from llm.errors import BudgetSpent
-from llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper, checked, total
+from parley.llm.errors import BudgetSpent
+from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper, checked, total
 
 
 class Price(NamedTuple):

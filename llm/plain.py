@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llm.request import Message, Request
+from parley.llm.request import Message, Request
 
 OWN, ANSWER = "Me:", "Answer:"
 MOST = 4

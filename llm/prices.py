@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from llm.backends import split_spec
-from llm.errors import UserError
-from llm.limits import FREE, Price
-from llm.request import Usage
+from parley.llm.backends import split_spec
+from parley.llm.errors import UserError
+from parley.llm.limits import FREE, Price
+from parley.llm.request import Usage
 
 TABLE = Path(__file__).with_name("prices.toml")
 Prices = Mapping[str, Price | None]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, cast
 
-from llm.randomness import digest
+from parley.llm.randomness import digest
 
 
 class Message(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from llm.request import Backend, Reply, Request, Wrapper, checked
+from parley.llm.request import Backend, Reply, Request, Wrapper, checked
 
 
 class Retry(Wrapper):

@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from llm.backends import open_spec, split_spec
-from llm.flight import all_of
-from llm.request import Backend, Network, Reply, Request
+from parley.llm.backends import open_spec, split_spec
+from parley.llm.flight import all_of
+from parley.llm.request import Backend, Network, Reply, Request
 
 POLL = 0.001
 """Seconds between two looks at networks that all have something on its way."""

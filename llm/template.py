@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from llm.errors import UserError
-from llm.randomness import digest
+from parley.llm.errors import UserError
+from parley.llm.randomness import digest
 
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 

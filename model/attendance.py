@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from agents.persona import load_personas, party_of, persona_set
-from model.scenario import Scenario
-from model.seating import personas_seated
+from parley.agents.persona import load_personas, party_of, persona_set
+from parley.model.scenario import Scenario
+from parley.model.seating import personas_seated
 
 SHOWN = 6
 """Names of those without a seat that a line gives."""

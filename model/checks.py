@@ -7,22 +7,22 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from agents.abilities import open_ability
-from agents.mediators import open_mediator
-from agents.memory import Retrieval, make_memory
-from agents.persona import load_personas, parties, party_of, persona_set
-from agents.representative import known
-from agents.topic import PUBLIC, TURNS, Topic
-from llm.backends import split_spec, topics_of
-from llm.errors import UserError, unknown
-from model import standing_in
-from model.endowment import endowments
-from model.interventions.base import Presence
-from model.interventions.fact_check import FactCheck
+from parley.agents.abilities import open_ability
+from parley.agents.mediators import open_mediator
+from parley.agents.memory import Retrieval, make_memory
+from parley.agents.persona import load_personas, parties, party_of, persona_set
+from parley.agents.representative import known
+from parley.agents.topic import PUBLIC, TURNS, Topic
+from parley.llm.backends import split_spec, topics_of
+from parley.llm.errors import UserError, unknown
+from parley.model import standing_in
+from parley.model.endowment import endowments
+from parley.model.interventions.base import Presence
+from parley.model.interventions.fact_check import FactCheck
 
 if TYPE_CHECKING:
-    from llm.request import Backend
-    from model.scenario import Scenario
+    from parley.llm.request import Backend
+    from parley.model.scenario import Scenario
 
 WORDS = re.compile(r"[^\W\d_](?:[\w' -]*\w)?")
 _LEAST = {

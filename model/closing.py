@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from agents.participant import Participant, rates
-from agents.questionnaire import questionnaire
-from llm.driver import Conversation
-from llm.request import Reply, Request
-from model.events import Answered, Event
-from model.room import Desk, RoomState, note
-from model.surveys import ask_until, hold_survey
+from parley.agents.participant import Participant, rates
+from parley.agents.questionnaire import questionnaire
+from parley.llm.driver import Conversation
+from parley.llm.request import Reply, Request
+from parley.model.events import Answered, Event
+from parley.model.room import Desk, RoomState, note
+from parley.model.surveys import ask_until, hold_survey
 
 
 def hold_closing(room: RoomState, round_: int, asks: int, items: bool, desk: Desk) -> Conversation[list[Event]]:

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from model.seating import REFERENCE
-from model.seats import Placed
+from parley.model.seating import REFERENCE
+from parley.model.seats import Placed
 
 if TYPE_CHECKING:
-    from model.debate import DebateModel
+    from parley.model.debate import DebateModel
 
 Cell = tuple[str, str | None]
 """A party, and one topic or (None) all."""

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from agents.laws.base import Codes, Floats
-from llm.errors import UserError
+from parley.agents.laws.base import Codes, Floats
+from parley.llm.errors import UserError
 
 ATTITUDES, AGENTS = "attitudes.parquet", "agents.parquet"
 ROWS = 1 << 20

@@ -13,11 +13,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm.errors import UserError
+from parley.llm.errors import UserError
 
 if TYPE_CHECKING:
-    from model.scenario import Scenario
-    from model.session import Outcome
+    from parley.model.scenario import Scenario
+    from parley.model.session import Outcome
 
 
 class Interrupted(KeyboardInterrupt):
@@ -49,11 +49,19 @@ def stoppable() -> Iterator[None]:
             signal.signal(one, signal.SIG_DFL)
 
 
+def program() -> str:
+    """`parley` where it was started as that (or as `python -m parley`), else `run.py`."""
+    started = Path(sys.argv[0])
+    module = started.name == "__main__.py" and started.resolve().parent == Path(__file__).resolve().parents[1]
+    return "parley" if module or started.name == "parley" else "run.py"
+
+
 class Parser(argparse.ArgumentParser):
     """Options in full, not the beginnings of their names; says what is wrong in one line."""
 
     def __init__(self, **keywords: Any):
-        super().__init__(allow_abbrev=False, **keywords)
+        called = keywords.pop("prog", "run.py").replace("run.py", program(), 1)
+        super().__init__(prog=called, allow_abbrev=False, **keywords)
 
     def error(self, message: str) -> Any:
         raise UserError(f"{message} (see --help)")
@@ -158,7 +166,7 @@ class Progress:
         self.scenario = scenario
 
     def __enter__(self) -> Progress:
-        from model.plan import count, expected
+        from parley.model.plan import count, expected
 
         self.rooms = count(self.scenario)[1]
         self.bar = meter(self.scenario.name, expected(self.scenario), postfix=f"{self.rooms} rooms")

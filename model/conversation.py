@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from agents.debater import Member, Speech
-from agents.proxy import Proxy
-from agents.standin import StandIn
-from environments.base import MEDIATOR, Turn, waves
-from environments.dyads import TALK
-from llm.driver import Conversation, ask_all
-from llm.randomness import derive
-from llm.request import Reply, Request
-from model.errands import ERRANDS
-from model.events import Chosen, Event, Proposed, Ranked, Represented, Utterance
-from model.room import Desk, RoomState, note
-from model.surveys import hold_surveys
+from parley.agents.debater import Member, Speech
+from parley.agents.proxy import Proxy
+from parley.agents.standin import StandIn
+from parley.environments.base import MEDIATOR, Turn, waves
+from parley.environments.dyads import TALK
+from parley.llm.driver import Conversation, ask_all
+from parley.llm.randomness import derive
+from parley.llm.request import Reply, Request
+from parley.model.errands import ERRANDS
+from parley.model.events import Chosen, Event, Proposed, Ranked, Represented, Utterance
+from parley.model.room import Desk, RoomState, note
+from parley.model.surveys import hold_surveys
 
 Result = TypeVar("Result")
 

@@ -24,36 +24,36 @@ from typing import Any, cast
 
 import mesa
 
-from agents.character import PLAIN
-from agents.topic import foretold
-from environments.base import MEDIATOR, Networked, Room
-from llm.archetypes import Archetypes
-from llm.backends import scripted
-from llm.driver import Conversation, Progress, drive
-from llm.errors import UserError, unknown
-from llm.randomness import stream
-from llm.request import Backend, Request, identity_text
-from llm.several import open_all
-from model.checks import check_taught
-from model.closing import hold_closing, hold_questionnaire
-from model.collecting import AGENT_REPORTERS, reporters, standing
-from model.conversation import hold_round
-from model.endowment import endowments
-from model.events import Endowed, Event, Posed, Seated
-from model.grid import grid
-from model.interventions import Intervention, away, intervene
-from model.missing import Tally
-from model.recorder import Nowhere, Recorder
-from model.representing import lots, represent
-from model.room import Desk, RoomState
-from model.scenario import MEDIATOR as PARTY
-from model.scenario import Scenario, load_preset, parse_settings
-from model.seating import REFERENCE, Table, tables
-from model.seats import Placed, Seat, chair, seat
-from model.sides import opposed
-from model.society import hold_networked, linked, settle
-from model.standing_in import responses
-from model.surveys import hold_surveys
+from parley.agents.character import PLAIN
+from parley.agents.topic import foretold
+from parley.environments.base import MEDIATOR, Networked, Room
+from parley.llm.archetypes import Archetypes
+from parley.llm.backends import scripted
+from parley.llm.driver import Conversation, Progress, drive
+from parley.llm.errors import UserError, unknown
+from parley.llm.randomness import stream
+from parley.llm.request import Backend, Request, identity_text
+from parley.llm.several import open_all
+from parley.model.checks import check_taught
+from parley.model.closing import hold_closing, hold_questionnaire
+from parley.model.collecting import AGENT_REPORTERS, reporters, standing
+from parley.model.conversation import hold_round
+from parley.model.endowment import endowments
+from parley.model.events import Endowed, Event, Posed, Seated
+from parley.model.grid import grid
+from parley.model.interventions import Intervention, away, intervene
+from parley.model.missing import Tally
+from parley.model.recorder import Nowhere, Recorder
+from parley.model.representing import lots, represent
+from parley.model.room import Desk, RoomState
+from parley.model.scenario import MEDIATOR as PARTY
+from parley.model.scenario import Scenario, load_preset, parse_settings
+from parley.model.seating import REFERENCE, Table, tables
+from parley.model.seats import Placed, Seat, chair, seat
+from parley.model.sides import opposed
+from parley.model.society import hold_networked, linked, settle
+from parley.model.standing_in import responses
+from parley.model.surveys import hold_surveys
 
 QUICK = 2
 """Repetitions of a preset given by name when none are asked for, so that `DebateModel()` is a matter of a second."""

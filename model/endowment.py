@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from agents.character import PLAIN, Character, bias_of, role_of, traits_of
-from llm.errors import UserError, unknown
-from llm.randomness import stream
+from parley.agents.character import PLAIN, Character, bias_of, role_of, traits_of
+from parley.llm.errors import UserError, unknown
+from parley.llm.randomness import stream
 
 if TYPE_CHECKING:
-    from model.scenario import Scenario
-    from model.seating import Place
+    from parley.model.scenario import Scenario
+    from parley.model.seating import Place
 
 EVERYBODY, MARK = "", "/"
 Given = Mapping[str, str]

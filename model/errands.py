@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from llm.request import Reply, Request
-from model.events import Event, Private, Summarised
+from parley.llm.request import Reply, Request
+from parley.model.events import Event, Private, Summarised
 
 if TYPE_CHECKING:
-    from agents.retrieval import Trace
-    from model.room import Desk, RoomState
+    from parley.agents.retrieval import Trace
+    from parley.model.room import Desk, RoomState
 
 
 class Errand(NamedTuple):

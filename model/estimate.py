@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from llm.backends import scripted, split_spec
-from llm.errors import UserError
-from llm.journal import rate_in, read_identity, thoughts_in
-from llm.limits import Price
-from llm.prices import Prices, bill
-from llm.request import NOTHING, Usage, total
-from model import attendance
-from model.interventions import spec
-from model.plan import Plan, plan, varies
-from model.scenario import Scenario
-from model.seating import tables
-from model.titles import heading
+from parley.llm.backends import scripted, split_spec
+from parley.llm.errors import UserError
+from parley.llm.journal import rate_in, read_identity, thoughts_in
+from parley.llm.limits import Price
+from parley.llm.prices import Prices, bill
+from parley.llm.request import NOTHING, Usage, total
+from parley.model import attendance
+from parley.model.interventions import spec
+from parley.model.plan import Plan, plan, varies
+from parley.model.scenario import Scenario
+from parley.model.seating import tables
+from parley.model.titles import heading
 
 RUNS = Path("runs")
 LATEST = 50
@@ -79,7 +79,7 @@ def cost(runs: Sequence[tuple[Scenario, int]], prices: Sequence[Prices]) -> Iter
 
 def _thoughts(name: str, calls: int, price: Price | None) -> Iterator[str]:
     """What a model may think before it answers, which nobody hears and somebody pays: by its latest run, or at most."""
-    from llm.backends.openai.probe import THINKING
+    from parley.llm.backends.openai.probe import THINKING
 
     journal = _latest(name)
     measured = thoughts_in(journal) if journal else None

@@ -10,22 +10,22 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from agents.datafiles import HERE as AGENTS
-from agents.mediators import open_mediator
-from agents.persona import persona_set
-from agents.question import set_path
-from agents.questionnaire import SHIPPED as QUESTIONNAIRE
-from agents.representative import HERE as REPRESENTATIVE
-from agents.topic import PROMPTS, TOPICS, topic_file
-from llm.backends import essence
-from llm.errors import UserError
-from llm.randomness import digest
-from llm.request import Backend
-from llm.template import digests
-from model.events import SCHEMA, Header
-from model.scenario import STAND_IN, Scenario
-from model.standing_in import present
-from model.titles import parties_told
+from parley.agents.datafiles import HERE as AGENTS
+from parley.agents.mediators import open_mediator
+from parley.agents.persona import persona_set
+from parley.agents.question import set_path
+from parley.agents.questionnaire import SHIPPED as QUESTIONNAIRE
+from parley.agents.representative import HERE as REPRESENTATIVE
+from parley.agents.topic import PROMPTS, TOPICS, topic_file
+from parley.llm.backends import essence
+from parley.llm.errors import UserError
+from parley.llm.randomness import digest
+from parley.llm.request import Backend
+from parley.llm.template import digests
+from parley.model.events import SCHEMA, Header
+from parley.model.scenario import STAND_IN, Scenario
+from parley.model.standing_in import present
+from parley.model.titles import parties_told
 
 PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
 LABEL, LOCK, UNWRITTEN = "experiment.json", ".lock", ".tmp"

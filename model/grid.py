@@ -10,10 +10,10 @@ import mesa
 import networkx as nx
 from mesa.discrete_space import Network as Cells
 
-from model.room import RoomState
+from parley.model.room import RoomState
 
 if TYPE_CHECKING:
-    from model.seats import Placed
+    from parley.model.seats import Placed
 
 
 def grid(model: mesa.Model, rooms: Iterable[RoomState], agents: dict[int, Placed]) -> Cells | None:

@@ -8,8 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from llm.errors import UserError
-from model.events import KINDS, SCHEMA, Event
+from parley.llm.errors import UserError
+from parley.model.events import KINDS, SCHEMA, Event
 
 _NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode

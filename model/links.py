@@ -11,12 +11,12 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
-from agents.laws.base import Codes
-from environments import graphs, sparse
-from environments._specs import opened
-from environments.graphs._base import Graph
-from environments.graphs.file import PARTY, File
-from llm.errors import UserError
+from parley.agents.laws.base import Codes
+from parley.environments import graphs, sparse
+from parley.environments._specs import opened
+from parley.environments.graphs._base import Graph
+from parley.environments.graphs.file import PARTY, File
+from parley.llm.errors import UserError
 
 DEFAULTS: Mapping[str, Mapping[str, int]] = {
     "random": {"degree": 10},

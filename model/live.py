@@ -16,17 +16,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.standin import StandIn
-from llm.driver import ask, drive
-from llm.errors import UserError
-from llm.randomness import derive
-from llm.request import Backend
-from model.debate import DebateModel
-from model.events import Event
-from model.interventions import Intervention
-from model.plan import count, expected
-from model.scenario import Scenario
-from model.session import Ask, sit
+from parley.agents.standin import StandIn
+from parley.llm.driver import ask, drive
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive
+from parley.llm.request import Backend
+from parley.model.debate import DebateModel
+from parley.model.events import Event
+from parley.model.interventions import Intervention
+from parley.model.plan import count, expected
+from parley.model.scenario import Scenario
+from parley.model.session import Ask, sit
 
 Phase = Literal["ready", "running", "paused", "stopped", "done", "failed"]
 

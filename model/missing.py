@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from llm.errors import UserError
-from model.events import Event, Rated, Utterance
+from parley.llm.errors import UserError
+from parley.model.events import Event, Rated, Utterance
 
 LEAST, ENOUGH = 0.05, 20
 MANY = 0.2

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm.errors import UserError
-from model.commandline import amount, natural, price
+from parley.llm.errors import UserError
+from parley.model.commandline import amount, natural, price
 
 if TYPE_CHECKING:
-    from llm.limits import Budget, Ledger, Price
-    from model.scenario import Scenario
+    from parley.llm.limits import Budget, Ledger, Price
+    from parley.model.scenario import Scenario
 
 
 def add_scenario(parser: argparse.ArgumentParser) -> None:
@@ -84,9 +84,9 @@ def add_keep_going(parser: argparse.ArgumentParser) -> None:
 
 def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
     """The scenario as asked for, and the names of the fields that were given."""
-    from llm.backends import check_spec
-    from model.checks import check_topics
-    from model.scenario import load_preset, parse_settings
+    from parley.llm.backends import check_spec
+    from parley.model.checks import check_topics
+    from parley.model.scenario import load_preset, parse_settings
 
     named = {
         "topics": options.topic,
@@ -132,8 +132,8 @@ def _party(spec: str) -> str:
 
 def prices(scenario: Scenario, options: argparse.Namespace) -> dict[str, Price | None]:
     """What each of the scenario's models costs, as it was given or stands in a table."""
-    from llm.limits import Price
-    from llm.prices import tariff
+    from parley.llm.limits import Price
+    from parley.llm.prices import tariff
 
     given = Price(*options.price) if options.price else None
     return tariff(scenario.llm, scenario.own_llms(), options.prices, given)
@@ -153,8 +153,8 @@ def budgets_of(
     options: argparse.Namespace, base: Scenario, out: Path, names: Sequence[str]
 ) -> tuple[list[Budget], Ledger | None]:
     """The limits of runs of one scenario's models in folders of `out`, and the ledger that they share."""
-    from llm.journal import shared
-    from model.session import JOURNAL
+    from parley.llm.journal import shared
+    from parley.model.session import JOURNAL
 
     (limits,) = budget(options, base)
     return [limits] * len(names), shared(limits, [(out / name / JOURNAL, limits) for name in names])
@@ -162,8 +162,8 @@ def budgets_of(
 
 def _limited(options: argparse.Namespace, asked: Sequence[tuple[str, Mapping[str, str]]]) -> list[Budget]:
     """Errors: UserError for a limit on cost where a price is not known."""
-    from llm.limits import FREE, Budget, Price
-    from llm.prices import tariff
+    from parley.llm.limits import FREE, Budget, Price
+    from parley.llm.prices import tariff
 
     given = Price(*options.price) if options.price else None
     found = [(first, own, tariff(first, own, options.prices, given)) for first, own in asked]

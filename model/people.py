@@ -10,8 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from agents.laws.base import Codes, Floats
-from llm.errors import UserError
+from parley.agents.laws.base import Codes, Floats
+from parley.llm.errors import UserError
 
 AXIS = (0.0, 10.0)
 DETAIL = 100

@@ -9,22 +9,22 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from agents.abilities import names
-from agents.checker import PURPOSE as CHECK
-from agents.mediators import open_mediator
-from agents.persona import party_of
-from agents.questionnaire import questionnaire
-from agents.topic import TURNS
-from environments._society import Society
-from environments.base import Group, Room, waves
-from llm.backends import scripted
-from llm.backends.fake import Fake
-from llm.randomness import stream
-from llm.request import Request, Usage, total
-from model.debate import DebateModel
-from model.scenario import Scenario
-from model.seating import first_links
-from model.standing_in import file_of
+from parley.agents.abilities import names
+from parley.agents.checker import PURPOSE as CHECK
+from parley.agents.mediators import open_mediator
+from parley.agents.persona import party_of
+from parley.agents.questionnaire import questionnaire
+from parley.agents.topic import TURNS
+from parley.environments._society import Society
+from parley.environments.base import Group, Room, waves
+from parley.llm.backends import scripted
+from parley.llm.backends.fake import Fake
+from parley.llm.randomness import stream
+from parley.llm.request import Request, Usage, total
+from parley.model.debate import DebateModel
+from parley.model.scenario import Scenario
+from parley.model.seating import first_links
+from parley.model.standing_in import file_of
 
 TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English; the estimate is called one."""

@@ -19,12 +19,12 @@ import mesa
 import networkx as nx
 import numpy as np
 
-from agents.laws import Law, open_law
-from llm.errors import UserError
-from llm.randomness import derive
-from model.columns import Columns, Nothing
-from model.links import chosen, linked
-from model.people import EVERYBODY, Party, begun, by_node, parse_parties, placed, seated
+from parley.agents.laws import Law, open_law
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive
+from parley.model.columns import Columns, Nothing
+from parley.model.links import chosen, linked
+from parley.model.people import EVERYBODY, Party, begun, by_node, parse_parties, placed, seated
 
 MIDDLE = 5.0
 LARGEST = 100_000_000

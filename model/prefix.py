@@ -7,7 +7,7 @@ may find more; a server that forgets finds less.
 
 from __future__ import annotations
 
-from llm.request import Message, Reply, Request
+from parley.llm.request import Message, Reply, Request
 
 
 def as_text(request: Request) -> str:

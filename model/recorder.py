@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from llm.errors import UserError
-from model.events import Event
-from model.lines import to_line
+from parley.llm.errors import UserError
+from parley.model.events import Event
+from parley.model.lines import to_line
 
 
 class Recorder(Protocol):

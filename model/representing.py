@@ -10,14 +10,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agents.participant import Participant
-from agents.proxy import Proxy
-from llm.randomness import stream
-from model.scenario import REPRESENTATIVE, Scenario
+from parley.agents.participant import Participant
+from parley.agents.proxy import Proxy
+from parley.llm.randomness import stream
+from parley.model.scenario import REPRESENTATIVE, Scenario
 
 if TYPE_CHECKING:
-    from model.debate import DebateModel
-    from model.room import RoomState
+    from parley.model.debate import DebateModel
+    from parley.model.room import RoomState
 
 
 def represent(model: DebateModel, rooms: Sequence[RoomState]) -> None:

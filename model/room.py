@@ -6,16 +6,16 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from agents.debater import Member
-from agents.mediator import Chair
-from agents.proxy import CRITIQUE, Proxy
-from agents.topic import Probe
-from environments._society import Society
-from environments.base import MEDIATOR, Turn
-from llm.randomness import beneath
-from llm.request import Reply, Request
-from model.events import Called, Event, Thought
-from model.prefix import as_text, common, with_reply
+from parley.agents.debater import Member
+from parley.agents.mediator import Chair
+from parley.agents.proxy import CRITIQUE, Proxy
+from parley.agents.topic import Probe
+from parley.environments._society import Society
+from parley.environments.base import MEDIATOR, Turn
+from parley.llm.randomness import beneath
+from parley.llm.request import Reply, Request
+from parley.model.events import Called, Event, Thought
+from parley.model.prefix import as_text, common, with_reply
 
 LATEST = 64
 """Public lines that a room keeps for who reads them from outside."""

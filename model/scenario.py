@@ -8,23 +8,23 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.datafiles import read_toml, section
-from agents.debater import Manner
-from agents.persona import party_of
-from agents.question import Question, by_id, question_set, topics_of
-from agents.representative import known
-from agents.topic import TURNS, Probe, Topic, load_topic
-from environments import environment_class
-from environments import names as environment_names
-from environments.base import Environment, Group
-from llm.errors import UserError, unknown
-from llm.randomness import digest
-from llm.request import Sampling
-from model import checks
-from model.interventions import Intervention, timetable
-from model.interventions.fact_check import FactCheck
-from model.interventions.model import Model
-from model.settings import coerced
+from parley.agents.datafiles import read_toml, section
+from parley.agents.debater import Manner
+from parley.agents.persona import party_of
+from parley.agents.question import Question, by_id, question_set, topics_of
+from parley.agents.representative import known
+from parley.agents.topic import TURNS, Probe, Topic, load_topic
+from parley.environments import environment_class
+from parley.environments import names as environment_names
+from parley.environments.base import Environment, Group
+from parley.llm.errors import UserError, unknown
+from parley.llm.randomness import digest
+from parley.llm.request import Sampling
+from parley.model import checks
+from parley.model.interventions import Intervention, timetable
+from parley.model.interventions.fact_check import FactCheck
+from parley.model.interventions.model import Model
+from parley.model.settings import coerced
 
 MEDIATOR, REPRESENTATIVE = "mediator", "representative"
 """The party and seat of those who have none of their own."""

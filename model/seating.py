@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple, cast
 
-from agents.persona import DEFAULT, Persona, load_personas, namesake, party_of, persona_set
-from environments._society import Links
-from environments.base import Group, Networked
-from environments.graphs._base import Node
-from llm.errors import UserError, unknown
-from llm.randomness import stream
-from model.scenario import Scenario
+from parley.agents.persona import DEFAULT, Persona, load_personas, namesake, party_of, persona_set
+from parley.environments._society import Links
+from parley.environments.base import Group, Networked
+from parley.environments.graphs._base import Node
+from parley.llm.errors import UserError, unknown
+from parley.llm.randomness import stream
+from parley.model.scenario import Scenario
 
 REFERENCE = "reference"
 """The group of those who are asked once, before the debates, and take no part."""

@@ -10,22 +10,22 @@ from weakref import WeakKeyDictionary
 
 import mesa
 
-from agents.debater import Debater, Member
-from agents.mediator import Chair
-from agents.mediators import open_mediator
-from agents.neighbour import Neighbour
-from agents.participant import Participant
-from agents.persona import Persona, demographics, genders, introduced
-from agents.standin import StandIn
-from agents.topic import Probe
-from environments.base import Networked
-from llm.backends.oracle.banks import topics
-from model.scenario import MEDIATOR
-from model.seating import REFERENCE, Place, Table
-from model.standing_in import file_of
+from parley.agents.debater import Debater, Member
+from parley.agents.mediator import Chair
+from parley.agents.mediators import open_mediator
+from parley.agents.neighbour import Neighbour
+from parley.agents.participant import Participant
+from parley.agents.persona import Persona, demographics, genders, introduced
+from parley.agents.standin import StandIn
+from parley.agents.topic import Probe
+from parley.environments.base import Networked
+from parley.llm.backends.oracle.banks import topics
+from parley.model.scenario import MEDIATOR
+from parley.model.seating import REFERENCE, Place, Table
+from parley.model.standing_in import file_of
 
 if TYPE_CHECKING:
-    from model.debate import DebateModel
+    from parley.model.debate import DebateModel
 
 
 class _Counters(WeakKeyDictionary):

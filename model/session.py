@@ -16,22 +16,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from llm.driver import Progress
-from llm.errors import BudgetSpent, UserError
-from llm.journal import Journal, take_over
-from llm.limits import NO_LIMIT, Budget, Ledger, Limits
-from llm.request import Backend
-from llm.retry import Retry
-from llm.several import open_all
-from model.checks import check_taught
-from model.debate import DebateModel
-from model.events import Ended
-from model.experiment import LOCK, check_folder, claim_folder, header, relabel
-from model.lines import from_line
-from model.missing import Tally, Unreadable
-from model.recorder import Both, Counting, Recorder, ToFile
-from model.scenario import Scenario
-from model.seating import check_files
+from parley.llm.driver import Progress
+from parley.llm.errors import BudgetSpent, UserError
+from parley.llm.journal import Journal, take_over
+from parley.llm.limits import NO_LIMIT, Budget, Ledger, Limits
+from parley.llm.request import Backend
+from parley.llm.retry import Retry
+from parley.llm.several import open_all
+from parley.model.checks import check_taught
+from parley.model.debate import DebateModel
+from parley.model.events import Ended
+from parley.model.experiment import LOCK, check_folder, claim_folder, header, relabel
+from parley.model.lines import from_line
+from parley.model.missing import Tally, Unreadable
+from parley.model.recorder import Both, Counting, Recorder, ToFile
+from parley.model.scenario import Scenario
+from parley.model.seating import check_files
 
 JOURNAL, RECORD, PARTIAL = "journal.sqlite", "record.jsonl", "record.partial.jsonl"
 COLLECT = 50_000

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown
 
 
 def coerced(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from environments._society import Links, Post, Society
-from environments.base import Networked, Room
-from llm.driver import Conversation
-from llm.randomness import stream
-from model.conversation import hold_round
-from model.events import Event, Heard, Linked, Node, Unlinked, Utterance
-from model.room import Desk, RoomState
-from model.seating import Table
+from parley.environments._society import Links, Post, Society
+from parley.environments.base import Networked, Room
+from parley.llm.driver import Conversation
+from parley.llm.randomness import stream
+from parley.model.conversation import hold_round
+from parley.model.events import Event, Heard, Linked, Node, Unlinked, Utterance
+from parley.model.room import Desk, RoomState
+from parley.model.seating import Table
 
 
 def settle(table: Table, ids: list[int], seed: int, attitude: Callable[[int], float | None]) -> Society | None:

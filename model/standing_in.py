@@ -6,17 +6,17 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agents.character import PLAIN
-from agents.laws.surrogate import extrapolation, read
-from agents.persona import party_of
-from agents.standin import Response
-from llm.errors import UserError
-from model.endowment import entries, given
-from model.interventions.base import ALL, Saying
-from model.interventions.planner import Planner
+from parley.agents.character import PLAIN
+from parley.agents.laws.surrogate import extrapolation, read
+from parley.agents.persona import party_of
+from parley.agents.standin import Response
+from parley.llm.errors import UserError
+from parley.model.endowment import entries, given
+from parley.model.interventions.base import ALL, Saying
+from parley.model.interventions.planner import Planner
 
 if TYPE_CHECKING:
-    from model.scenario import Scenario
+    from parley.model.scenario import Scenario
 
 
 class Held(NamedTuple):

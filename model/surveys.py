@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from agents.debater import Rating
-from agents.standin import StandIn
-from agents.topic import Probe
-from llm.driver import Conversation, ask_all
-from llm.request import Reply, Request
-from model.events import Event, Rated
-from model.room import Desk, RoomState, note
+from parley.agents.debater import Rating
+from parley.agents.standin import StandIn
+from parley.agents.topic import Probe
+from parley.llm.driver import Conversation, ask_all
+from parley.llm.request import Reply, Request
+from parley.model.events import Event, Rated
+from parley.model.room import Desk, RoomState, note
 
 Key = TypeVar("Key")
 

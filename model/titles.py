@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from agents.party import NO_NAMES, article, load_party, party_name
-from agents.persona import party_of, persona_set
-from environments.base import Group
-from llm.errors import UserError
-from model.scenario import Scenario, load_preset
+from parley.agents.party import NO_NAMES, article, load_party, party_name
+from parley.agents.persona import party_of, persona_set
+from parley.environments.base import Group
+from parley.llm.errors import UserError
+from parley.model.scenario import Scenario, load_preset
 
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 

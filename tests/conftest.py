@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from standins import opinionated
 
-from llm.backends.fake import Fake
-from model.scenario import Scenario, load_preset
+import run  # noqa: F401  (`parley` is this checkout, whatever is installed)
+from parley.llm.backends.fake import Fake
+from parley.model.scenario import Scenario, load_preset
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ GOLDEN = Path(__file__).with_name("golden.json")
 
 def fingerprint() -> dict[str, object]:
     """Digest of all events of a small run on the known-truth speaker, and figures that tell a reader what changed."""
-    from llm.randomness import digest
-    from model.debate import DebateModel
-    from model.events import Rated, Utterance
-    from model.lines import to_line
-    from model.recorder import InMemory
-    from model.scenario import load_preset
+    from parley.llm.randomness import digest
+    from parley.model.debate import DebateModel
+    from parley.model.events import Rated, Utterance
+    from parley.model.lines import to_line
+    from parley.model.recorder import InMemory
+    from parley.model.scenario import load_preset
 
     recorder = InMemory()
     scenario = load_preset("three_way").with_settings(

@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from model.session import RECORD
+from parley.model.session import RECORD
 
 
 def record(run: Path) -> bytes:

@@ -7,8 +7,8 @@ import random
 import re
 from collections.abc import Callable
 
-from llm.backends.fake import Fake
-from llm.request import Reply, Request
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Reply, Request
 
 
 def opinionated(request: Request) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from agents.question import Question
-from analysis.deliberation.episode import Episode, Voice
+from parley.agents.question import Question
+from parley.analysis.deliberation.episode import Episode, Voice
 
 OPENINGS = ("I broadly agree", "Good start", "This misses the point", "Fair enough", "I am not happy", "Well put")
 DEMANDS = (

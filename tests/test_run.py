@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
 import termios
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -235,7 +237,7 @@ def test_an_interrupt_keeps_what_was_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ctrl-C: one line, exit 130, and the next sitting goes on from the journal."""
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
     complete, calls = Oracle.complete, 0
 
@@ -296,7 +298,7 @@ def test_every_command_refuses_a_topic_that_its_model_does_not_know(
     """Before anything is asked: one line that names the topics it knows, exit code 2, and no folder left behind."""
     finished, new = tmp_path / "run", tmp_path / "new"
     assert run.main([*SMALL, "--out", str(finished)]) == 0
-    monkeypatch.setattr("llm.backends.oracle.known_topics", lambda model: ("inflation",))
+    monkeypatch.setattr("parley.llm.backends.oracle.known_topics", lambda model: ("inflation",))
     capsys.readouterr()
     for command in (
         [*SMALL, "--dry-run"],
@@ -379,3 +381,25 @@ def test_a_record_nested_without_end_is_one_line(tmp_path: Path, capsys: pytest.
     for command in (["report", str(tmp_path)], ["judge", str(tmp_path), "--llm", "oracle"]):
         assert run.main(command) == 2
         assert "line 1 is no event of this version (nested too deeply)" in capsys.readouterr().err
+
+
+def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """16 of 29 were in no help: each has its line, under its group, and its own help."""
+    with pytest.raises(SystemExit):
+        run.main(["--help"])
+    told = capsys.readouterr().out
+    for group, commands in run.COMMANDS.items():
+        assert f"\n{group}:\n" in told
+        for name, (_, what) in commands.items():
+            assert re.search(rf"^  {name} +{re.escape(what)}$", told, re.M)
+            with suppress(SystemExit):
+                assert run.main([name, "--help"]) == 0
+            assert f"usage: run.py {'' if name == 'run' else name}" in capsys.readouterr().out
+
+
+def test_run_is_the_command_without_a_name(tmp_path: Path) -> None:
+    assert (
+        run.main(["run", *SMALL, "--out", str(tmp_path / "a")]) == run.main([*SMALL, "--out", str(tmp_path / "b")]) == 0
+    )
+    lines = [(tmp_path / name / "record.jsonl").read_text(encoding="utf-8").splitlines()[1:] for name in "ab"]
+    assert lines[0] == lines[1]

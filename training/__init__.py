@@ -2,7 +2,7 @@
 
 import logging
 
-from llm import hubs
+from parley.llm import hubs
 
 hubs.silence()
 # PEFT imports it, and at import it says that an optional kernel is missing.

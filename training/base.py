@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llm.backends import check_spec
-from llm.backends.hf import CHOICES
-from llm.backends.hf.weights import fingerprint
-from llm.backends.pocket import WEIGHTS, organisms
-from llm.errors import UserError, unknown
+from parley.llm.backends import check_spec
+from parley.llm.backends.hf import CHOICES
+from parley.llm.backends.hf.weights import fingerprint
+from parley.llm.backends.pocket import WEIGHTS, organisms
+from parley.llm.errors import UserError, unknown
 
 DTYPES = {"pocket": "float32", "hf": "auto"}
 """The backends whose models can be trained, and how each holds its numbers unless told otherwise."""

@@ -9,19 +9,19 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.commands import hold_all
-from llm.backends.hf.weights import check_base
-from llm.errors import UserError
-from llm.limits import Budget
-from model.commandline import Parser, amount, bar, natural
-from model.options import add_keep_going
-from training.base import base_of
-from training.estimate import of_debates, of_training, show
-from training.tuning.pipeline import PARTIES, Pipeline, Plan, read_plan
-from training.tuning.recipe import Recipe
+from parley.analysis.commands import hold_all
+from parley.llm.backends.hf.weights import check_base
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.model.commandline import Parser, amount, bar, natural
+from parley.model.options import add_keep_going
+from parley.training.base import base_of
+from parley.training.estimate import of_debates, of_training, show
+from parley.training.tuning.pipeline import PARTIES, Pipeline, Plan, read_plan
+from parley.training.tuning.recipe import Recipe
 
 if TYPE_CHECKING:
-    from analysis.studies.fine_tuned import Arm
+    from parley.analysis.studies.fine_tuned import Arm
 
 SEATED = (*PARTIES, "default")
 EXAMPLES = """examples:
@@ -36,7 +36,7 @@ then debate with it: python run.py --scenario three_way --llm pocket,adapters=ru
 def train(arguments: Sequence[str]) -> int:
     """`run.py train`: self-fine-tuning, from questions to an adapter."""
     options = train_parser().parse_args(arguments)
-    from model.session import locked
+    from parley.model.session import locked
 
     options.out = options.out or Path("runs") / f"tuned-{time.strftime('%Y%m%d-%H%M%S')}"
     plan, recipe = replace(chosen(Plan, options), **of_people(options.set)), chosen(Recipe, options)
@@ -130,9 +130,9 @@ def chosen(kind: Any, options: argparse.Namespace) -> Any:
 def fine_tuned(arguments: Sequence[str]) -> int:
     """`run.py fine-tuned`: the same debates before and after, and with adapters per seat."""
     options = fine_tuned_parser().parse_args(arguments)
-    from analysis.studies.fine_tuned import fine_tuned as study
-    from analysis.studies.fine_tuned_report import write
-    from model.scenario import load_preset, parse_settings
+    from parley.analysis.studies.fine_tuned import fine_tuned as study
+    from parley.analysis.studies.fine_tuned_report import write
+    from parley.model.scenario import load_preset, parse_settings
 
     folders = [Path(folder) for folder in options.tuned]
     settings = parse_settings(options.set) | {
@@ -154,7 +154,7 @@ def fine_tuned(arguments: Sequence[str]) -> int:
 
 def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> list[Arm]:
     """Before; after, for each party and training seed; per seat, for each seed that has both. Errors: UserError."""
-    from analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, Arm
+    from parley.analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, Arm
 
     plans = [read_plan(folder) for folder in folders]
     if len({(plan["llm"], plan["seed"]) for plan in plans}) < len(plans) or len({plan["llm"] for plan in plans}) > 1:

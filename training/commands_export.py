@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from llm.errors import UserError
-from model.commandline import Parser
-from training.base import base_of
+from parley.llm.errors import UserError
+from parley.model.commandline import Parser
+from parley.training.base import base_of
 
 
 def export(arguments: Sequence[str]) -> int:
@@ -21,7 +21,7 @@ def export(arguments: Sequence[str]) -> int:
         raise UserError(
             f"export needs the packages of the [local] extra ({', '.join(missing)} missing): see docs/install.md"
         )
-    from training.export import merged
+    from parley.training.export import merged
 
     folder = merged(base, options.adapter, options.out)
     print(f"model    {folder}\nserve    vllm serve {folder}   (Ollama, llama.cpp and others: docs/export.md)")

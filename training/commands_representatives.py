@@ -9,14 +9,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm.errors import unknown
-from model.commandline import Parser, amount, bar, natural
-from model.options import add_keep_going
+from parley.llm.errors import unknown
+from parley.model.commandline import Parser, amount, bar, natural
+from parley.model.options import add_keep_going
 
 if TYPE_CHECKING:
-    from analysis.kept import Desk
-    from training.representatives.recipe import Lesson
-    from training.representatives.workshop import Workshop
+    from parley.analysis.kept import Desk
+    from parley.training.representatives.recipe import Lesson
+    from parley.training.representatives.workshop import Workshop
 
 TEXT = """commands:
   episodes     hold many deliberations of people of a known kind, as data to train on
@@ -82,7 +82,7 @@ def episodes(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder; what it holds is gone on with")
     add_keep_going(parser)
     options = parser.parse_args(arguments)
-    from analysis.deliberation.population import populate
+    from parley.analysis.deliberation.population import populate
 
     out = options.out or Path("runs") / f"episodes-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
@@ -110,8 +110,8 @@ def measure(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit", metavar="N", type=natural, help="most critiques that are looked at (all)")
     add_keep_going(parser)
     options = parser.parse_args(arguments)
-    from analysis.kept import Desk
-    from training.representatives.measures import measure as measured
+    from parley.analysis.kept import Desk
+    from parley.training.representatives.measures import measure as measured
 
     workshop = opened(options)
     desk = Desk(workshop.folder, bar, options.keep_going)
@@ -130,9 +130,9 @@ def grid(arguments: Sequence[str]) -> int:
         help="what is known: base, D, OC, ... or all 16 (base,D,O,C,P,OC,DOCP)",
     )
     options = parser.parse_args(arguments)
-    from training.base import base_of
-    from training.representatives import grid as study
-    from training.representatives.sizes import halved
+    from parley.training.base import base_of
+    from parley.training.representatives import grid as study
+    from parley.training.representatives.sizes import halved
 
     specs = options.llm or ["pocket"]
     drawn = "per_token" if len(specs) == 1 else "per_character"
@@ -149,8 +149,8 @@ def grid(arguments: Sequence[str]) -> int:
 
 def chosen(text: str | None, usual: Sequence[str], every: Sequence[str]) -> tuple[str, ...]:
     """`base,D,OC` as ("", "D", "OC"). Errors: UserError on a letter that is none."""
-    from agents.representative import known
-    from training.representatives.recipe import NOTHING
+    from parley.agents.representative import known
+    from parley.training.representatives.recipe import NOTHING
 
     if text is None or text == "all":
         return tuple(usual if text is None else every)
@@ -179,9 +179,9 @@ def substitute(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit", metavar="N", type=natural, help="most episodes (all)")
     add_keep_going(parser)
     options = parser.parse_args(arguments)
-    from analysis.deliberation.readers import read_all
-    from analysis.deliberation.substituting import Substitution, study
-    from analysis.kept import Desk
+    from parley.analysis.deliberation.readers import read_all
+    from parley.analysis.deliberation.substituting import Substitution, study
+    from parley.analysis.kept import Desk
 
     asked = {field.name: getattr(options, field.name) for field in fields(Substitution)}
     out = options.out or Path("runs") / f"substitute-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -218,7 +218,7 @@ def add_episodes(parser: Parser) -> None:
 
 def lesson(options: argparse.Namespace) -> Lesson:
     """What is trained, with the options that were given."""
-    from training.representatives.recipe import Lesson
+    from parley.training.representatives.recipe import Lesson
 
     given = {field.name: getattr(options, field.name, None) for field in fields(Lesson)}
     return replace(Lesson(), **{name: value for name, value in given.items() if value is not None})
@@ -226,8 +226,8 @@ def lesson(options: argparse.Namespace) -> Lesson:
 
 def opened(options: argparse.Namespace) -> Workshop:
     """The folder with the episodes in it, split."""
-    from analysis.deliberation.readers import read_all
-    from training.representatives.workshop import Workshop
+    from parley.analysis.deliberation.readers import read_all
+    from parley.training.representatives.workshop import Workshop
 
     out = options.out or Path("runs") / f"representatives-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)

@@ -8,24 +8,24 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from analysis.commands import hold_all
-from llm.limits import Budget
-from model.commandline import Parser, bar, positive
-from model.options import add_keep_going
-from training.base import base_of
-from training.commands import add_dry_run, add_plan, add_set, chosen
-from training.estimate import of_sweep, show
-from training.tuning.pipeline import PARTIES, Pipeline, Plan
+from parley.analysis.commands import hold_all
+from parley.llm.limits import Budget
+from parley.model.commandline import Parser, bar, positive
+from parley.model.options import add_keep_going
+from parley.training.base import base_of
+from parley.training.commands import add_dry_run, add_plan, add_set, chosen
+from parley.training.estimate import of_sweep, show
+from parley.training.tuning.pipeline import PARTIES, Pipeline, Plan
 
 
 def sweep_lora(arguments: Sequence[str]) -> int:
     """Train at every rank with every seed, debate, measure, write the table."""
     options = sweep_parser().parse_args(arguments)
-    from model.scenario import load_preset, parse_settings
-    from training.capability.harness import Harness
-    from training.capability.kept import kept
-    from training.capability.measure import measure
-    from training.studies.sweep_lora import PREFERRED, RANKS, cells, report, sweep
+    from parley.model.scenario import load_preset, parse_settings
+    from parley.training.capability.harness import Harness
+    from parley.training.capability.kept import kept
+    from parley.training.capability.measure import measure
+    from parley.training.studies.sweep_lora import PREFERRED, RANKS, cells, report, sweep
 
     tasks = options.tasks.split(",")
     plan, kind = chosen(Plan, options), base_of(options.llm or Plan.llm).kind
@@ -59,7 +59,7 @@ def ranks(text: str) -> tuple[int, ...]:
 
 
 def sweep_parser() -> Parser:
-    from training.capability.tasks import LOCAL
+    from parley.training.capability.tasks import LOCAL
 
     parser = Parser(
         prog="run.py sweep-lora",

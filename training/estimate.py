@@ -18,14 +18,14 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple, Protocol
 
-from llm.backends import open_spec
-from llm.request import Message, Request, Sampling
-from model.plan import count, others
-from model.scenario import Scenario
-from training.base import Base, base_of
-from training.tuning.dataset import Example
-from training.tuning.pipeline import PARTIES, Plan
-from training.tuning.recipe import DPO, SFT, Recipe
+from parley.llm.backends import open_spec
+from parley.llm.request import Message, Request, Sampling
+from parley.model.plan import count, others
+from parley.model.scenario import Scenario
+from parley.training.base import Base, base_of
+from parley.training.tuning.dataset import Example
+from parley.training.tuning.pipeline import PARTIES, Plan
+from parley.training.tuning.recipe import DPO, SFT, Recipe
 
 STEPS, REPLIES = 3, 16
 """Steps and replies that are made to be timed. The first step is left out: it warms up."""
@@ -132,7 +132,7 @@ def _replies(spec: str, tokens: int = 120) -> tuple[float, str]:
 
 def _step(base: Base, recipe: Recipe, answer: str) -> float:
     """Seconds a step, the median of those after the first."""
-    from training.tuning.trainers import train
+    from parley.training.tuning.trainers import train
 
     ends: list[float] = []
     with tempfile.TemporaryDirectory() as folder:

@@ -19,12 +19,12 @@ from peft.tuners.lora import LoraLayer
 from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
-from llm.backends.hf.loading import Loaded, load_model
-from llm.backends.hf.weights import adapter_config
-from llm.errors import UserError
-from llm.hubs import files_of
-from training.base import Base
-from training.use import ORGANISM, USE
+from parley.llm.backends.hf.loading import Loaded, load_model
+from parley.llm.backends.hf.weights import adapter_config
+from parley.llm.errors import UserError
+from parley.llm.hubs import files_of
+from parley.training.base import Base
+from parley.training.use import ORGANISM, USE
 
 NAMES = "People's names are tokens to it, which only `--llm pocket:FOLDER` puts in."
 

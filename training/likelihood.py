@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn.functional import cross_entropy
 
-from llm.request import Message
-from training.capability.prompts import prompt
+from parley.llm.request import Message
+from parley.training.capability.prompts import prompt
 
 
 class Text(NamedTuple):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pkgutil
 from functools import cache
 
-from agents.abilities.base import Ability
-from agents.options import made
+from parley.agents.abilities.base import Ability
+from parley.agents.options import made
 
 NONE = "none"
 

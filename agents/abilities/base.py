@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from agents.refusal import refuses
+from parley.agents.refusal import refuses
 
 INSIGHTS = 3
 _MARK = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s*")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.abilities.base import Note, plain
-from agents.topic import PROMPTS
-from llm.template import prompt
+from parley.agents.abilities.base import Note, plain
+from parley.agents.topic import PROMPTS
+from parley.llm.template import prompt
 
 
 @dataclass(frozen=True)

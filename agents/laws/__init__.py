@@ -13,8 +13,8 @@ import pkgutil
 from dataclasses import fields
 from typing import Any
 
-from agents.laws.base import Law
-from llm.errors import UserError, unknown
+from parley.agents.laws.base import Law
+from parley.llm.errors import UserError, unknown
 
 
 def names() -> list[str]:
@@ -45,7 +45,7 @@ def open_law(spec: str) -> Law:
 
 
 def _class(name: str) -> Any:
-    module = importlib.import_module(f"agents.laws.{name}")
+    module = importlib.import_module(f"parley.agents.laws.{name}")
     own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
     return next(kind for kind in own if issubclass(kind, Law))
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from agents.laws.base import Codes, Floats, Law
+from parley.agents.laws.base import Codes, Floats, Law
 
 STRETCHES = 8
 """A step is cut into so many stretches, one after the other: in a short one few meetings have to wait for another."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from agents.laws.base import Floats, Law, heard, share
+from parley.agents.laws.base import Floats, Law, heard, share
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from agents.laws.base import Floats, Law
+from parley.agents.laws.base import Floats, Law
 
 LINKS = 1 << 18
 """About so many links are looked at at once: what is made of them stays in the processor's cache."""

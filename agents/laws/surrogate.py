@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from agents.laws.base import Codes, Floats, Law, heard
-from llm.errors import UserError, unknown
-from llm.randomness import digest
+from parley.agents.laws.base import Codes, Floats, Law, heard
+from parley.llm.errors import UserError, unknown
+from parley.llm.randomness import digest
 
 SCHEMA = 4
 NAMES = (

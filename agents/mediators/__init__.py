@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pkgutil
 
-from agents.mediators.base import Mediator
-from agents.options import made
+from parley.agents.mediators.base import Mediator
+from parley.agents.options import made
 
 
 def names() -> list[str]:

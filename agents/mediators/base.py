@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.question import Question
-from agents.ranking import Places
-from agents.refusal import refuses
-from agents.speech import clean_speech
-from agents.topic import PROMPTS
-from llm.driver import Conversation, ask_all
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.question import Question
+from parley.agents.ranking import Places
+from parley.agents.refusal import refuses
+from parley.agents.speech import clean_speech
+from parley.agents.topic import PROMPTS
+from parley.llm.driver import Conversation, ask_all
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 NAME = "Mediator"
 DEFAULT = Sampling()
@@ -38,7 +38,7 @@ class Heard(NamedTuple):
 class Brief:
     """All that the mediator goes by, members in seat order. `previous` is its own last statement, None before there is one.
 
-    `sampling` holds temperature and top_p, `adapter` and `voice` which model speaks for it (see `llm.request.Request`).
+    `sampling` holds temperature and top_p, `adapter` and `voice` which model speaks for it (see `parley.llm.request.Request`).
     """
 
     question: Question

@@ -12,9 +12,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from agents.mediators.base import Brief, Mediator, Seed, Statement, instruction, written
-from llm.driver import Conversation
-from llm.request import Request
+from parley.agents.mediators.base import Brief, Mediator, Seed, Statement, instruction, written
+from parley.llm.driver import Conversation
+from parley.llm.request import Request
 
 TOKENS_PER_WORD = 3
 

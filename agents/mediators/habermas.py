@@ -26,8 +26,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agents.choice import Contest, Order, Tally, borda, schulze, untied
-from agents.mediators.base import (
+from parley.agents.choice import Contest, Order, Tally, borda, schulze, untied
+from parley.agents.mediators.base import (
     ATTEMPTS,
     Brief,
     Candidate,
@@ -38,12 +38,12 @@ from agents.mediators.base import (
     instruction,
     written,
 )
-from agents.mediators.draft_revise import TOKENS_PER_WORD
-from agents.ranking import LETTERS, Places, read_ranking
-from agents.topic import PROMPTS
-from llm.driver import Conversation, ask_all
-from llm.request import Reply, Request
-from llm.template import prompt
+from parley.agents.mediators.draft_revise import TOKENS_PER_WORD
+from parley.agents.ranking import LETTERS, Places, read_ranking
+from parley.agents.topic import PROMPTS
+from parley.llm.driver import Conversation, ask_all
+from parley.llm.request import Reply, Request
+from parley.llm.template import prompt
 
 RANKING_TOKENS = 150
 RULES: dict[str, Callable[..., Contest | Tally]] = {"schulze": schulze, "borda": borda}

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agents.datafiles import read_toml, section
-from agents.mediators.base import Brief, Mediator, Seed, Statement
-from llm.driver import Conversation, ask_all
+from parley.agents.datafiles import read_toml, section
+from parley.agents.mediators.base import Brief, Mediator, Seed, Statement
+from parley.llm.driver import Conversation, ask_all
 
 
 @dataclass(frozen=True)

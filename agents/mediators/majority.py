@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from agents.mediators.base import Brief, Mediator, Seed, Statement
-from llm.driver import Conversation, ask_all
+from parley.agents.mediators.base import Brief, Mediator, Seed, Statement
+from parley.llm.driver import Conversation, ask_all
 
 NEUTRAL = 4
 

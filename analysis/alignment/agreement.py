@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from analysis.alignment.review import RANDOM
-from analysis.bootstrap import FEWEST, NONE, Floats, interval
+from parley.analysis.alignment.review import RANDOM
+from parley.analysis.bootstrap import FEWEST, NONE, Floats, interval
 
 COLUMNS = ["sample", "raters", "measure", "items", "agreed", "value", "low", "high"]
 

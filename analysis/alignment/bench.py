@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from agents.persona import everybody, parties, persona_set
-from analysis.alignment.interview import (
+from parley.agents.persona import everybody, parties, persona_set
+from parley.analysis.alignment.interview import (
     ALIGNED,
     NOT,
     PROMPTS,
@@ -22,17 +22,17 @@ from analysis.alignment.interview import (
     person,
     questions,
 )
-from analysis.alignment.review import marked
-from analysis.kept import claim, driven
-from analysis.wording import cell
-from llm.backends import check_spec, essence, open_spec
-from llm.driver import Bar
-from llm.errors import UserError
-from llm.journal import shared
-from llm.limits import FREE, NO_LIMIT, Budget, Ledger
-from llm.randomness import derive
-from llm.request import Backend, Reply
-from model.session import JOURNAL, locked
+from parley.analysis.alignment.review import marked
+from parley.analysis.kept import claim, driven
+from parley.analysis.wording import cell
+from parley.llm.backends import check_spec, essence, open_spec
+from parley.llm.driver import Bar
+from parley.llm.errors import UserError
+from parley.llm.journal import shared
+from parley.llm.limits import FREE, NO_LIMIT, Budget, Ledger
+from parley.llm.randomness import derive
+from parley.llm.request import Backend, Reply
+from parley.model.session import JOURNAL, locked
 
 NONE = "none"
 """The variant that states neither gender nor age."""

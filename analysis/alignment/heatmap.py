@@ -18,7 +18,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from analysis.plots import style
+from parley.analysis.plots import style
 
 PARTIES = {"default": "Default", "republican": "Republican", "democrat": "Democrat"}
 VARIANTS = ("none", "male", "female", "21", "35", "67")

@@ -6,14 +6,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agents.attitude import LABELLED, Scale, read_rating
-from agents.datafiles import read_toml
-from agents.persona import Persona, reminder
-from llm.driver import Conversation, ask
-from llm.errors import UserError
-from llm.randomness import derive
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.attitude import LABELLED, Scale, read_rating
+from parley.agents.datafiles import read_toml
+from parley.agents.persona import Persona, reminder
+from parley.llm.driver import Conversation, ask
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 HERE = Path(__file__).parent
 PROMPTS = HERE / "prompts"

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pandas as pd
 
-from agents.refusal import refuses
-from analysis.alignment.agreement import agreement, confusion
-from analysis.alignment.bench import Validation
-from analysis.alignment.heatmap import PARTIES, heatmap
-from analysis.alignment.interview import ALIGNED, NOT, WORDS, questions
-from analysis.alignment.review import RANDOM, ratings, sheet
-from analysis.alignment.shares import CELL, pooled, shares
-from analysis.bootstrap import FEWEST
-from analysis.honesty import LABELS
-from analysis.plots import save
-from analysis.wording import counted, estimate, listed, markdown_table, number, tally
-from llm.backends import check_spec, essence
-from llm.randomness import derive
+from parley.agents.refusal import refuses
+from parley.analysis.alignment.agreement import agreement, confusion
+from parley.analysis.alignment.bench import Validation
+from parley.analysis.alignment.heatmap import PARTIES, heatmap
+from parley.analysis.alignment.interview import ALIGNED, NOT, WORDS, questions
+from parley.analysis.alignment.review import RANDOM, ratings, sheet
+from parley.analysis.alignment.shares import CELL, pooled, shares
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.honesty import LABELS
+from parley.analysis.plots import save
+from parley.analysis.wording import counted, estimate, listed, markdown_table, number, tally
+from parley.llm.backends import check_spec, essence
+from parley.llm.randomness import derive
 
 PAPER = (
     "The UCL study (2025, section 3.1 and Fig 7; five other models, judged by Mistral 7B) reports for Republicans **84.5-100%** "

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.alignment.interview import ALIGNED, NOT, person
-from analysis.wording import cell
-from llm.errors import UserError
+from parley.analysis.alignment.interview import ALIGNED, NOT, person
+from parley.analysis.wording import cell
+from parley.llm.errors import UserError
 
 SHARE = 0.1
 RANDOM = "random"

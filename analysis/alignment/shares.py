@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.alignment.interview import ALIGNED
-from analysis.bootstrap import clustered_share_interval
+from parley.analysis.alignment.interview import ALIGNED
+from parley.analysis.bootstrap import clustered_share_interval
 
 CELL = ["personas", "party", "variant", "model"]
 POOLED = ("none", "21", "35", "67")

@@ -8,13 +8,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from analysis.card import donors
-from analysis.card.claims import Claim
-from analysis.card.conditions import LINES, Batch
-from analysis.card.held import Held
-from analysis.card.outside import Outside
-from analysis.card.sections import SPAN
-from model.scenario import Scenario
+from parley.analysis.card import donors
+from parley.analysis.card.claims import Claim
+from parley.analysis.card.conditions import LINES, Batch
+from parley.analysis.card.held import Held
+from parley.analysis.card.outside import Outside
+from parley.analysis.card.sections import SPAN
+from parley.model.scenario import Scenario
 
 Sections = Mapping[str, ModuleType]
 

@@ -10,16 +10,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from analysis import honesty
-from analysis.card.claims import Claim, table
-from analysis.card.conditions import Batch
-from analysis.card.figure import forest
-from analysis.card.held import Held
-from analysis.card.page import page
-from analysis.plots import save
-from llm.errors import UserError
-from model.events import Header
-from model.scenario import Scenario
+from parley.analysis import honesty
+from parley.analysis.card.claims import Claim, table
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.figure import forest
+from parley.analysis.card.held import Held
+from parley.analysis.card.page import page
+from parley.analysis.plots import save
+from parley.llm.errors import UserError
+from parley.model.events import Header
+from parley.model.scenario import Scenario
 
 SCHEMA = "parley-card-3"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from analysis.bootstrap import NO_VARIATION, Floats, clustered_share_interval, mean_interval, too_few, why_none
-from analysis.law import Estimate
+from parley.analysis.bootstrap import NO_VARIATION, Floats, clustered_share_interval, mean_interval, too_few, why_none
+from parley.analysis.law import Estimate
 
 ALL = "all"
 """In the place of a topic: all of them together."""

@@ -12,11 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.card.card import SCHEMA
-from analysis.card.claims import Claim, find, paired
-from analysis.card.sections import Quantity
-from analysis.card.sections.yardstick import PUBLIC
-from llm.errors import UserError
+from parley.analysis.card.card import SCHEMA
+from parley.analysis.card.claims import Claim, find, paired
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections.yardstick import PUBLIC
+from parley.llm.errors import UserError
 
 NUMBERS = ("estimate", "low", "high", "null", "instrument")
 COLUMNS = (

@@ -10,16 +10,16 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from agents.topic import load_topic, slugs
-from analysis.card.claims import ALL, Claim, find
-from analysis.card.compare import Kept, compared, named, otherwise, unlike
-from analysis.card.panels import Panel, Point, panels
-from analysis.card.sections import Quantity, quantities
-from analysis.card.words import DIFFERENCE, SHARES, cell, unit
-from analysis.plots import save
-from analysis.web.document import Chapter, document
-from analysis.wording import DASH, harmless, markdown_table
-from llm.errors import UserError
+from parley.agents.topic import load_topic, slugs
+from parley.analysis.card.claims import ALL, Claim, find
+from parley.analysis.card.compare import Kept, compared, named, otherwise, unlike
+from parley.analysis.card.panels import Panel, Point, panels
+from parley.analysis.card.sections import Quantity, quantities
+from parley.analysis.card.words import DIFFERENCE, SHARES, cell, unit
+from parley.analysis.plots import save
+from parley.analysis.web.document import Chapter, document
+from parley.analysis.wording import DASH, harmless, markdown_table
+from parley.llm.errors import UserError
 
 SHOWN = {
     "lost": "own pull,\na round of three", "kappa": "influence,\na line heard",

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agents.persona import everybody, persona_set
-from agents.topic import load_topic
-from analysis.bootstrap import FEWEST
-from llm.randomness import derive
-from model.scenario import Scenario
+from parley.agents.persona import everybody, persona_set
+from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import FEWEST
+from parley.llm.randomness import derive
+from parley.model.scenario import Scenario
 
 PARTIES = ("republican", "democrat")
 DEFAULT = "default"

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from analysis.card.outside import INTERVIEWS, VERDICTS
-from llm.errors import UserError
-from llm.journal import shared
-from llm.limits import FREE, Budget, Ledger, Price
+from parley.analysis.card.outside import INTERVIEWS, VERDICTS
+from parley.llm.errors import UserError
+from parley.llm.journal import shared
+from parley.llm.limits import FREE, Budget, Ledger, Price
 
 _LIMIT = re.compile(r"(\d+(?:\.\d+)?)([kM]?) ?(calls|tokens|money)")
 _TIMES = {"": 1.0, "k": 1e3, "M": 1e6}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from agents.topic import load_topic
-from analysis.load import Tables
+from parley.agents.topic import load_topic
+from parley.analysis.load import Tables
 
 
 def write(tables: Tables, path: Path) -> Path:

@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from agents.topic import load_topic
-from analysis.card.claims import ALL, Claim, find
-from analysis.card.sections.nulls import EFFECTS
-from analysis.card.words import NAMES, ends
-from analysis.looks import STYLES
-from analysis.plots import add_caption, style
-from model.scenario import Scenario
+from parley.agents.topic import load_topic
+from parley.analysis.card.claims import ALL, Claim, find
+from parley.analysis.card.sections.nulls import EFFECTS
+from parley.analysis.card.words import NAMES, ends
+from parley.analysis.looks import STYLES
+from parley.analysis.plots import add_caption, style
+from parley.model.scenario import Scenario
 
 KINDS: dict[str, dict[str, Any]] = {
     "Republicans": {"color": STYLES["republican"]["color"], "marker": "s"},

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from analysis.human.table import Source
-from analysis.load import Tables
-from analysis.wording import tally
+from parley.analysis.human.table import Source
+from parley.analysis.load import Tables
+from parley.analysis.wording import tally
 
 KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "name", "round"]
 

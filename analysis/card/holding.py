@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from analysis.card.battery import Sections, Step, audit
-from analysis.card.conditions import Batch
-from analysis.card.held import Held
-from analysis.card.outside import Bench, Outside
-from analysis.load import load
-from llm.backends import open_spec, split_spec
-from llm.errors import BudgetSpent, UserError
-from llm.request import Backend
-from llm.several import Several
-from model.commandline import Progress, told
-from model.scenario import Scenario
-from model.session import RECORD, Ask, sit, whole
+from parley.analysis.card.battery import Sections, Step, audit
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.held import Held
+from parley.analysis.card.outside import Bench, Outside
+from parley.analysis.load import load
+from parley.llm.backends import open_spec, split_spec
+from parley.llm.errors import BudgetSpent, UserError
+from parley.llm.request import Backend
+from parley.llm.several import Several
+from parley.model.commandline import Progress, told
+from parley.model.scenario import Scenario
+from parley.model.session import RECORD, Ask, sit, whole
 
 
 def hold(first: Batch, chosen: Sections, batches: int, tight: float | None, bench: Bench) -> tuple[Held, str]:

@@ -15,20 +15,20 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from agents.persona import Persona, everybody, persona_set
-from analysis.alignment.bench import Validation, validated
-from analysis.alignment.interview import Item, questions
-from analysis.card.conditions import Batch, three
-from analysis.judge.bench import judged
-from analysis.judge.verdicts import Judging
-from analysis.load import Tables
-from llm.driver import Bar
-from llm.limits import NO_LIMIT, Budget, Ledger
-from llm.randomness import digest
-from llm.request import Backend
-from model.endowment import endowments
-from model.scenario import Scenario
-from model.seating import Place, tables
+from parley.agents.persona import Persona, everybody, persona_set
+from parley.analysis.alignment.bench import Validation, validated
+from parley.analysis.alignment.interview import Item, questions
+from parley.analysis.card.conditions import Batch, three
+from parley.analysis.judge.bench import judged
+from parley.analysis.judge.verdicts import Judging
+from parley.analysis.load import Tables
+from parley.llm.driver import Bar
+from parley.llm.limits import NO_LIMIT, Budget, Ledger
+from parley.llm.randomness import digest
+from parley.llm.request import Backend
+from parley.model.endowment import endowments
+from parley.model.scenario import Scenario
+from parley.model.seating import Place, tables
 
 INTERVIEWS, VERDICTS = "interviews", "verdicts"
 UNJUDGED = "no judge was named (--judge SPEC)"

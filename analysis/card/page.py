@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from agents.topic import load_topic
-from analysis import honesty
-from analysis.card.claims import ALL, Claim, find
-from analysis.card.sections import Quantity
-from analysis.card.words import cell, condition, ends, judge, share, unit, units, value
-from analysis.web.document import Chapter, document
-from analysis.wording import DASH, listed, markdown_table, number
+from parley.agents.topic import load_topic
+from parley.analysis import honesty
+from parley.analysis.card.claims import ALL, Claim, find
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.words import cell, condition, ends, judge, share, unit, units, value
+from parley.analysis.web.document import Chapter, document
+from parley.analysis.wording import DASH, listed, markdown_table, number
 
 if TYPE_CHECKING:
-    from analysis.card.card import Card
+    from parley.analysis.card.card import Card
 
 FIRST = (
     "Agents that speak through this model debate in the role of a Republican or a Democrat, or without a party role (the "

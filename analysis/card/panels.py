@@ -11,8 +11,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from analysis.card.figure import ROW, SIZE, WIDE
-from analysis.plots import style
+from parley.analysis.card.figure import ROW, SIZE, WIDE
+from parley.analysis.plots import style
 
 MARKERS, COLOURS = "osd^vP*X", ("#1b1b1f", "#c77b00", "#1f5fa8", "#00785a", "#a8508a", "#8a5a00", "#777777", "#c1272d")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 
-from analysis.card.battery import outside, steps
-from analysis.card.conditions import Batch
-from analysis.card.outside import calls as of
-from analysis.statistics.power import detectable
-from llm.backends import scripted
-from llm.prices import Prices, bill
-from llm.request import NOTHING, Usage, total
-from model.plan import plan
+from parley.analysis.card.battery import outside, steps
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.outside import calls as of
+from parley.analysis.statistics.power import detectable
+from parley.llm.backends import scripted
+from parley.llm.prices import Prices, bill
+from parley.llm.request import NOTHING, Usage, total
+from parley.model.plan import plan
 
 
 def lines(

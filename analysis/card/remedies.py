@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from agents.datafiles import read_toml
-from analysis.card.battery import Sections, claims, outside, steps
-from analysis.card.claims import ALL, Claim, paired
-from analysis.card.conditions import PARTIES, Batch, alone, same, three
-from analysis.card.held import Held
-from analysis.card.outside import calls as of
-from analysis.card.sections import sections
-from llm.errors import UserError, unknown
-from model.plan import plan as model_plan
-from model.scenario import Scenario
+from parley.agents.datafiles import read_toml
+from parley.analysis.card.battery import Sections, claims, outside, steps
+from parley.analysis.card.claims import ALL, Claim, paired
+from parley.analysis.card.conditions import PARTIES, Batch, alone, same, three
+from parley.analysis.card.held import Held
+from parley.analysis.card.outside import calls as of
+from parley.analysis.card.sections import sections
+from parley.llm.errors import UserError, unknown
+from parley.model.plan import plan as model_plan
+from parley.model.scenario import Scenario
 
 HERE = Path(__file__).with_name("remedies.toml")
 FOLDER, TUNED = "remedies", "tuned"

@@ -9,17 +9,17 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis import honesty
-from analysis.card.conditions import Batch
-from analysis.card.panels import Panel, Point, panels
-from analysis.card.remedies import SHOWN, Remedy, people, sentences, verdict
-from analysis.card.sections import quantities
-from analysis.card.words import SHARES
-from analysis.plots import save
-from analysis.web.document import Chapter, document
-from analysis.wording import estimate, harmless, markdown_table
-from llm.errors import UserError
-from model.events import Header
+from parley.analysis import honesty
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.panels import Panel, Point, panels
+from parley.analysis.card.remedies import SHOWN, Remedy, people, sentences, verdict
+from parley.analysis.card.sections import quantities
+from parley.analysis.card.words import SHARES
+from parley.analysis.plots import save
+from parley.analysis.web.document import Chapter, document
+from parley.analysis.wording import estimate, harmless, markdown_table
+from parley.llm.errors import UserError
+from parley.model.events import Header
 
 HOW = (
     "Debates of three and of two of a party, the rooms of three with nobody speaking, and the interviews are held once more with "

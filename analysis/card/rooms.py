@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.card.held import Held
-from analysis.law import GIVEN, Rooms
+from parley.analysis.card.held import Held
+from parley.analysis.law import GIVEN, Rooms
 
 END = 0.5
 """Points: half a step of the scale."""

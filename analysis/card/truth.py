@@ -14,16 +14,16 @@ from statistics import fmean
 
 import pandas as pd
 
-from agents.persona import load_personas, persona_set
-from analysis.bootstrap import NO_VARIATION
-from analysis.card.claims import ALL, Claim
-from analysis.card.conditions import DEFAULT, PARTIES, THREE
-from analysis.card.sections._movement import SMALLEST
-from analysis.card.sections.echo import OUTWARD
-from analysis.card.sections.nulls import EFFECTS
-from analysis.card.sections.pull import lost
-from llm.backends.oracle.mind import Parameters, move, start
-from model.scenario import Scenario
+from parley.agents.persona import load_personas, persona_set
+from parley.analysis.bootstrap import NO_VARIATION
+from parley.analysis.card.claims import ALL, Claim
+from parley.analysis.card.conditions import DEFAULT, PARTIES, THREE
+from parley.analysis.card.sections._movement import SMALLEST
+from parley.analysis.card.sections.echo import OUTWARD
+from parley.analysis.card.sections.nulls import EFFECTS
+from parley.analysis.card.sections.pull import lost
+from parley.llm.backends.oracle.mind import Parameters, move, start
+from parley.model.scenario import Scenario
 
 ROOMS = {"three": THREE, "two": PARTIES, "same": ("republican", "republican"), "empty": THREE, "alone": THREE}
 """Who sits in a room of each condition; of `same` those of the other party are reckoned likewise."""

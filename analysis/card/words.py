@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from agents.topic import load_topic
-from analysis.bootstrap import NO_VARIATION
-from analysis.card.claims import Claim
-from analysis.card.conditions import Batch
-from analysis.card.sections import Quantity
-from analysis.wording import harmless, number
-from llm.backends import split_spec
+from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import NO_VARIATION
+from parley.analysis.card.claims import Claim
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.sections import Quantity
+from parley.analysis.wording import harmless, number
+from parley.llm.backends import split_spec
 
 NAMES = {
     "three": "debate of three", "two": "debate of two", "same": "debate within a party", "alone": "silence",

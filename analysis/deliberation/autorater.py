@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from agents.attitude import NUMERIC, Scale, read_rating
-from agents.representative import OTHERS, Brief, line
-from analysis.deliberation.cases import Case
-from analysis.deliberation.clusters import Mean, mean
-from llm.driver import Conversation, ask_all
-from llm.randomness import derive
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.attitude import NUMERIC, Scale, read_rating
+from parley.agents.representative import OTHERS, Brief, line
+from parley.analysis.deliberation.cases import Case
+from parley.analysis.deliberation.clusters import Mean, mean
+from parley.llm.driver import Conversation, ask_all
+from parley.llm.randomness import derive
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 PROMPTS = Path(__file__).parent / "prompts"
 CHOICE = Scale("autorater", NUMERIC, 1, 2, {1: "the first", 2: "the second"})

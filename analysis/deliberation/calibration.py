@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import correlation, correlation_interval
-from analysis.deliberation.clusters import Mean, mean
-from analysis.deliberation.episode import STATEMENTS, Episode
+from parley.analysis.bootstrap import correlation, correlation_interval
+from parley.analysis.deliberation.clusters import Mean, mean
+from parley.analysis.deliberation.episode import STATEMENTS, Episode
 
 
 class Calibration(NamedTuple):

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.representative import OTHERS, Brief, Other, same
-from analysis.deliberation.episode import Episode, Voice
-from llm.randomness import stream
+from parley.agents.representative import OTHERS, Brief, Other, same
+from parley.analysis.deliberation.episode import Episode, Voice
+from parley.llm.randomness import stream
 
 
 @dataclass(frozen=True)

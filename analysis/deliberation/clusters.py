@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import FEWEST, Floats, interval, too_few
+from parley.analysis.bootstrap import FEWEST, Floats, interval, too_few
 
 FEW = 10
 """Groups below which a report says that intervals are wide."""

@@ -12,9 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.deliberation.episode import STATEMENTS, Episode
-from analysis.deliberation.movement import HUMAN_MOVEMENT, MEASURES, Measure, majority
-from analysis.plots import style
+from parley.analysis.deliberation.episode import STATEMENTS, Episode
+from parley.analysis.deliberation.movement import HUMAN_MOVEMENT, MEASURES, Measure, majority
+from parley.analysis.plots import style
 
 FIRST, SECOND, HUMAN = "#8a8a8a", "#00785a", "#d55e00"
 

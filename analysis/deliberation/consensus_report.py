@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from analysis import asked, honesty
-from analysis.deliberation.clusters import caution
-from analysis.deliberation.consensus_figure import draw
-from analysis.deliberation.considered import Considered, considered, unanswered
-from analysis.deliberation.episode import Episode, to_line
-from analysis.deliberation.movement import HUMAN_MOVEMENT, Measure, measured, statements, voices
-from analysis.deliberation.pages import who_moved, write_pages
-from analysis.deliberation.record import from_record
-from analysis.deliberation.represented import Stood, represented
-from analysis.deliberation.represented import lines as representatives
-from analysis.load import Tables
-from analysis.plots import save
-from analysis.summary import again, missing, run_on
-from analysis.tables import write_table, write_tables
-from analysis.wording import counted, estimate, harmless, markdown_table, plain, tally
-from llm.prices import UNPRICED, Prices
-from model.scenario import MEDIATOR
+from parley.analysis import asked, honesty
+from parley.analysis.deliberation.clusters import caution
+from parley.analysis.deliberation.consensus_figure import draw
+from parley.analysis.deliberation.considered import Considered, considered, unanswered
+from parley.analysis.deliberation.episode import Episode, to_line
+from parley.analysis.deliberation.movement import HUMAN_MOVEMENT, Measure, measured, statements, voices
+from parley.analysis.deliberation.pages import who_moved, write_pages
+from parley.analysis.deliberation.record import from_record
+from parley.analysis.deliberation.represented import Stood, represented
+from parley.analysis.deliberation.represented import lines as representatives
+from parley.analysis.load import Tables
+from parley.analysis.plots import save
+from parley.analysis.summary import again, missing, run_on
+from parley.analysis.tables import write_table, write_tables
+from parley.analysis.wording import counted, estimate, harmless, markdown_table, plain, tally
+from parley.llm.prices import UNPRICED, Prices
+from parley.model.scenario import MEDIATOR
 
 EPISODES = "episodes.jsonl"
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.load import record_of
-from model import events
-from model.lines import read
+from parley.analysis.load import record_of
+from parley.model import events
+from parley.model.lines import read
 
 
 @dataclass

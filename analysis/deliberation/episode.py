@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from agents.datafiles import build, save
-from agents.question import SPLITS, Question
-from llm.errors import UserError, unknown
+from parley.agents.datafiles import build, save
+from parley.agents.question import SPLITS, Question
+from parley.llm.errors import UserError, unknown
 
 SCALE = (1, 7)
 """Positions and agreements, strongly disagree to strongly agree."""

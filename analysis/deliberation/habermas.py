@@ -22,9 +22,9 @@ from typing import Any
 
 import pandas as pd
 
-from agents.question import Question
-from analysis.deliberation.episode import HUMAN, Episode, Voice, checked
-from llm.errors import UserError
+from parley.agents.question import Question
+from parley.analysis.deliberation.episode import HUMAN, Episode, Voice, checked
+from parley.llm.errors import UserError
 
 COMPARISONS, POSITIONS, SURVEY = (
     f"hm_all_{name}.parquet"

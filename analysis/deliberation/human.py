@@ -12,9 +12,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agents.question import Question, identify
-from analysis.deliberation.episode import HUMAN, Episode, Voice
-from llm.errors import UserError
+from parley.agents.question import Question, identify
+from parley.analysis.deliberation.episode import HUMAN, Episode, Voice
+from parley.llm.errors import UserError
 
 NOT_ASKED = "not in the file"
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats, interval
-from analysis.deliberation.clusters import Mean, mean
+from parley.analysis.bootstrap import Floats, interval
+from parley.analysis.deliberation.clusters import Mean, mean
 
 THIRDS = ("short", "middle", "long")
 

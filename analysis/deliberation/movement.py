@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import mean_interval
-from analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
 
 DRAFT, REVISION = STATEMENTS
 NEUTRAL, AGREES = 4.0, 5.0

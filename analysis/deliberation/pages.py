@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import asked, honesty
-from analysis.deliberation.considered import Considered
-from analysis.deliberation.episode import STATEMENTS, Episode, Voice
-from analysis.deliberation.represented import Stood
-from analysis.load import Tables
-from analysis.wording import group_title, harmless, markdown_table, number
-from model.scenario import MEDIATOR
+from parley.analysis import asked, honesty
+from parley.analysis.deliberation.considered import Considered
+from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from parley.analysis.deliberation.represented import Stood
+from parley.analysis.load import Tables
+from parley.analysis.wording import group_title, harmless, markdown_table, number
+from parley.model.scenario import MEDIATOR
 
 Found = Mapping[tuple[str, int], Considered]
 MOVED = ("who", "position", "after", "agrees with the draft", "with the revision")

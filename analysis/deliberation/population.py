@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from agents.questionnaire import questionnaire
-from agents.recruit import write_personas
-from analysis.deliberation.episode import Episode, renamed, write_episodes
-from analysis.deliberation.record import from_record
-from analysis.kept import claim
-from llm.backends import check_spec, essence, open_spec
-from llm.errors import UserError
-from llm.limits import Budget
-from model.scenario import Scenario, load_preset
-from model.session import Ask, sit
+from parley.agents.questionnaire import questionnaire
+from parley.agents.recruit import write_personas
+from parley.analysis.deliberation.episode import Episode, renamed, write_episodes
+from parley.analysis.deliberation.record import from_record
+from parley.analysis.kept import claim
+from parley.llm.backends import check_spec, essence, open_spec
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import Ask, sit
 
 PARTIES = ("republican", "democrat")
 SPARE = 8

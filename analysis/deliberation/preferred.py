@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from agents.mediators.base import Statement
-from agents.representative import line
-from analysis.deliberation.autorater import CHOICE, POINTS, PROMPTS, TIE, TOKENS, UNASKED, Verdict, verdict
-from analysis.deliberation.clusters import Mean, mean
-from analysis.deliberation.episode import Episode, Voice
-from analysis.deliberation.substitute import REGIMES, TRUE, Statements, substituted
-from llm.driver import Conversation, ask_all
-from llm.randomness import derive
-from llm.request import Message, Request, Sampling
-from llm.template import prompt
+from parley.agents.mediators.base import Statement
+from parley.agents.representative import line
+from parley.analysis.deliberation.autorater import CHOICE, POINTS, PROMPTS, TIE, TOKENS, UNASKED, Verdict, verdict
+from parley.analysis.deliberation.clusters import Mean, mean
+from parley.analysis.deliberation.episode import Episode, Voice
+from parley.analysis.deliberation.substitute import REGIMES, TRUE, Statements, substituted
+from parley.llm.driver import Conversation, ask_all
+from parley.llm.randomness import derive
+from parley.llm.request import Message, Request, Sampling
+from parley.llm.template import prompt
 
 COLUMNS = ["episode", "session", "participant", "regime", "number", "verdict", "reason"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.deliberation.episode import Episode, checked, read_episodes, renamed
-from analysis.deliberation.habermas import COMPARISONS, read_habermas
-from analysis.deliberation.human import read_human
-from analysis.deliberation.record import from_record
-from llm.errors import UserError
-from model.events import Header
-from model.lines import read
-from model.session import RECORD
+from parley.analysis.deliberation.episode import Episode, checked, read_episodes, renamed
+from parley.analysis.deliberation.habermas import COMPARISONS, read_habermas
+from parley.analysis.deliberation.human import read_human
+from parley.analysis.deliberation.record import from_record
+from parley.llm.errors import UserError
+from parley.model.events import Header
+from parley.model.lines import read
+from parley.model.session import RECORD
 
 
 def read_any(path: Path) -> tuple[Episode, ...]:

@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agents.question import Question
-from agents.questionnaire import questionnaire
-from analysis import honesty
-from analysis.deliberation.episode import STATEMENTS, Episode, Voice
-from analysis.deliberation.represented import WRITTEN
-from analysis.load import record_of
-from llm.errors import UserError
-from model import events
-from model.lines import read
-from model.scenario import MEDIATOR
+from parley.agents.question import Question
+from parley.agents.questionnaire import questionnaire
+from parley.analysis import honesty
+from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from parley.analysis.deliberation.represented import WRITTEN
+from parley.analysis.load import record_of
+from parley.llm.errors import UserError
+from parley.model import events
+from parley.model.lines import read
+from parley.model.scenario import MEDIATOR
 
 DRAFT, REVISION = STATEMENTS
 OPINION, CRITIQUE = "opinion", "critique"

@@ -9,12 +9,12 @@ from statistics import fmean
 
 import numpy as np
 
-from analysis.bootstrap import Floats, mean_interval
-from analysis.deliberation.episode import STATEMENTS, Episode, Voice
-from analysis.load import Tables, record_of
-from analysis.wording import counted, estimate, markdown_table, tally
-from model import events
-from model.lines import read
+from parley.analysis.bootstrap import Floats, mean_interval
+from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from parley.analysis.load import Tables, record_of
+from parley.analysis.wording import counted, estimate, markdown_table, tally
+from parley.model import events
+from parley.model.lines import read
 
 DRAFT, REVISION = STATEMENTS
 WRITTEN = "represented"

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from agents.representative import line
-from analysis.deliberation.episode import Episode
-from llm.errors import UserError
-from llm.randomness import stream
+from parley.agents.representative import line
+from parley.analysis.deliberation.episode import Episode
+from parley.llm.errors import UserError
+from parley.llm.randomness import stream
 
 TRAIN = "train"
 SHARES = {TRAIN: 0.8, "validation": 0.1, "test": 0.1}

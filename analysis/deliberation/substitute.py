@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from agents.mediators.base import Brief, Heard, Mediator, Statement
-from agents.representative import Critique
-from analysis.deliberation.clusters import Mean, mean
-from analysis.deliberation.episode import Episode
-from llm.driver import Conversation
-from llm.randomness import derive
-from llm.request import Sampling
+from parley.agents.mediators.base import Brief, Heard, Mediator, Statement
+from parley.agents.representative import Critique
+from parley.analysis.deliberation.clusters import Mean, mean
+from parley.analysis.deliberation.episode import Episode
+from parley.llm.driver import Conversation
+from parley.llm.randomness import derive
+from parley.llm.request import Sampling
 
 TRUE, AGAIN, ONE, STRANGER, ALL = "true", "again", "one", "stranger", "all"
 OWN = "own"

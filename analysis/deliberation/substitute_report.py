@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from analysis import honesty
-from analysis.deliberation.autorater import LOSS, TIE, WIN
-from analysis.deliberation.calibration import Calibration
-from analysis.deliberation.clusters import Mean, caution
-from analysis.deliberation.episode import HUMAN, Episode
-from analysis.deliberation.payoffs import open_payoff
-from analysis.deliberation.preferred import win_rates
-from analysis.deliberation.substitute import AGAIN, ALL, ONE, REGIMES, STRANGER, summary
-from analysis.wording import counted, estimate, markdown_table, number, tally
-from llm.backends import split_spec
+from parley.analysis import honesty
+from parley.analysis.deliberation.autorater import LOSS, TIE, WIN
+from parley.analysis.deliberation.calibration import Calibration
+from parley.analysis.deliberation.clusters import Mean, caution
+from parley.analysis.deliberation.episode import HUMAN, Episode
+from parley.analysis.deliberation.payoffs import open_payoff
+from parley.analysis.deliberation.preferred import win_rates
+from parley.analysis.deliberation.substitute import AGAIN, ALL, ONE, REGIMES, STRANGER, summary
+from parley.analysis.wording import counted, estimate, markdown_table, number, tally
+from parley.llm.backends import split_spec
 
 if TYPE_CHECKING:
-    from analysis.deliberation.substituting import Substitution
+    from parley.analysis.deliberation.substituting import Substitution
 
 HUMANS = (
     "**Opinions of people, the rest by {ours}.** What can be concluded: that real texts run through the whole procedure, and "

@@ -10,17 +10,17 @@ from types import ModuleType
 
 import pandas as pd
 
-from agents.mediators import open_mediator
-from agents.mediators.base import Statement
-from agents.representative import Critique, known
-from analysis.deliberation.autorater import Verdict, undecided
-from analysis.deliberation.calibration import Calibration, calibrated, rated
-from analysis.deliberation.cases import Case, Cases, cases, strangers
-from analysis.deliberation.episode import Episode, to_line
-from analysis.deliberation.payoffs import open_payoff
-from analysis.deliberation.payoffs._score import UNASKED, Score
-from analysis.deliberation.preferred import compare, pairs, table
-from analysis.deliberation.substitute import (
+from parley.agents.mediators import open_mediator
+from parley.agents.mediators.base import Statement
+from parley.agents.representative import Critique, known
+from parley.analysis.deliberation.autorater import Verdict, undecided
+from parley.analysis.deliberation.calibration import Calibration, calibrated, rated
+from parley.analysis.deliberation.cases import Case, Cases, cases, strangers
+from parley.analysis.deliberation.episode import Episode, to_line
+from parley.analysis.deliberation.payoffs import open_payoff
+from parley.analysis.deliberation.payoffs._score import UNASKED, Score
+from parley.analysis.deliberation.preferred import compare, pairs, table
+from parley.analysis.deliberation.substitute import (
     OWN,
     SILENT,
     STRANGER,
@@ -32,15 +32,15 @@ from analysis.deliberation.substitute import (
     resimulated,
     substituted,
 )
-from analysis.deliberation.substitute_report import Found, report
-from analysis.deliberation.writing import Author, Order, opened, write
-from analysis.kept import Desk, claim
-from analysis.wording import cell
-from llm.backends import check_spec, essence
-from llm.errors import UserError
-from llm.randomness import derive, digest
-from llm.request import Backend
-from model.session import locked
+from parley.analysis.deliberation.substitute_report import Found, report
+from parley.analysis.deliberation.writing import Author, Order, opened, write
+from parley.analysis.kept import Desk, claim
+from parley.analysis.wording import cell
+from parley.llm.backends import check_spec, essence
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive, digest
+from parley.llm.request import Backend
+from parley.model.session import locked
 
 
 @dataclass(frozen=True)

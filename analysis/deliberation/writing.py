@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from agents.representative import TOKENS, Critique, Representative
-from analysis.deliberation.cases import Case
-from analysis.kept import Desk
-from llm.backends import open_spec
-from llm.driver import Conversation, ask
-from llm.errors import unknown
-from llm.randomness import derive
-from llm.request import Backend, Sampling
+from parley.agents.representative import TOKENS, Critique, Representative
+from parley.analysis.deliberation.cases import Case
+from parley.analysis.kept import Desk
+from parley.llm.backends import open_spec
+from parley.llm.driver import Conversation, ask
+from parley.llm.errors import unknown
+from parley.llm.randomness import derive
+from parley.llm.request import Backend, Sampling
 
 
 class Author(NamedTuple):

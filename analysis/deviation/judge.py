@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from agents.attitude import NUMERIC, Scale, read_rating
-from analysis.kept import claim, kept, read
-from analysis.load import Tables
-from llm.backends import essence, open_spec
-from llm.driver import Bar, Conversation, ask_all
-from llm.errors import UserError
-from llm.limits import NO_LIMIT, Budget
-from llm.randomness import derive
-from llm.request import Backend, Message, Reply, Request, Sampling
-from llm.template import prompt
-from model.session import locked
+from parley.agents.attitude import NUMERIC, Scale, read_rating
+from parley.analysis.kept import claim, kept, read
+from parley.analysis.load import Tables
+from parley.llm.backends import essence, open_spec
+from parley.llm.driver import Bar, Conversation, ask_all
+from parley.llm.errors import UserError
+from parley.llm.limits import NO_LIMIT, Budget
+from parley.llm.randomness import derive
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.template import prompt
+from parley.model.session import locked
 
 PROMPTS = Path(__file__).parent / "prompts"
 SCALE = Scale("deviation", NUMERIC, 0, 10, {0: "it says the same", 10: "nothing of the first is left"})

@@ -11,12 +11,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis import honesty
-from analysis.bootstrap import mean_interval
-from analysis.load import Tables
-from analysis.looks import OTHERS, STYLES
-from analysis.plots import add_caption, save, style
-from analysis.wording import counted, estimate, harmless, markdown_table, plain, tally
+from parley.analysis import honesty
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.load import Tables
+from parley.analysis.looks import OTHERS, STYLES
+from parley.analysis.plots import add_caption, save, style
+from parley.analysis.wording import counted, estimate, harmless, markdown_table, plain, tally
 
 WHAT = (
     "**This is the distance of opinions, not the evolution of a story.** The news is one line, told to some at the start; all "

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from llm.errors import UserError
+from parley.llm.errors import UserError
 
 NAMES = ("debate_benchmark_human_reference.json",)
 ORIGIN = "DEBATE v1 2025, arXiv 2510.25110: groups of four, talks of two, opinions on six points; model: GPT-4o mini"

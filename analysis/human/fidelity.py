@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import wasserstein_distance
 
-from analysis.bootstrap import Floats, tail
-from analysis.human.measures import FEWEST
-from analysis.human.table import Source
-from llm.randomness import derive
+from parley.analysis.bootstrap import Floats, tail
+from parley.analysis.human.measures import FEWEST
+from parley.analysis.human.table import Source
+from parley.llm.randomness import derive
 
 DRAWS = 499
 FEW = f"fewer than {FEWEST} talks with turns"

@@ -11,11 +11,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.human.debate import Published
-from analysis.human.measures import traces
-from analysis.human.rooms import RUN
-from analysis.human.table import ALL, Source, complete
-from analysis.plots import add_caption, style
+from parley.analysis.human.debate import Published
+from parley.analysis.human.measures import traces
+from parley.analysis.human.rooms import RUN
+from parley.analysis.human.table import ALL, Source, complete
+from parley.analysis.plots import add_caption, style
 
 LOOKS = (("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "^"), ("#cc79a7", "D"), ("#56b4e9", "v"), ("#e69f00", "P"))
 OWN = ("#000000", "X")

@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_rel
 
-from analysis.bootstrap import Floats, correlation, correlation_interval, interval, mean_interval
-from analysis.human.table import Source, complete
-from analysis.statistics.results import Result
-from llm.randomness import derive
+from parley.analysis.bootstrap import Floats, correlation, correlation_interval, interval, mean_interval
+from parley.analysis.human.table import Source, complete
+from parley.analysis.statistics.results import Result
+from parley.llm.randomness import derive
 
 FEWEST = 10
 """People below which no correlation is told, as in `analysis/judge/quality.py`."""

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.human.table import COLUMNS, Source, moves_table, no_people, others_mean, toward_majority
-from analysis.wording import counted
-from llm.errors import UserError
+from parley.analysis.human.table import COLUMNS, Source, moves_table, no_people, others_mean, toward_majority
+from parley.analysis.wording import counted
+from parley.llm.errors import UserError
 
 SALVI = ("salvi_rct_750_pre_post_agreement.csv", "salvi_debategpt_round_index.csv")
 TRACES = ("persuasiontrace_human_belief_traces.csv",)

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import honesty
-from analysis.human.debate import NAMES, ORIGIN, Published, published
-from analysis.human.fidelity import fidelity
-from analysis.human.figure import draw
-from analysis.human.measures import TITLES, measured, traces
-from analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources, table
-from analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
-from analysis.human.table import ALL, Source
-from analysis.judge.quality import against_truth, warning
-from analysis.load import Tables
-from analysis.plots import save
-from analysis.wording import DASH, counted, estimate, harmless, listed, markdown_table, number
-from llm.errors import UserError
+from parley.analysis import honesty
+from parley.analysis.human.debate import NAMES, ORIGIN, Published, published
+from parley.analysis.human.fidelity import fidelity
+from parley.analysis.human.figure import draw
+from parley.analysis.human.measures import TITLES, measured, traces
+from parley.analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources, table
+from parley.analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
+from parley.analysis.human.table import ALL, Source
+from parley.analysis.judge.quality import against_truth, warning
+from parley.analysis.load import Tables
+from parley.analysis.plots import save
+from parley.analysis.wording import DASH, counted, estimate, harmless, listed, markdown_table, number
+from parley.llm.errors import UserError
 
 UNITS = (
     "Opinions are 0-1 on each source's own scale. Brackets: 95% intervals over groups (debates, rooms), the unit of "

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from agents.topic import TURNS, load_topic, scales
-from analysis.human.table import COLUMNS, Source, others_mean, toward_majority
-from analysis.judge.verdicts import SCALE
-from analysis.load import Tables
-from analysis.wording import group_title
-from environments.dyads import POST, TALK, partners
-from llm.errors import UserError
-from model.scenario import MEDIATOR
+from parley.agents.topic import TURNS, load_topic, scales
+from parley.analysis.human.table import COLUMNS, Source, others_mean, toward_majority
+from parley.analysis.judge.verdicts import SCALE
+from parley.analysis.load import Tables
+from parley.analysis.wording import group_title
+from parley.environments.dyads import POST, TALK, partners
+from parley.llm.errors import UserError
+from parley.model.scenario import MEDIATOR
 
 RUN = "this run"
 PUBLIC = "this run, in public"

@@ -9,15 +9,15 @@ from typing import Any
 
 import pandas as pd
 
-from agents.topic import load_topic
-from analysis.judge.verdicts import Judging, Statement, Verdict, judge, prompts
-from analysis.kept import claim, kept, read
-from analysis.load import Tables
-from llm.backends import essence, open_spec
-from llm.driver import Bar
-from llm.limits import NO_LIMIT, Budget, Ledger
-from llm.request import Backend
-from model.session import locked
+from parley.agents.topic import load_topic
+from parley.analysis.judge.verdicts import Judging, Statement, Verdict, judge, prompts
+from parley.analysis.kept import claim, kept, read
+from parley.analysis.load import Tables
+from parley.llm.backends import essence, open_spec
+from parley.llm.driver import Bar
+from parley.llm.limits import NO_LIMIT, Budget, Ledger
+from parley.llm.request import Backend
+from parley.model.session import locked
 
 VERDICTS = "verdicts.sqlite"
 WHO = ["topic", "group", "repetition", "room", "seat", "party", "agent", "round", "iteration"]

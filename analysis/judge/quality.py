@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from agents.topic import load_topic, scales
-from analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
-from analysis.judge.verdicts import SCALE
-from llm.backends.oracle.banks import topics
+from parley.agents.topic import load_topic, scales
+from parley.analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
+from parley.analysis.judge.verdicts import SCALE
+from parley.llm.backends.oracle.banks import topics
 
 QUALITY = "quality.csv"
 FEWEST = 10

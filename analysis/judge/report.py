@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from agents.topic import load_topic
-from analysis import honesty
-from analysis.judge.quality import QUALITY, against_themselves, against_truth, confusion, warning
-from analysis.judge.verdicts import Judging, claim
-from analysis.load import Tables
-from analysis.wording import counted, estimate, group_title, markdown_table, number, tally
+from parley.agents.topic import load_topic
+from parley.analysis import honesty
+from parley.analysis.judge.quality import QUALITY, against_themselves, against_truth, confusion, warning
+from parley.analysis.judge.verdicts import Judging, claim
+from parley.analysis.load import Tables
+from parley.analysis.wording import counted, estimate, group_title, markdown_table, number, tally
 
 UNCHECKED = (
     "**Unchecked**: no statement of this run has a grade that is known beforehand. Judge a run of `--llm oracle` with the same "

@@ -9,14 +9,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from agents.attitude import read_rating
-from agents.datafiles import read_toml
-from agents.topic import Topic, scales
-from llm.driver import Conversation, ask_all
-from llm.errors import UserError
-from llm.randomness import derive
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.attitude import read_rating
+from parley.agents.datafiles import read_toml
+from parley.agents.topic import Topic, scales
+from parley.llm.driver import Conversation, ask_all
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 HERE = Path(__file__).parent
 PROMPTS = HERE / "prompts"

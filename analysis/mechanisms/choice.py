@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analysis.bootstrap import Floats
-from analysis.mechanisms.episode import EXACT, Mechanism, Profile, outcome
+from parley.analysis.bootstrap import Floats
+from parley.analysis.mechanisms.episode import EXACT, Mechanism, Profile, outcome
 
 Types = tuple[int, ...]
 """A type profile theta: the type of each participant, which says what it prefers."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.bootstrap import Floats
+from parley.analysis.bootstrap import Floats
 
 EXACT = 1e-9
 """Numbers closer than this are equal: only rounding lies between them."""

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.bootstrap import Floats
-from analysis.mechanisms.episode import EXACT, Mechanism, Profile, bellman, joint, values
+from parley.analysis.bootstrap import Floats
+from parley.analysis.mechanisms.episode import EXACT, Mechanism, Profile, bellman, joint, values
 
 Parts = Sequence[NDArray[np.int64]]
 """For each participant, (its utterances,): which relevant part v each utterance u = (v, w) has (Eq 6, reconstructed)."""

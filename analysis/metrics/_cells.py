@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import FEWEST, Floats, even, mean_interval, too_few
-from analysis.load import Tables
-from analysis.measured import measured
+from parley.analysis.bootstrap import FEWEST, Floats, even, mean_interval, too_few
+from parley.analysis.load import Tables
+from parley.analysis.measured import measured
 
 DEFAULT, REFERENCE = "default", "reference"
 KEYS = ("topic", "group", "party")

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.bootstrap import Floats
-from analysis.load import Tables
-from analysis.metrics._rooms import Found, Room, means, missing, rooms
+from parley.analysis.bootstrap import Floats
+from parley.analysis.load import Tables
+from parley.analysis.metrics._rooms import Found, Room, means, missing, rooms
 
 Ints = NDArray[np.int64]
 NEEDS = "links"

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import FEWEST, NO_VARIATION, Floats, mean_interval, too_few, why_none
-from analysis.load import Tables
-from analysis.metrics._cells import REFERENCE, spans, with_interval
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Floats, mean_interval, too_few, why_none
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
 
 KEYS = ("topic", "group")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
-from analysis.load import Tables
-from analysis.metrics import _network
-from analysis.metrics._network import NO_LINKS, Links, by_survey, correlation
-from analysis.metrics._rooms import Found, Room
+from parley.analysis.bootstrap import Floats
+from parley.analysis.load import Tables
+from parley.analysis.metrics import _network
+from parley.analysis.metrics._network import NO_LINKS, Links, by_survey, correlation
+from parley.analysis.metrics._rooms import Found, Room
 
 ORDER = 10
 TITLE = "Attitude assortativity"

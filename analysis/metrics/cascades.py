@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.load import Tables
-from analysis.metrics import _network
-from analysis.metrics._network import Population, populations
-from analysis.metrics._rooms import Found, means
+from parley.analysis.load import Tables
+from parley.analysis.metrics import _network
+from parley.analysis.metrics._network import Population, populations
+from parley.analysis.metrics._rooms import Found, means
 
 ORDER = 14
 TITLE = "Cascades"

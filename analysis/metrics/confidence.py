@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import mean_interval, share_interval
-from analysis.load import Tables
-from analysis.metrics._cells import NO_AGENT, Cell, cells, frame, spans, with_interval
-from analysis.wording import counted
+from parley.analysis.bootstrap import mean_interval, share_interval
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import NO_AGENT, Cell, cells, frame, spans, with_interval
+from parley.analysis.wording import counted
 
 ORDER = 6
 TITLE = "Confidence"

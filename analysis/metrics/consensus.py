@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import FEWEST, share_interval, too_few
-from analysis.load import Tables
-from analysis.metrics import _network
-from analysis.metrics._cells import spans, with_interval
-from analysis.metrics._network import populations
-from analysis.metrics._rooms import KEYS, Room, missing, rated
+from parley.analysis.bootstrap import FEWEST, share_interval, too_few
+from parley.analysis.load import Tables
+from parley.analysis.metrics import _network
+from parley.analysis.metrics._cells import spans, with_interval
+from parley.analysis.metrics._network import populations
+from parley.analysis.metrics._rooms import KEYS, Room, missing, rated
 
 ORDER = 13
 TITLE = "Consensus"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.bootstrap import mean_interval, share_interval
-from analysis.load import Tables
-from analysis.metrics._cells import DEFAULT, Cell, cells, frame, spans, toward, with_interval
+from parley.analysis.bootstrap import mean_interval, share_interval
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import DEFAULT, Cell, cells, frame, spans, toward, with_interval
 
 ORDER = 4
 TITLE = "Crossing of the Default's line"

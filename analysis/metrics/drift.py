@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats, interval, mean_interval
-from analysis.gaps import slope
-from analysis.load import Tables
-from analysis.metrics._cells import DEFAULT, Cell, bounded, cells, frame, spans, toward, with_interval
-from analysis.wording import counted
+from parley.analysis.bootstrap import Floats, interval, mean_interval
+from parley.analysis.gaps import slope
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import DEFAULT, Cell, bounded, cells, frame, spans, toward, with_interval
+from parley.analysis.wording import counted
 
 ORDER = 2
 TITLE = "Drift toward the Default"

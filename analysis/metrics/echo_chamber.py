@@ -7,14 +7,14 @@ from collections import defaultdict
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
-from analysis.gaps import nanmean
-from analysis.load import Tables
-from analysis.metrics import _network
-from analysis.metrics._cells import with_interval
-from analysis.metrics._network import Links, Population, by_survey, correlation, heard_mean, populations
-from analysis.metrics._rooms import KEYS, Found, Room
-from llm.randomness import derive
+from parley.analysis.bootstrap import Floats
+from parley.analysis.gaps import nanmean
+from parley.analysis.load import Tables
+from parley.analysis.metrics import _network
+from parley.analysis.metrics._cells import with_interval
+from parley.analysis.metrics._network import Links, Population, by_survey, correlation, heard_mean, populations
+from parley.analysis.metrics._rooms import KEYS, Found, Room
+from parley.llm.randomness import derive
 
 ORDER = 12
 TITLE = "Echo chambers"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import FEWEST, interval, mean_interval, too_few
-from analysis.load import Tables
-from analysis.metrics._cells import NO_AGENT, Cell, bounded, cells, frame, spans
-from analysis.metrics.drift import ratio
+from parley.analysis.bootstrap import FEWEST, interval, mean_interval, too_few
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import NO_AGENT, Cell, bounded, cells, frame, spans
+from parley.analysis.metrics.drift import ratio
 
 ORDER = 3
 TITLE = "Share of the movement in the first round"

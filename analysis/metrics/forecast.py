@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import wasserstein_distance
 
-from agents.topic import FORECAST
-from analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
-from analysis.load import Tables
-from analysis.metrics._cells import KEYS, frame, spans, with_interval
-from analysis.wording import counted
+from parley.agents.topic import FORECAST
+from parley.analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import KEYS, frame, spans, with_interval
+from parley.analysis.wording import counted
 
 ORDER = 6
 TITLE = "Forecasts of one's own answer"

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kurtosis, skew
 
-from analysis.bootstrap import Floats
-from analysis.load import Tables
-from analysis.measured import measured
-from analysis.metrics._rooms import Found, Room, means, missing, rated, rooms
+from parley.analysis.bootstrap import Floats
+from parley.analysis.load import Tables
+from parley.analysis.measured import measured
+from parley.analysis.metrics._rooms import Found, Room, means, missing, rated, rooms
 
 ORDER = 7
 TITLE = "Polarisation"

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
-from analysis.load import Tables
-from analysis.metrics._rooms import Found, Room, means, missing, rooms
+from parley.analysis.bootstrap import Floats
+from parley.analysis.load import Tables
+from parley.analysis.metrics._rooms import Found, Room, means, missing, rooms
 
 ORDER = 9
 TITLE = "Believers"

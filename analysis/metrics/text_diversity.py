@@ -11,8 +11,8 @@ import numpy as np
 from pandas import DataFrame
 from scipy.special import gammaln
 
-from analysis.load import Tables
-from analysis.metrics._rooms import Found, means, rooms
+from parley.analysis.load import Tables
+from parley.analysis.metrics._rooms import Found, means, rooms
 
 ORDER = 8
 TITLE = "Diversity of the text"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from analysis.human.rooms import each_turn
-from analysis.load import Tables
+from parley.analysis.human.rooms import each_turn
+from parley.analysis.load import Tables
 
 TYPES = {"room": "object", "iteration": "int64", "agent": "int64", "toward": "float64"}
 COLUMNS = list(TYPES)

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import honesty
-from analysis.bootstrap import Floats, interval, mean_interval
-from analysis.load import Tables
-from analysis.rhetoric.moves import moves
-from analysis.rhetoric.tags import APPEALS
-from analysis.wording import DASH, counted, estimate, markdown_table, tally
+from parley.analysis import honesty
+from parley.analysis.bootstrap import Floats, interval, mean_interval
+from parley.analysis.load import Tables
+from parley.analysis.rhetoric.moves import moves
+from parley.analysis.rhetoric.tags import APPEALS
+from parley.analysis.wording import DASH, counted, estimate, markdown_table, tally
 
 CAUTION = (
     "Which turn makes an appeal is not drawn by lot: who says it, when and to whom differs with it. The difference is an "

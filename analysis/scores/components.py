@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
-from analysis.scores.runs import by_run, casts
-from analysis.statistics.power import rooms_needed
+from parley.analysis.bootstrap import Floats
+from parley.analysis.scores.runs import by_run, casts
+from parley.analysis.statistics.power import rooms_needed
 
 ONE_CAST = "these people alone: persons were not varied"
 SAME_PEOPLE = "the same people in both conditions"

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import FEWEST
-from analysis.gaps import slope
-from analysis.scores.runs import MANY, Of, bounds, by_run, casts, mean_of, missing, same_texts, values
-from analysis.statistics.groups import paired, two, weighed
-from analysis.statistics.permute import shuffled
-from analysis.statistics.results import Result, table
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.gaps import slope
+from parley.analysis.scores.runs import MANY, Of, bounds, by_run, casts, mean_of, missing, same_texts, values
+from parley.analysis.statistics.groups import paired, two, weighed
+from parley.analysis.statistics.permute import shuffled
+from parley.analysis.statistics.results import Result, table
 
 MOMENTS = {"opening": 0, "closing": -1}
 ONE_EACH = "one persona a cell: no test"

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import FEWEST, Floats, even, mean_interval
-from analysis.gaps import nanmean, quartiles, slope
-from analysis.scores.table import MIDDLE, Line, lines
+from parley.analysis.bootstrap import FEWEST, Floats, even, mean_interval
+from parley.analysis.gaps import nanmean, quartiles, slope
+from parley.analysis.scores.table import MIDDLE, Line, lines
 
 NOTHING = 1e-9
 """Points a statement that are rounding."""

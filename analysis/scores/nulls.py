@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
-from analysis.scores.contrasts import contrast
-from analysis.scores.gradients import echo_chambers
-from analysis.scores.runs import PEOPLE
-from analysis.scores.table import COLUMNS
-from analysis.scores.ucl import compare
+from parley.analysis.bootstrap import Floats
+from parley.analysis.scores.contrasts import contrast
+from parley.analysis.scores.gradients import echo_chambers
+from parley.analysis.scores.runs import PEOPLE
+from parley.analysis.scores.table import COLUMNS
+from parley.analysis.scores.ucl import compare
 
 RUNS, STATEMENTS, BETWEEN, TEXTS, NOISE = 10, 6, 0.5, 0.3, 0.3
 """Runs a condition; statements; SDs in points: between people, between two texts of a person, of single statements."""

@@ -14,15 +14,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.gaps import nanmean, quartiles
-from analysis.looks import STYLES, looks
-from analysis.plots import save, style
-from analysis.scores.contrasts import sorted_by_p
-from analysis.scores.gradients import CONVERTED, ECHO, echo_chambers, gradients
-from analysis.scores.reversion import REFERENCES, STATISTICS, ratios
-from analysis.scores.table import HIGH, LOW, Line, lines
-from analysis.scores.ucl import DIFFER, compare, is_smoothed, smoothed
-from analysis.wording import DASH, counted, estimate, markdown_table, number, span
+from parley.analysis.gaps import nanmean, quartiles
+from parley.analysis.looks import STYLES, looks
+from parley.analysis.plots import save, style
+from parley.analysis.scores.contrasts import sorted_by_p
+from parley.analysis.scores.gradients import CONVERTED, ECHO, echo_chambers, gradients
+from parley.analysis.scores.reversion import REFERENCES, STATISTICS, ratios
+from parley.analysis.scores.table import HIGH, LOW, Line, lines
+from parley.analysis.scores.ucl import DIFFER, compare, is_smoothed, smoothed
+from parley.analysis.wording import DASH, counted, estimate, markdown_table, number, span
 
 REVERSION = (
     "{how}. R is 1 when the last statement is back at the first, negative when it went on; over topics, {rule}. No interval: it "

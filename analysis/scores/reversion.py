@@ -20,10 +20,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import ALIKE, DRAWS, FEWEST, NONE, Floats, tail
-from analysis.gaps import nanmean, nanmedian
-from analysis.scores.table import Line, lines
-from llm.randomness import derive
+from parley.analysis.bootstrap import ALIKE, DRAWS, FEWEST, NONE, Floats, tail
+from parley.analysis.gaps import nanmean, nanmedian
+from parley.analysis.scores.table import Line, lines
+from parley.llm.randomness import derive
 
 LEAST, NOTHING, SHORTEST = 0.05, 1e-9, 3
 """Points of 1-7, twice; statements."""

@@ -15,9 +15,9 @@ from collections.abc import Callable
 import networkx as nx
 import pandas as pd
 
-from analysis.bootstrap import Floats
-from analysis.gaps import nanmean
-from analysis.scores.table import HIGH, LOW
+from parley.analysis.bootstrap import Floats
+from parley.analysis.gaps import nanmean
+from parley.analysis.scores.table import HIGH, LOW
 
 MANY = 0.05
 """Share of scores missing from which a difference has bounds."""

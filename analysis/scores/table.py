@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from analysis.bootstrap import Floats
-from analysis.wording import counted
-from llm.errors import UserError
+from parley.analysis.bootstrap import Floats
+from parley.analysis.wording import counted
+from parley.llm.errors import UserError
 
 KEYS = ["topic", "condition", "run", "agent", "statement"]
 COLUMNS = [*KEYS, "score"]

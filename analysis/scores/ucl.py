@@ -16,15 +16,15 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats
-from analysis.gaps import nanmean
-from analysis.scores.contrasts import ONE_EACH, by_cast, contrast
-from analysis.scores.gradients import quartile_range
-from analysis.scores.runs import by_run, casts, same_texts, values
-from analysis.scores.table import lines
-from analysis.statistics.groups import level, spread
-from analysis.statistics.permute import shuffled
-from analysis.statistics.results import Result, table
+from parley.analysis.bootstrap import Floats
+from parley.analysis.gaps import nanmean
+from parley.analysis.scores.contrasts import ONE_EACH, by_cast, contrast
+from parley.analysis.scores.gradients import quartile_range
+from parley.analysis.scores.runs import by_run, casts, same_texts, values
+from parley.analysis.scores.table import lines
+from parley.analysis.statistics.groups import level, spread
+from parley.analysis.statistics.permute import shuffled
+from parley.analysis.statistics.results import Result, table
 
 EMA, FROM = 0.5, 3
 """Weight of a score against the smoothed one before it, and the first statement that is smoothed."""

@@ -17,8 +17,8 @@ from scipy.special import stdtr, stdtrit
 from scipy.stats import f_oneway, levene, ttest_1samp, ttest_ind, tukey_hsd
 from statsmodels.stats.oneway import anova_oneway, confint_effectsize_oneway
 
-from analysis.bootstrap import FEWEST, Floats, even
-from analysis.statistics.results import LEVEL, Result
+from parley.analysis.bootstrap import FEWEST, Floats, even
+from parley.analysis.statistics.results import LEVEL, Result
 
 Groups = Mapping[str, Floats]
 FEWEST_SPREAD = 10

@@ -18,8 +18,8 @@ from scipy.stats import t as student
 from statsmodels.regression.mixed_linear_model import MixedLM
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, SingularMatrixWarning
 
-from analysis.bootstrap import Floats
-from analysis.statistics.results import LEVEL, Result
+from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.results import LEVEL, Result
 
 TOO_FEW = "too few rooms"
 METHODS = ("powell", "lbfgs", "nm")

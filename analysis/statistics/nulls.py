@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import f_oneway, tukey_hsd
 
-from analysis.bootstrap import mean_interval
-from analysis.human.measures import strangers
-from analysis.scores.gradients import echo_chambers, gradients
-from analysis.scores.nulls import SCORES
-from analysis.scores.table import MIDDLE
-from analysis.statistics.groups import level, spread, two
-from analysis.statistics.mixed import slopes
-from analysis.statistics.permute import shuffled
-from analysis.statistics.results import Result
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.human.measures import strangers
+from parley.analysis.scores.gradients import echo_chambers, gradients
+from parley.analysis.scores.nulls import SCORES
+from parley.analysis.scores.table import MIDDLE
+from parley.analysis.statistics.groups import level, spread, two
+from parley.analysis.statistics.mixed import slopes
+from parley.analysis.statistics.permute import shuffled
+from parley.analysis.statistics.results import Result
 
 ROOMS, SEATS, ROUNDS, APART, SLOPES_APART = 20, 3, 6, 1.0, 0.2
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import FEWEST, Floats
-from analysis.statistics.results import Result
-from llm.randomness import derive
+from parley.analysis.bootstrap import FEWEST, Floats
+from parley.analysis.statistics.results import Result
+from parley.llm.randomness import derive
 
 DRAWS = 9_999
 

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import chi2
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from analysis.bootstrap import FEWEST
+from parley.analysis.bootstrap import FEWEST
 
 DIFFERENCES, POWERS, ALPHA, LEVEL = (0.25, 0.5, 1.0), (0.8, 0.9), 0.05, 0.95
 

@@ -21,18 +21,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Ends, Floats, correlation_interval, interval, mean_interval, share_interval
-from analysis.deliberation.clusters import mean
-from analysis.gaps import nanmean
-from analysis.metrics import drift, first_cycle, forecast
-from analysis.metrics._cells import Cell
-from analysis.metrics.drift import ratio
-from analysis.metrics.polarisation import spreading
-from analysis.statistics.groups import level, pairs, spread, two
-from analysis.statistics.mixed import slopes
-from analysis.statistics.permute import shuffled
-from analysis.statistics.results import Result
-from analysis.studies.intervention import effect
+from parley.analysis.bootstrap import Ends, Floats, correlation_interval, interval, mean_interval, share_interval
+from parley.analysis.deliberation.clusters import mean
+from parley.analysis.gaps import nanmean
+from parley.analysis.metrics import drift, first_cycle, forecast
+from parley.analysis.metrics._cells import Cell
+from parley.analysis.metrics.drift import ratio
+from parley.analysis.metrics.polarisation import spreading
+from parley.analysis.statistics.groups import level, pairs, spread, two
+from parley.analysis.statistics.mixed import slopes
+from parley.analysis.statistics.permute import shuffled
+from parley.analysis.statistics.results import Result
+from parley.analysis.studies.intervention import effect
 
 SEATS, ROUNDS, STEP, SHARE, ALPHA = 3, 6, 0.3, 0.3, 0.05
 KINDS = ("normal", "skewed", "rounded", "drifting", "missing", "unequal")

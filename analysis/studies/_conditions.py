@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from analysis.bootstrap import mean_interval
-from analysis.looks import STYLES
-from analysis.plots import add_caption, style
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.looks import STYLES
+from parley.analysis.plots import add_caption, style
 
 PAIR = ["topic", "repetition"]
 """What makes rooms of two conditions one pair: the same people, as far as the condition lets them be."""

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.bootstrap import Floats, interval
-from analysis.load import Tables
-from analysis.metrics._cells import REFERENCE, spans, with_interval
-from analysis.summary import asked_of_model
-from model.events import Header
-from model.scenario import Scenario
+from parley.analysis.bootstrap import Floats, interval
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
+from parley.analysis.summary import asked_of_model
+from parley.model.events import Header
+from parley.model.scenario import Scenario
 
 KEYS = ("topic", "group", "party", "round")
 ALL, SHARED = "everybody asked", "archetypes"

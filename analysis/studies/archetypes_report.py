@@ -12,14 +12,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from agents.topic import load_topic
-from analysis import honesty
-from analysis.looks import looks
-from analysis.plots import add_caption, save, style
-from analysis.studies.archetypes import ALL, SHARED, Found
-from analysis.wording import estimate, group_title, markdown_table, number
-from llm.archetypes import REUSE
-from model.scenario import Scenario
+from parley.agents.topic import load_topic
+from parley.analysis import honesty
+from parley.analysis.looks import looks
+from parley.analysis.plots import add_caption, save, style
+from parley.analysis.studies.archetypes import ALL, SHARED, Found
+from parley.analysis.wording import estimate, group_title, markdown_table, number
+from parley.llm.archetypes import REUSE
+from parley.model.scenario import Scenario
 
 LOOKS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (ALL, "mean_all", {"linestyle": "-", "fillstyle": "full"}),

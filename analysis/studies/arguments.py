@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import honesty
-from analysis.load import Tables
-from analysis.measured import measured
-from analysis.plots import save
-from analysis.studies._conditions import PAIR, compared, dots
-from analysis.wording import estimate, markdown_table, plain
-from llm.errors import UserError
-from model.scenario import Scenario
+from parley.analysis import honesty
+from parley.analysis.load import Tables
+from parley.analysis.measured import measured
+from parley.analysis.plots import save
+from parley.analysis.studies._conditions import PAIR, compared, dots
+from parley.analysis.wording import estimate, markdown_table, plain
+from parley.llm.errors import UserError
+from parley.model.scenario import Scenario
 
 KINDS = ("as it likes", "knowledge", "trust", "status", "support")
 CONVINCER, SKEPTIC = "convincer", "skeptic"

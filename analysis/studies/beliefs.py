@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import honesty
-from analysis.bootstrap import Floats, means_interval
-from analysis.load import Tables
-from analysis.measured import measured
-from analysis.wording import estimate, group_title, markdown_table, tally
-from model.scenario import Scenario
-from model.sides import opposed, side_of
+from parley.analysis import honesty
+from parley.analysis.bootstrap import Floats, means_interval
+from parley.analysis.load import Tables
+from parley.analysis.measured import measured
+from parley.analysis.wording import estimate, group_title, markdown_table, tally
+from parley.model.scenario import Scenario
+from parley.model.sides import opposed, side_of
 
 CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "sequential": {"protocol": "sequential"},

@@ -16,15 +16,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis import honesty
-from analysis.bootstrap import mean_interval, share_interval
-from analysis.load import Tables
-from analysis.looks import OTHERS
-from analysis.metrics.confidence import PROBE, SURE
-from analysis.plots import add_caption, save, style
-from analysis.studies._conditions import PAIR, compared
-from analysis.wording import estimate, markdown_table, plain
-from model.scenario import Scenario
+from parley.analysis import honesty
+from parley.analysis.bootstrap import mean_interval, share_interval
+from parley.analysis.load import Tables
+from parley.analysis.looks import OTHERS
+from parley.analysis.metrics.confidence import PROBE, SURE
+from parley.analysis.plots import add_caption, save, style
+from parley.analysis.studies._conditions import PAIR, compared
+from parley.analysis.wording import estimate, markdown_table, plain
+from parley.model.scenario import Scenario
 
 CONDITIONS: Mapping[str, Mapping[str, Any]] = {
     "another": {"seats": ["democrat", "republican"], "cast": "circle", "introduce": "nothing"},

@@ -23,15 +23,15 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from agents.topic import load_topic
-from analysis.load import Tables
-from analysis.plots import save, style
-from analysis.recovery import NAMES, recover
-from analysis.wording import estimate, markdown_table, number
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.mind import Parameters, planted
-from llm.errors import unknown
-from model.scenario import Scenario
+from parley.agents.topic import load_topic
+from parley.analysis.load import Tables
+from parley.analysis.plots import save, style
+from parley.analysis.recovery import NAMES, recover
+from parley.analysis.wording import estimate, markdown_table, number
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.mind import Parameters, planted
+from parley.llm.errors import unknown
+from parley.model.scenario import Scenario
 
 COLOURS = ("#555555", "#999999", "#1f5fa8", "#c77b00")
 LIMITS = {"kappa": (-0.05, 0.15), "mu": (-0.05, 0.15), "bias": (0.0, 10.0)}

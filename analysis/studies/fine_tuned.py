@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agents.topic import load_topic
-from analysis.bootstrap import mean_interval
-from analysis.load import Tables
-from analysis.metrics._cells import DEFAULT
-from llm.backends.oracle.banks import TopicBank, topics
-from model.events import Header
-from model.scenario import Scenario
+from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import DEFAULT
+from parley.llm.backends.oracle.banks import TopicBank, topics
+from parley.model.events import Header
+from parley.model.scenario import Scenario
 
 BEFORE, AFTER, SEATS = "before", "after", "per seat"
 

@@ -12,15 +12,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from agents.topic import load_topic
-from analysis import honesty
-from analysis.bootstrap import FEWEST
-from analysis.looks import STYLES
-from analysis.metrics._cells import DEFAULT
-from analysis.plots import add_caption, save, style
-from analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, Found
-from analysis.wording import estimate, markdown_table, number
-from model.scenario import Scenario
+from parley.agents.topic import load_topic
+from parley.analysis import honesty
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.looks import STYLES
+from parley.analysis.metrics._cells import DEFAULT
+from parley.analysis.plots import add_caption, save, style
+from parley.analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, Found
+from parley.analysis.wording import estimate, markdown_table, number
+from parley.model.scenario import Scenario
 
 LINES: dict[str, Any] = {BEFORE: "-", AFTER: ":", SEATS: (0, (4, 2))}
 """Solid before, dotted after (as in the paper), dashed with adapters per seat."""

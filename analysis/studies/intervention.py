@@ -19,14 +19,14 @@ from typing import Any
 
 import pandas as pd
 
-from agents.standin import HOW
-from analysis.bootstrap import mean_interval, too_few, why_none
-from analysis.load import Tables
-from analysis.metrics._cells import REFERENCE
-from llm.errors import UserError
-from model.interventions.fact_check import FactCheck
-from model.interventions.planner import Planner
-from model.scenario import Scenario
+from parley.agents.standin import HOW
+from parley.analysis.bootstrap import mean_interval, too_few, why_none
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import REFERENCE
+from parley.llm.errors import UserError
+from parley.model.interventions.fact_check import FactCheck
+from parley.model.interventions.planner import Planner
+from parley.model.scenario import Scenario
 
 WITHOUT, PLACEBO, WITH = "without", "placebo", "with"
 BRANCHES = (WITHOUT, WITH)

@@ -12,13 +12,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis import honesty, outside
-from analysis.bootstrap import FEWEST
-from analysis.looks import of_run
-from analysis.plots import MARK, add_caption, mark, save, style
-from analysis.studies.intervention import PLACEBO, WITH, WITHOUT, Found
-from analysis.wording import counted, estimate, group_title, harmless, markdown_table, number, plain, seat_title
-from model.interventions.base import Saying
+from parley.analysis import honesty, outside
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.looks import of_run
+from parley.analysis.plots import MARK, add_caption, mark, save, style
+from parley.analysis.studies.intervention import PLACEBO, WITH, WITHOUT, Found
+from parley.analysis.wording import counted, estimate, group_title, harmless, markdown_table, number, plain, seat_title
+from parley.model.interventions.base import Saying
 
 LINES: dict[str, Any] = {WITH: "-", PLACEBO: "--", WITHOUT: ":"}
 """Solid with interventions, dashed with a placebo, dotted without."""

@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import honesty
-from analysis.bootstrap import mean_interval
-from analysis.human.measures import measured
-from analysis.human.readers import SALVI, find, salvi
-from analysis.human.rooms import RUN, of_run
-from analysis.human.table import ALL, Source
-from analysis.load import Tables
-from analysis.wording import estimate, markdown_table
-from llm.errors import UserError
-from model.scenario import Scenario
+from parley.analysis import honesty
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.human.measures import measured
+from parley.analysis.human.readers import SALVI, find, salvi
+from parley.analysis.human.rooms import RUN, of_run
+from parley.analysis.human.table import ALL, Source
+from parley.analysis.load import Tables
+from parley.analysis.wording import estimate, markdown_table
+from parley.llm.errors import UserError
+from parley.model.scenario import Scenario
 
 CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "person": {"introduce": "person", "disclose": "nothing"},

@@ -15,20 +15,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from agents.debater import SURVEY_TOKENS
-from agents.persona import Persona, everybody, parties, persona_set
-from agents.topic import Probe, listing, load_topic
-from analysis import honesty
-from analysis.bootstrap import mean_interval
-from analysis.kept import claim, driven
-from analysis.wording import estimate, markdown_table, number, tally
-from llm.backends import essence
-from llm.driver import Bar, Conversation, ask
-from llm.errors import UserError
-from llm.limits import NO_LIMIT, Budget
-from llm.randomness import derive
-from llm.request import Message, Request, Sampling
-from model.session import locked
+from parley.agents.debater import SURVEY_TOKENS
+from parley.agents.persona import Persona, everybody, parties, persona_set
+from parley.agents.topic import Probe, listing, load_topic
+from parley.analysis import honesty
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.kept import claim, driven
+from parley.analysis.wording import estimate, markdown_table, number, tally
+from parley.llm.backends import essence
+from parley.llm.driver import Bar, Conversation, ask
+from parley.llm.errors import UserError
+from parley.llm.limits import NO_LIMIT, Budget
+from parley.llm.randomness import derive
+from parley.llm.request import Message, Request, Sampling
+from parley.model.session import locked
 
 ORDERS = ("given", "reversed", "shuffled")
 

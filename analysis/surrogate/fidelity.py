@@ -23,13 +23,13 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import block_diag, csr_array
 
-from agents.laws.surrogate import Surrogate
-from analysis.bootstrap import Floats, mean_interval
-from analysis.gaps import nanmean
-from analysis.surrogate.fit import ROOMS, fit
-from analysis.surrogate.transitions import Transitions
-from llm.errors import UserError
-from llm.randomness import derive, stream
+from parley.agents.laws.surrogate import Surrogate
+from parley.analysis.bootstrap import Floats, mean_interval
+from parley.analysis.gaps import nanmean
+from parley.analysis.surrogate.fit import ROOMS, fit
+from parley.analysis.surrogate.transitions import Transitions
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive, stream
 
 FOLDS, DRAWS = 5, 100
 MOVED = 0.5

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from analysis.bootstrap import Floats
-from analysis.surrogate.transitions import Transitions
-from llm.errors import UserError
+from parley.analysis.bootstrap import Floats
+from parley.analysis.surrogate.transitions import Transitions
+from parley.llm.errors import UserError
 
 STILL = 1e-6
 ROOMS = 5

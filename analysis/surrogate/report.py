@@ -10,15 +10,15 @@ from typing import Any
 
 import pandas as pd
 
-from agents.laws.surrogate import SCHEMA
-from analysis import honesty
-from analysis.load import Tables
-from analysis.surrogate.fidelity import DEAF, WHO, fidelity
-from analysis.surrogate.fit import FITTED, fit
-from analysis.surrogate.transitions import Grade, Transitions, transitions
-from analysis.wording import counted, estimate, harmless, markdown_table, number
-from llm.backends.oracle.banks import topics
-from llm.errors import UserError
+from parley.agents.laws.surrogate import SCHEMA
+from parley.analysis import honesty
+from parley.analysis.load import Tables
+from parley.analysis.surrogate.fidelity import DEAF, WHO, fidelity
+from parley.analysis.surrogate.fit import FITTED, fit
+from parley.analysis.surrogate.transitions import Grade, Transitions, transitions
+from parley.analysis.wording import counted, estimate, harmless, markdown_table, number
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.errors import UserError
 
 BASELINES = {"nobody moves": "nobody moved", "to the mean": "everybody went to the room's mean"}
 OURS = ("oracle", "pocket")

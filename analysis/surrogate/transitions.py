@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.load import Tables
-from llm.errors import UserError
-from model.scenario import MEDIATOR
+from parley.analysis.load import Tables
+from parley.llm.errors import UserError
+from parley.model.scenario import MEDIATOR
 
 Grade = Callable[[str, str], float | None]
 WHO = ["room", "agent"]

@@ -16,11 +16,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from agents.topic import load_topic
-from analysis.looks import looks
-from analysis.plots import style
-from analysis.wording import plain, seat_title
-from llm.errors import UserError
+from parley.agents.topic import load_topic
+from parley.analysis.looks import looks
+from parley.analysis.plots import style
+from parley.analysis.wording import plain, seat_title
+from parley.llm.errors import UserError
 
 WIDEST = 6
 """Topics that have a panel each; of more, the first ones have."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.load import Tables, load
-from analysis.metrics._cells import KEYS, NO_AGENT, Cell, cells
-from analysis.wording import tally
-from model.events import Header
+from parley.analysis.load import Tables, load
+from parley.analysis.metrics._cells import KEYS, NO_AGENT, Cell, cells
+from parley.analysis.wording import tally
+from parley.model.events import Header
 
 BY = [*KEYS, "round"]
 

@@ -16,11 +16,11 @@ import pandas as pd
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
-from analysis.bootstrap import Floats, mean_interval, why_none
-from analysis.metrics._cells import KEYS
-from analysis.sweep.measure import Measured
-from analysis.sweep.tables import gathered, values_of
-from model.sweep.cells import Cell
+from parley.analysis.bootstrap import Floats, mean_interval, why_none
+from parley.analysis.metrics._cells import KEYS
+from parley.analysis.sweep.measure import Measured
+from parley.analysis.sweep.tables import gathered, values_of
+from parley.model.sweep.cells import Cell
 
 ALPHA = 0.05
 FIELDS = ["field", "value", "other", "other_value"]

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis import honesty
-from analysis.bootstrap import FEWEST
-from analysis.metrics._cells import KEYS
-from analysis.plots import save
-from analysis.sweep.figure import crossing, figure
-from analysis.sweep.measure import Measured
-from analysis.sweep.pairs import interactions, pairs
-from analysis.sweep.tables import effects, keyed, titled, values_of
-from analysis.tables import write_table
-from analysis.wording import counted, estimate, harmless, markdown_table, slug
-from llm.errors import UserError
-from model.events import Header
-from model.sweep.cells import Cell
+from parley.analysis import honesty
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.metrics._cells import KEYS
+from parley.analysis.plots import save
+from parley.analysis.sweep.figure import crossing, figure
+from parley.analysis.sweep.measure import Measured
+from parley.analysis.sweep.pairs import interactions, pairs
+from parley.analysis.sweep.tables import effects, keyed, titled, values_of
+from parley.analysis.tables import write_table
+from parley.analysis.wording import counted, estimate, harmless, markdown_table, slug
+from parley.llm.errors import UserError
+from parley.model.events import Header
+from parley.model.sweep.cells import Cell
 
 SUMMARY = "summary.md"
 FEW = 10

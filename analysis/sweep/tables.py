@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from agents.persona import party_of
-from analysis.bootstrap import mean_interval
-from analysis.metrics._cells import KEYS, direction
-from analysis.sweep.measure import Measured
-from analysis.wording import group_title, listed
-from model.scenario import Scenario
-from model.sweep.cells import Cell
+from parley.agents.persona import party_of
+from parley.analysis.bootstrap import mean_interval
+from parley.analysis.metrics._cells import KEYS, direction
+from parley.analysis.sweep.measure import Measured
+from parley.analysis.wording import group_title, listed
+from parley.model.scenario import Scenario
+from parley.model.sweep.cells import Cell
 
 ENDS = ("", "_low", "_high", "_sd")
 MANY = "*"

@@ -7,11 +7,11 @@ from urllib.parse import parse_qsl
 
 import solara
 
-from analysis.views._fields import FIRST, Field, changed, fields_of, topics
-from analysis.views._html import element
-from analysis.views._session import Session, runs
-from llm.errors import UserError
-from model.scenario import load_preset, preset_names
+from parley.analysis.views._fields import FIRST, Field, changed, fields_of, topics
+from parley.analysis.views._html import element
+from parley.analysis.views._session import Session, runs
+from parley.llm.errors import UserError
+from parley.model.scenario import load_preset, preset_names
 
 START = "three_way"
 DEFAULTS = {"repetitions": "2", "llm": "oracle"}

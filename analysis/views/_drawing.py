@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from analysis.deliberation import consensus_figure, consensus_report
-from analysis.deliberation.movement import measured
-from analysis.deliberation.record import from_events
-from analysis.load import Tables
-from analysis.metrics import trajectory
-from analysis.plots import attitudes
-from analysis.summary import caption
-from analysis.views._session import Shown
-from model.events import Event, Header
+from parley.analysis.deliberation import consensus_figure, consensus_report
+from parley.analysis.deliberation.movement import measured
+from parley.analysis.deliberation.record import from_events
+from parley.analysis.load import Tables
+from parley.analysis.metrics import trajectory
+from parley.analysis.plots import attitudes
+from parley.analysis.summary import caption
+from parley.analysis.views._session import Shown
+from parley.model.events import Event, Header
 
 
 def main(shown: Shown) -> Figure:

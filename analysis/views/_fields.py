@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from agents.topic import slugs
-from analysis.asked import value
-from model.scenario import Scenario
+from parley.agents.topic import slugs
+from parley.analysis.asked import value
+from parley.model.scenario import Scenario
 
 FIRST = ("topics", "repetitions", "rounds", "llm", "seed")
 """Those that everybody sets; the others are unfolded."""

@@ -16,8 +16,8 @@ import solara
 import solara.alias as alias
 from matplotlib.figure import Figure
 
-from analysis.plots import style
-from analysis.wording import counted
+from parley.analysis.plots import style
+from parley.analysis.wording import counted
 
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 MOST = 1000

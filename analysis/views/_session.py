@@ -11,14 +11,14 @@ from typing import Any
 
 import solara
 
-from analysis.deliberation.consensus_report import deliberates
-from analysis.load import Tables, record_of, tables
-from llm.errors import UserError
-from model.events import Event
-from model.interventions import parse
-from model.lines import read
-from model.live import Interview, Live, SteppedIn
-from model.scenario import load_preset
+from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.load import Tables, record_of, tables
+from parley.llm.errors import UserError
+from parley.model.events import Event
+from parley.model.interventions import parse
+from parley.model.lines import read
+from parley.model.live import Interview, Live, SteppedIn
+from parley.model.scenario import load_preset
 
 RUNS = Path("runs")
 _number = count(1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import solara
 
-from analysis.compare import means
-from analysis.load import Tables
-from analysis.views._drawing import main
-from analysis.views._html import painted, picture, table
-from analysis.views._session import Shown, surveyed
-from analysis.wording import group_title, number
+from parley.analysis.compare import means
+from parley.analysis.load import Tables
+from parley.analysis.views._drawing import main
+from parley.analysis.views._html import painted, picture, table
+from parley.analysis.views._session import Shown, surveyed
+from parley.analysis.wording import group_title, number
 
 ORDER = 1
 TITLE = "Attitudes"

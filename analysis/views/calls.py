@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import solara
 
-from analysis.load import Tables
-from analysis.views._html import table
-from analysis.views._session import Shown
-from analysis.wording import tally
+from parley.analysis.load import Tables
+from parley.analysis.views._html import table
+from parley.analysis.views._session import Shown
+from parley.analysis.wording import tally
 
 ORDER = 6
 TITLE = "Calls"

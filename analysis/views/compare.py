@@ -6,11 +6,11 @@ from pathlib import Path
 
 import solara
 
-from analysis.compare import differences, draw, shared
-from analysis.load import Tables, load
-from analysis.views._html import element, painted, picture, table
-from analysis.views._session import Shown, runs, surveyed
-from llm.errors import UserError
+from parley.analysis.compare import differences, draw, shared
+from parley.analysis.load import Tables, load
+from parley.analysis.views._html import element, painted, picture, table
+from parley.analysis.views._session import Shown, runs, surveyed
+from parley.llm.errors import UserError
 
 ORDER = 8
 TITLE = "Compare"

@@ -7,17 +7,17 @@ from typing import Any
 
 import solara
 
-from analysis.deliberation.consensus_report import deliberates
-from analysis.deliberation.episode import Episode
-from analysis.deliberation.pages import HEADINGS, MOVED, moves
-from analysis.deliberation.record import from_events
-from analysis.deliberation.represented import stood
-from analysis.load import Tables
-from analysis.views._drawing import consensus, until
-from analysis.views._html import Line, element, line, log, painted, picture, table
-from analysis.views._session import Shown
-from analysis.views.conversation import turn
-from model.scenario import MEDIATOR
+from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.deliberation.episode import Episode
+from parley.analysis.deliberation.pages import HEADINGS, MOVED, moves
+from parley.analysis.deliberation.record import from_events
+from parley.analysis.deliberation.represented import stood
+from parley.analysis.load import Tables
+from parley.analysis.views._drawing import consensus, until
+from parley.analysis.views._html import Line, element, line, log, painted, picture, table
+from parley.analysis.views._session import Shown
+from parley.analysis.views.conversation import turn
+from parley.model.scenario import MEDIATOR
 
 ORDER = 5
 TITLE = "Deliberation"

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 import solara
 
-from analysis import outside
-from analysis.deliberation.consensus_report import deliberates
-from analysis.load import Tables
-from analysis.views._html import Line, line, log
-from analysis.views._session import Shown, rooms
-from analysis.wording import number
+from parley.analysis import outside
+from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.load import Tables
+from parley.analysis.views._html import Line, line, log
+from parley.analysis.views._session import Shown, rooms
+from parley.analysis.wording import number
 
 ORDER = 2
 TITLE = "Conversation"

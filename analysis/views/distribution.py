@@ -8,12 +8,12 @@ import solara
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from analysis.load import Tables
-from analysis.looks import of_run
-from analysis.plots import style
-from analysis.views._html import painted, picture
-from analysis.views._session import Shown, surveyed
-from analysis.wording import REFERENCE, seat_title
+from parley.analysis.load import Tables
+from parley.analysis.looks import of_run
+from parley.analysis.plots import style
+from parley.analysis.views._html import painted, picture
+from parley.analysis.views._session import Shown, surveyed
+from parley.analysis.wording import REFERENCE, seat_title
 
 ORDER = 3
 TITLE = "Distribution"

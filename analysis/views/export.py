@@ -8,17 +8,17 @@ from dataclasses import fields
 import pandas as pd
 import solara
 
-from analysis import transcript
-from analysis.deliberation import pages
-from analysis.deliberation.consensus_report import deliberates
-from analysis.deliberation.considered import weighed
-from analysis.deliberation.record import from_events
-from analysis.deliberation.represented import stood
-from analysis.load import Tables
-from analysis.tables import as_csv
-from analysis.views._drawing import drawable, main
-from analysis.views._html import KINDS, element, painted
-from analysis.views._session import Shown
+from parley.analysis import transcript
+from parley.analysis.deliberation import pages
+from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.deliberation.considered import weighed
+from parley.analysis.deliberation.record import from_events
+from parley.analysis.deliberation.represented import stood
+from parley.analysis.load import Tables
+from parley.analysis.tables import as_csv
+from parley.analysis.views._drawing import drawable, main
+from parley.analysis.views._html import KINDS, element, painted
+from parley.analysis.views._session import Shown
 
 ORDER = 12
 TITLE = "Export"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import solara
 
-from analysis.deliberation.consensus_report import deliberates
-from analysis.load import Tables
-from analysis.views._html import element, log
-from analysis.views._session import Shown
-from analysis.views.conversation import said
-from analysis.wording import group_title, number, seat_title
+from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.load import Tables
+from parley.analysis.views._html import element, log
+from parley.analysis.views._session import Shown
+from parley.analysis.views.conversation import said
+from parley.analysis.wording import group_title, number, seat_title
 
 ORDER = 3
 TITLE = "Groups"

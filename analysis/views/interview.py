@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import solara
 
-from analysis.load import Tables
-from analysis.views._html import element
-from analysis.views._session import Shown
+from parley.analysis.load import Tables
+from parley.analysis.views._html import element
+from parley.analysis.views._session import Shown
 
 ORDER = 7
 TITLE = "Interview"

@@ -15,13 +15,13 @@ import solara
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from agents.persona import everybody, persona_set
-from analysis.load import Tables
-from analysis.metrics._network import Population, populations
-from analysis.views._html import element
-from analysis.views._layout import layout
-from analysis.views._session import Shown, rooms
-from llm.errors import UserError
+from parley.agents.persona import everybody, persona_set
+from parley.analysis.load import Tables
+from parley.analysis.metrics._network import Population, populations
+from parley.analysis.views._html import element
+from parley.analysis.views._layout import layout
+from parley.analysis.views._session import Shown, rooms
+from parley.llm.errors import UserError
 
 ORDER = 4
 TITLE = "Network"

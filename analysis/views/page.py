@@ -8,11 +8,11 @@ from pathlib import Path
 import solara
 import solara.lab
 
-from analysis import honesty
-from analysis.views import views
-from analysis.views._controls import Controls
-from analysis.views._html import element
-from analysis.views._session import Session, Shown
+from parley.analysis import honesty
+from parley.analysis.views import views
+from parley.analysis.views._controls import Controls
+from parley.analysis.views._html import element
+from parley.analysis.views._session import Session, Shown
 
 STYLE = Path(__file__).with_name("style.css")
 GLANCE = 0.25

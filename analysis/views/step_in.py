@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import solara
 
-from analysis.load import Tables
-from analysis.views._html import element
-from analysis.views._session import Shown, rooms
-from model.interventions import spec
-from model.scenario import MEDIATOR
+from parley.analysis.load import Tables
+from parley.analysis.views._html import element
+from parley.analysis.views._session import Shown, rooms
+from parley.model.interventions import spec
+from parley.model.scenario import MEDIATOR
 
 ORDER = 11
 TITLE = "Step in"

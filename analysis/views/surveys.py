@@ -7,10 +7,10 @@ from typing import Any
 
 import solara
 
-from analysis.load import Tables
-from analysis.views._html import table
-from analysis.views._session import Shown, rooms
-from analysis.wording import number
+from parley.analysis.load import Tables
+from parley.analysis.views._html import table
+from parley.analysis.views._session import Shown, rooms
+from parley.analysis.wording import number
 
 ORDER = 5
 TITLE = "Surveys"

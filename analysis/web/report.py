@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.load import record_of
-from analysis.report import SUMMARY, write_report
-from analysis.web.document import Chapter, document
-from llm.errors import UserError
+from parley.analysis.load import record_of
+from parley.analysis.report import SUMMARY, write_report
+from parley.analysis.web.document import Chapter, document
+from parley.llm.errors import UserError
 
 TRANSCRIPT = "transcript.md"
 SECTIONS = 12

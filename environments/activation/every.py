@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from environments._society import Society
+from parley.environments._society import Society
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from environments._society import Society
-from environments._specs import in_range
+from parley.environments._society import Society
+from parley.environments._specs import in_range
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from environments._society import Society
-from environments._specs import in_range
+from parley.environments._society import Society
+from parley.environments._specs import in_range
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import networkx as nx
 
-from environments._society import Pairs
+from parley.environments._society import Pairs
 
 
 class Node(NamedTuple):

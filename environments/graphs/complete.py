@@ -8,8 +8,8 @@ from random import Random
 
 import networkx as nx
 
-from environments._society import Pairs
-from environments.graphs._base import Graph
+from parley.environments._society import Pairs
+from parley.environments.graphs._base import Graph
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from xml.etree.ElementTree import ParseError
 
 import networkx as nx
 
-from environments.graphs._base import Graph, Node
+from parley.environments.graphs._base import Graph, Node
 
 NUMBERED = re.compile(r"n?\d+")
 PARTY, PERSONA, WEIGHT = "party", "persona", "weight"

@@ -8,8 +8,8 @@ from random import Random
 
 import networkx as nx
 
-from environments._specs import in_range
-from environments.graphs._base import Graph
+from parley.environments._specs import in_range
+from parley.environments.graphs._base import Graph
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from random import Random
 
 import networkx as nx
 
-from environments.graphs._base import Graph
+from parley.environments.graphs._base import Graph
 
 
 @dataclass(frozen=True)

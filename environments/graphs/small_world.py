@@ -7,9 +7,9 @@ from random import Random
 
 import networkx as nx
 
-from environments._specs import in_range
-from environments.graphs._base import Graph
-from environments.graphs.ring import Ring
+from parley.environments._specs import in_range
+from parley.environments.graphs._base import Graph
+from parley.environments.graphs.ring import Ring
 
 
 @dataclass(frozen=True)

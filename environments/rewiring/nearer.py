@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from environments._society import Pairs, Society
-from environments._specs import in_range
+from parley.environments._society import Pairs, Society
+from parley.environments._specs import in_range
 
 
 @dataclass(frozen=True)

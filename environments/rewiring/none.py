@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from environments._society import Pairs, Society
+from parley.environments._society import Pairs, Society
 
 
 @dataclass(frozen=True)

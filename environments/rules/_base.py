@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from environments._society import Feed, Links, Society
+from parley.environments._society import Feed, Links, Society
 
 if TYPE_CHECKING:
-    from environments.base import Turn
+    from parley.environments.base import Turn
 
 
 class Rule(ABC):

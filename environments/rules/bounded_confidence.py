@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from environments._society import Society
-from environments._specs import in_range
-from environments.rules.neighbours import Neighbours
+from parley.environments._society import Society
+from parley.environments._specs import in_range
+from parley.environments.rules.neighbours import Neighbours
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from environments._society import Society
-from environments.base import Turn
-from environments.rules._base import Rule, in_lots, lots
+from parley.environments._society import Society
+from parley.environments.base import Turn
+from parley.environments.rules._base import Rule, in_lots, lots
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from environments._society import Society
-from environments.base import Turn
-from environments.rules._base import Rule, in_lots
+from parley.environments._society import Society
+from parley.environments.base import Turn
+from parley.environments.rules._base import Rule, in_lots
 
 
 @dataclass(frozen=True)

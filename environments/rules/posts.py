@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from environments._society import Feed, Post, Society
-from environments._specs import in_range
-from environments.base import Turn
-from environments.rules._base import Rule, in_lots
+from parley.environments._society import Feed, Post, Society
+from parley.environments._specs import in_range
+from parley.environments.base import Turn
+from parley.environments.rules._base import Rule, in_lots
 
 Rank = Callable[[Society, int, Post], float]
 FEEDS = ("chronological", "hot", "interest", "attitude")

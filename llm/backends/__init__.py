@@ -15,8 +15,8 @@ import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
-from llm.errors import UserError, unknown
-from llm.request import Backend
+from parley.llm.errors import UserError, unknown
+from parley.llm.request import Backend
 
 
 def names() -> list[str]:
@@ -55,14 +55,14 @@ def scripted(spec: str) -> bool:
 def open_spec(spec: str) -> Backend:
     """Open the backend that a spec names. Errors: UserError on an unknown name, option or value."""
     name, model, options = check_spec(spec)
-    backend: Backend = importlib.import_module(f"llm.backends.{name}").open_backend(model, **options)
+    backend: Backend = importlib.import_module(f"parley.llm.backends.{name}").open_backend(model, **options)
     return backend
 
 
 def topics_of(spec: str) -> tuple[str, ...] | None:
     """The topics of debates that a model knows; None: it says nothing of topics, so it takes any. Errors: as check_spec."""
     name, model, _ = check_spec(spec)
-    told = getattr(importlib.import_module(f"llm.backends.{name}"), "known_topics", None)
+    told = getattr(importlib.import_module(f"parley.llm.backends.{name}"), "known_topics", None)
     known: tuple[str, ...] | None = told(model) if told else None
     return known
 
@@ -70,7 +70,7 @@ def topics_of(spec: str) -> tuple[str, ...] | None:
 def essence(spec: str) -> str:
     """The spec without the options that change only how the model is asked: `openai:m,base_url=URL` is `openai:m`."""
     name, model, options = split_spec(spec)
-    manner = getattr(importlib.import_module(f"llm.backends.{name}"), "MANNER", ()) if name in names() else ()
+    manner = getattr(importlib.import_module(f"parley.llm.backends.{name}"), "MANNER", ()) if name in names() else ()
     kept = [f",{key}={value}" for key, value in sorted(options.items()) if key not in manner]
     return "".join([name, f":{model}" if model else "", *kept])
 
@@ -82,7 +82,7 @@ def defaulted(spec: str, **options: object) -> str:
     ('pocket,draft=0,keep=512', 'oracle')
     """
     name, _, given = check_spec(spec)
-    known = inspect.signature(importlib.import_module(f"llm.backends.{name}").open_backend).parameters
+    known = inspect.signature(importlib.import_module(f"parley.llm.backends.{name}").open_backend).parameters
     return ",".join([spec, *(f"{key}={value}" for key, value in options.items() if key in known and key not in given)])
 
 
@@ -100,7 +100,7 @@ def most_parts(spec: str) -> int | None:
 def _shared(spec: str) -> dict[str, int | float]:
     """What limits all who ask at once, as given or by default."""
     name, _, options = check_spec(spec)
-    module = importlib.import_module(f"llm.backends.{name}")
+    module = importlib.import_module(f"parley.llm.backends.{name}")
     known = inspect.signature(module.open_backend).parameters
     limits: dict[str, Any] = {key: known[key].default for key in getattr(module, "SHARED", ())}
     return limits | {key: value for key, value in options.items() if key in limits}
@@ -120,7 +120,7 @@ def check_spec(spec: str) -> tuple[str, str, dict[str, object]]:
     name, model, options = split_spec(spec)
     if name not in names():
         raise _unknown(name, model)
-    opener = importlib.import_module(f"llm.backends.{name}").open_backend
+    opener = importlib.import_module(f"parley.llm.backends.{name}").open_backend
     known = {key: parameter for key, parameter in inspect.signature(opener).parameters.items() if key != "model"}
     return name, model, {key: _typed(name, key, value, known) for key, value in options.items()}
 
@@ -142,7 +142,7 @@ def _unknown(name: str, model: str) -> UserError:
 def check_reached(spec: str) -> None:
     """Errors: UserError as of check_spec, and where the key of an endpoint is missing; nothing is opened or asked."""
     name, model, options = check_spec(spec)
-    module = importlib.import_module(f"llm.backends.{name}")
+    module = importlib.import_module(f"parley.llm.backends.{name}")
     if hasattr(module, "reached"):
         module.reached(model, **options)
 

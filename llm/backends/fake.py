@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from llm.request import Backend, Reply, Request, Usage, checked
+from parley.llm.request import Backend, Reply, Request, Usage, checked
 
 Answer = str | Reply
 Source = Callable[[Request], Answer] | Sequence[Answer] | Mapping[str, Answer]

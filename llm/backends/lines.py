@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llm.errors import UserError
-from llm.randomness import digest, stream
-from llm.request import Backend, Reply, Request, Usage
+from parley.llm.errors import UserError
+from parley.llm.randomness import digest, stream
+from parley.llm.request import Backend, Reply, Request, Usage
 
 _WORDS = re.compile(r"\w+")
 

@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from llm.errors import MissingRecording, UserError
-from llm.journal import journal_errors, read_database, read_identity
-from llm.request import Backend, Reply, Request
+from parley.llm.errors import MissingRecording, UserError
+from parley.llm.journal import journal_errors, read_database, read_identity
+from parley.llm.request import Backend, Reply, Request
 
 
 class Recorded:

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from llm.driver import Conversation
-from llm.errors import UserError, unknown
-from model.events import Event, Intervened
-from model.interventions.base import Intervention, Presence, View
-from model.interventions.join import Join
-from model.room import Desk, RoomState
-from model.settings import coerced
+from parley.llm.driver import Conversation
+from parley.llm.errors import UserError, unknown
+from parley.model.events import Event, Intervened
+from parley.model.interventions.base import Intervention, Presence, View
+from parley.model.interventions.join import Join
+from parley.model.room import Desk, RoomState
+from parley.model.settings import coerced
 
 
 def names() -> list[str]:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
-from llm.driver import Conversation
-from llm.errors import UserError
-from llm.randomness import stream
-from model.events import Event
-from model.room import Desk, RoomState
+from parley.llm.driver import Conversation
+from parley.llm.errors import UserError
+from parley.llm.randomness import stream
+from parley.model.events import Event
+from parley.model.room import Desk, RoomState
 
 ALL = "all"
 HEARD = "intervention"

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.checker import Checker
-from llm.backends import essence
-from llm.driver import Conversation, ask
-from llm.errors import UserError
-from llm.randomness import derive
-from model.events import Event
-from model.interventions.base import Act, Intervention, Saying, View, check_line, said
-from model.room import LATEST, Desk, RoomState, note
+from parley.agents.checker import Checker
+from parley.llm.backends import essence
+from parley.llm.driver import Conversation, ask
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive
+from parley.model.events import Event
+from parley.model.interventions.base import Act, Intervention, Saying, View, check_line, said
+from parley.model.room import LATEST, Desk, RoomState, note
 
 CHECKER = 0
 """The agent number of its calls; a room with a checker has no mediator."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from model.interventions.base import Act, Presence, View
-from model.room import RoomState
+from parley.model.interventions.base import Act, Presence, View
+from parley.model.room import RoomState
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar, Literal
 
-from environments._society import Links as Ties
-from environments._society import Pairs
-from llm.errors import UserError
-from model.events import Linked, Unlinked
-from model.interventions.base import ALL, HEARD, Act, Intervention, View, named
-from model.room import RoomState
+from parley.environments._society import Links as Ties
+from parley.environments._society import Pairs
+from parley.llm.errors import UserError
+from parley.model.events import Linked, Unlinked
+from parley.model.interventions.base import ALL, HEARD, Act, Intervention, View, named
+from parley.model.room import RoomState
 
 
 @dataclass(frozen=True, kw_only=True)

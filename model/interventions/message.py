@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.interventions.base import Saying
+from parley.model.interventions.base import Saying
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llm.backends import essence
-from llm.errors import UserError
-from model.interventions.base import Act, Intervention, View
-from model.room import RoomState
+from parley.llm.backends import essence
+from parley.llm.errors import UserError
+from parley.model.interventions.base import Act, Intervention, View
+from parley.model.room import RoomState
 
 
 @dataclass(frozen=True, kw_only=True)

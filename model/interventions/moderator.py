@@ -10,8 +10,8 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from llm.errors import UserError
-from model.interventions.base import Saying
+from parley.llm.errors import UserError
+from parley.model.interventions.base import Saying
 
 LINES = {
     "civility": "Please stay civil: answer what was said, not who said it, and let everybody finish.",

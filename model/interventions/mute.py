@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from model.interventions.base import Act, Intervention, View
-from model.room import RoomState
+from parley.model.interventions.base import Act, Intervention, View
+from parley.model.room import RoomState
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from llm.errors import UserError
-from model.interventions.base import Act, Intervention, View, check_line, said
-from model.room import RoomState
+from parley.llm.errors import UserError
+from parley.model.interventions.base import Act, Intervention, View, check_line, said
+from parley.model.room import RoomState
 
 _MESSAGE = re.compile(r"(\d+(?:\.\d+)?)\s*:\s*(\S.*)")
 _SECOND = re.compile(r"[|;]\s*(\d+(?:\.\d+)?\s*:\s*\S.*)$")

@@ -12,11 +12,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from llm.backends import check_spec, essence
-from llm.errors import UserError
-from llm.randomness import digest
-from model.experiment import LOCK, fields_of
-from model.scenario import Scenario
+from parley.llm.backends import check_spec, essence
+from parley.llm.errors import UserError
+from parley.llm.randomness import digest
+from parley.model.experiment import LOCK, fields_of
+from parley.model.scenario import Scenario
 
 LABEL, CELLS = "sweep.json", "cells"
 LONGEST = 80

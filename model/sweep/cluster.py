@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llm import hubs
-from llm.errors import UserError
-from llm.limits import Ledger
-from model.sweep.holding import Elsewhere, Held, Job, Task, hold
-from model.sweep.workers import TRIES, Calls, Say
+from parley.llm import hubs
+from parley.llm.errors import UserError
+from parley.llm.limits import Ledger
+from parley.model.sweep.holding import Elsewhere, Held, Job, Task, hold
+from parley.model.sweep.workers import TRIES, Calls, Say
 
 WAIT = 5.0
 """Seconds that an address has to answer."""

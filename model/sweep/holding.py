@@ -8,16 +8,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llm.backends import divided
-from llm.driver import Progress
-from llm.errors import Unreachable, UserError
-from llm.limits import Budget, Ledger, Price
-from llm.request import Backend
-from llm.several import open_all
-from model.missing import Tally
-from model.scenario import Scenario
-from model.session import RECORD, Ask, sit, whole
-from model.sweep.cells import Cell
+from parley.llm.backends import divided
+from parley.llm.driver import Progress
+from parley.llm.errors import Unreachable, UserError
+from parley.llm.limits import Budget, Ledger, Price
+from parley.llm.request import Backend
+from parley.llm.several import open_all
+from parley.model.missing import Tally
+from parley.model.scenario import Scenario
+from parley.model.session import RECORD, Ask, sit, whole
+from parley.model.sweep.cells import Cell
 
 
 @dataclass(frozen=True)

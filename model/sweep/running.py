@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from llm.backends import most_parts
-from llm.journal import shared
-from llm.limits import Budget, Ledger
-from model.session import JOURNAL
-from model.sweep.holding import Held, Job, Task
-from model.sweep.workers import Calls, Say, on_processes
+from parley.llm.backends import most_parts
+from parley.llm.journal import shared
+from parley.llm.limits import Budget, Ledger
+from parley.model.session import JOURNAL
+from parley.model.sweep.holding import Held, Job, Task
+from parley.model.sweep.workers import Calls, Say, on_processes
 
 
 def hold_all(
@@ -34,7 +34,7 @@ def hold_all(
     workers = min(workers, most)
     task, ledger = Task(measure, max(1, min(workers, len(asking)))), _ledger(budget, jobs)
     if ray:
-        from model.sweep.cluster import on_ray
+        from parley.model.sweep.cluster import on_ray
 
         return on_ray(task, jobs, workers, ledger, calls, say, ray)
     return on_processes(task, jobs, workers, ledger, calls, say)

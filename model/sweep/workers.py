@@ -12,10 +12,11 @@ from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from llm.limits import Ledger
-from model.sweep.holding import Elsewhere, Held, Job, Task, hold
+from parley.llm.limits import Ledger
+from parley.model.sweep.holding import Elsewhere, Held, Job, Task, hold
 
 TRIES = 2
 """Workers that a cell may cost before it is left unfinished."""
@@ -117,19 +118,23 @@ class _Pool:
 
 @contextmanager
 def _this_code() -> Iterator[None]:
-    """Within, a new Python imports this package from where it is now: what the fork server imports first it looks for on a path
-    of its own, where an installed copy, or a folder `model` in the working directory, may come before.
+    """Within, a new Python imports `parley` from where it is now: the fork server looks for what it imports first on a path of
+    its own, where another installed copy may come before.
     """
     before = {name: os.environ.get(name) for name in ("PYTHONPATH", "PYTHONSAFEPATH")}
-    paths = [str(Path(__file__).parents[2]), before["PYTHONPATH"]]
-    os.environ |= {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONSAFEPATH": "1"}
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "parley").symlink_to(Path(__file__).parents[2])
+        os.environ |= {
+            "PYTHONPATH": os.pathsep.join(filter(None, [folder, before["PYTHONPATH"]])),
+            "PYTHONSAFEPATH": "1",
+        }
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value
 
 
 def _send(pipe: Connection, what: object) -> None:

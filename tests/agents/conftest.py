@@ -8,10 +8,10 @@ import mesa
 import pytest
 from hypothesis import settings
 
-from agents.debater import Debater, Manner
-from agents.persona import Persona
-from agents.topic import load_topic
-from llm.request import Reply, Request, Sampling
+from parley.agents.debater import Debater, Manner
+from parley.agents.persona import Persona
+from parley.agents.topic import load_topic
+from parley.llm.request import Reply, Request, Sampling
 
 settings.register_profile("steady", deadline=None)  # a busy machine is no failure
 settings.load_profile("steady")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agents.abilities import names, open_ability
-from agents.abilities.base import parts
-from agents.topic import load_topic
-from llm.errors import UserError
-from llm.request import Reply
+from parley.agents.abilities import names, open_ability
+from parley.agents.abilities.base import parts
+from parley.agents.topic import load_topic
+from parley.llm.errors import UserError
+from parley.llm.request import Reply
 
 from .conftest import Make, say, sent
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.attitude import Scale, read_rating
-from agents.topic import scales
+from parley.agents.attitude import Scale, read_rating
+from parley.agents.topic import scales
 
 SCALES = scales()
 ZERO_TEN = SCALES["severity_0_10"]

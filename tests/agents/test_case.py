@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import run
-from agents.case import ATTEMPTS, write_topic
-from agents.topic import TOPICS, load_topic
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Reply, Request
+from parley.agents.case import ATTEMPTS, write_topic
+from parley.agents.topic import TOPICS, load_topic
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
 
 PRO, CON = ["It protects children."], ["It is a matter between a woman and her doctor.", "ACLU lawyers would sue."]
 LONG = " ".join(["word"] * 40)

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from agents.character import PLAIN, Character, bias_of, role_of, trait_names, traits_of
-from llm.errors import UserError
-from llm.request import Reply
+from parley.agents.character import PLAIN, Character, bias_of, role_of, trait_names, traits_of
+from parley.llm.errors import UserError
+from parley.llm.request import Reply
 
 from .conftest import Make, sent
 

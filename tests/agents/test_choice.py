@@ -8,8 +8,8 @@ from math import nan
 
 import pytest
 
-from agents.choice import Ballot, Order, approval, borda, levels, maximin, schulze, untied, utilitarian
-from llm.randomness import stream
+from parley.agents.choice import Ballot, Order, approval, borda, levels, maximin, schulze, untied, utilitarian
+from parley.llm.randomness import stream
 
 
 def election(text: str) -> list[Ballot]:

@@ -11,8 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.choice import Ballot, Order, approval, ballots_of, borda, levels, maximin, schulze, untied, utilitarian
-from llm.randomness import stream
+from parley.agents.choice import (
+    Ballot,
+    Order,
+    approval,
+    ballots_of,
+    borda,
+    levels,
+    maximin,
+    schulze,
+    untied,
+    utilitarian,
+)
+from parley.llm.randomness import stream
 
 
 @st.composite

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.debater import Rating, Speech
-from agents.speech import clean_speech, shortened, speaks_for
-from agents.topic import load_topic
-from llm.request import Reply
+from parley.agents.debater import Rating, Speech
+from parley.agents.speech import clean_speech, shortened, speaks_for
+from parley.agents.topic import load_topic
+from parley.llm.request import Reply
 
 from .conftest import Make, say, sent
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agents.debater import Speech
-from agents.echo import _instructions, without_echo
-from agents.topic import PROMPTS, load_topic, slugs
-from llm.request import Reply
-from llm.template import prompt
+from parley.agents.debater import Speech
+from parley.agents.echo import _instructions, without_echo
+from parley.agents.topic import PROMPTS, load_topic, slugs
+from parley.llm.request import Reply
+from parley.llm.template import prompt
 
 from .conftest import Make, say, sent
 

@@ -9,18 +9,18 @@ import pandas as pd
 import pytest
 
 import run
-from agents.enhanced import LONGEST, SHORTEST, VARIANTS, invent, problem, recipe, vary, write_enhanced
-from agents.persona import PERSONAS, Persona, load_personas, persona_set
-from agents.recruit import ATTEMPTS
-from agents.topic import load_topic, slugs
-from agents.twins import write_twins
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.backends.oracle.banks import recognised, sentences
-from llm.backends.oracle.reading import party as leaning
-from llm.driver import drive
-from llm.errors import UserError
-from llm.request import Reply, Request
+from parley.agents.enhanced import LONGEST, SHORTEST, VARIANTS, invent, problem, recipe, vary, write_enhanced
+from parley.agents.persona import PERSONAS, Persona, load_personas, persona_set
+from parley.agents.recruit import ATTEMPTS
+from parley.agents.topic import load_topic, slugs
+from parley.agents.twins import write_twins
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle.banks import recognised, sentences
+from parley.llm.backends.oracle.reading import party as leaning
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
 
 PARTIES = ["default", "republican", "democrat"]
 ALEX = Persona("", "republican", "Alex", "")

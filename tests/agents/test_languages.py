@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.attitude import NUMERIC, Scale, read_rating
-from agents.languages import LANGUAGES, refuses_elsewhere
-from agents.refusal import refuses
+from parley.agents.attitude import NUMERIC, Scale, read_rating
+from parley.agents.languages import LANGUAGES, refuses_elsewhere
+from parley.agents.refusal import refuses
 
 ELEVEN = Scale("support", NUMERIC, 1, 11, {1: "against", 11: "for"})
 

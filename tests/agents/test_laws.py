@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from agents.laws import Law, names, open_law
-from agents.laws.base import Floats, heard
-from agents.laws.deffuant import Deffuant, lots, meetings
-from agents.laws.degroot import DeGroot
-from agents.laws.friedkin_johnsen import FriedkinJohnsen
-from agents.laws.hegselmann_krause import HegselmannKrause
-from environments.sparse import from_networkx, ring, small_world
-from llm.errors import UserError
+from parley.agents.laws import Law, names, open_law
+from parley.agents.laws.base import Floats, heard
+from parley.agents.laws.deffuant import Deffuant, lots, meetings
+from parley.agents.laws.degroot import DeGroot
+from parley.agents.laws.friedkin_johnsen import FriedkinJohnsen
+from parley.agents.laws.hegselmann_krause import HegselmannKrause
+from parley.environments.sparse import from_networkx, ring, small_world
+from parley.llm.errors import UserError
 
 CLASSICAL = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
 NOBODY = np.zeros(0, dtype=np.int64)
@@ -149,7 +149,7 @@ def test_hegselmann_krause_in_blocks_is_the_plain_sum(monkeypatch: pytest.Monkey
         ]
         found[person] = sum(near) / len(near)
     for links in (1, 7, 1000):
-        monkeypatch.setattr("agents.laws.hegselmann_krause.LINKS", links)
+        monkeypatch.setattr("parley.agents.laws.hegselmann_krause.LINKS", links)
         assert after(HegselmannKrause(2.0), start, graph, 1) == pytest.approx(found)
 
 

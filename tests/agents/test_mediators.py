@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from agents.mediator import Chair
-from agents.mediators import names, open_mediator
-from agents.mediators.base import ATTEMPTS, Brief, Heard, Statement
-from agents.question import Question
-from llm.backends.fake import Fake
-from llm.driver import drive
-from llm.errors import UserError
-from llm.randomness import derive
-from llm.request import Reply, Request, Sampling
+from parley.agents.mediator import Chair
+from parley.agents.mediators import names, open_mediator
+from parley.agents.mediators.base import ATTEMPTS, Brief, Heard, Statement
+from parley.agents.question import Question
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive
+from parley.llm.request import Reply, Request, Sampling
 
 QUESTION = Question("q", "Should it be so?", "It should be so.", "It should not be so.", "t")
 MEMBERS = (Heard("I am for it.", None, 6.0), Heard("I am against it.", None, 2.0), Heard("I do not mind.", None, 5.0))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.memory import LastLines, Memory, Summary, make_memory
-from llm.errors import UserError
-from llm.request import Message
+from parley.agents.memory import LastLines, Memory, Summary, make_memory
+from parley.llm.errors import UserError
+from parley.llm.request import Message
 
 OPENING, TURN = "Opening.", "Your turn."
 LINES = st.tuples(st.sampled_from(["Bob", "Cid", None]), st.text("ab \n:", min_size=1, max_size=6))

@@ -8,13 +8,13 @@ from pathlib import Path
 import mesa
 import pytest
 
-from agents.debater import Manner
-from agents.participant import Participant, rates
-from agents.persona import Persona
-from agents.question import POSITION, load_questions
-from agents.questionnaire import Item, questionnaire, read_answer
-from llm.errors import UserError
-from llm.request import Reply, Request, Sampling
+from parley.agents.debater import Manner
+from parley.agents.participant import Participant, rates
+from parley.agents.persona import Persona
+from parley.agents.question import POSITION, load_questions
+from parley.agents.questionnaire import Item, questionnaire, read_answer
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request, Sampling
 
 QUESTION = load_questions()[0]
 MANNER = Manner("deliberation", 75, Sampling(), 0.0, "whole", "strict")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from agents.attitude import LABELLED
-from agents.party import Party, load_party
-from agents.persona import DEFAULT, Persona, everybody, genders, load_personas, parties, persona_set
-from agents.plausible import SHARED, clash, shared
-from agents.recruit import LONGEST, SHORTEST, in_backstories, names
-from agents.topic import load_topic, scales, slugs
-from llm.errors import UserError
+from parley.agents.attitude import LABELLED
+from parley.agents.party import Party, load_party
+from parley.agents.persona import DEFAULT, Persona, everybody, genders, load_personas, parties, persona_set
+from parley.agents.plausible import SHARED, clash, shared
+from parley.agents.recruit import LONGEST, SHORTEST, in_backstories, names
+from parley.agents.topic import load_topic, scales, slugs
+from parley.llm.errors import UserError
 
 PARTISAN = ("republican", "democrat")
 PEOPLE = [person for party in PARTISAN for person in load_personas(party)]

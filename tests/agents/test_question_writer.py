@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from standins import Scrambled
 
 import run
-from agents.question import load_questions, topics_of
-from agents.question_writer import BATCH, SEEDS, TURNS, Written, parse, propose, sample_seeds, write_questions
-from agents.screening import screen
-from llm.backends.fake import Fake
-from llm.driver import drive
-from llm.errors import UserError
-from llm.request import Backend, Reply, Request
+from parley.agents.question import load_questions, topics_of
+from parley.agents.question_writer import BATCH, SEEDS, TURNS, Written, parse, propose, sample_seeds, write_questions
+from parley.agents.screening import screen
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.request import Backend, Reply, Request
 
 OURS = load_questions()
 
@@ -109,7 +109,7 @@ def test_asking_ends_when_nothing_comes_of_it() -> None:
 def test_the_command_writes_a_file_that_can_be_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("llm.backends.open_spec", lambda spec: Fake(ten, spec))
+    monkeypatch.setattr("parley.llm.backends.open_spec", lambda spec: Fake(ten, spec))
     out = tmp_path / "new" / "mine.toml"
     assert run.main(["questions", "--llm", "any", "--count", "25", "--seed", "2", "--out", str(out)]) == 0
     assert load_questions(out) == written(Fake(ten), 25, 2).questions

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.likeness import twin
-from agents.question import (
+from parley.agents.likeness import twin
+from parley.agents.question import (
     SHIPPED,
     Question,
     assign,
@@ -23,9 +23,9 @@ from agents.question import (
     to_toml,
     topics_of,
 )
-from agents.screening import screen
-from agents.topic import slugs
-from llm.errors import UserError
+from parley.agents.screening import screen
+from parley.agents.topic import slugs
+from parley.llm.errors import UserError
 
 OURS = load_questions()
 PUBLIC = Path(__file__).parents[3] / "shared" / "data" / "cc_by" / "habermas_questions_5645.json"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.choice import levels
-from agents.ranking import LETTERS, read_ranking
+from parley.agents.choice import levels
+from parley.agents.ranking import LETTERS, read_ranking
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import run
-from agents.persona import VOTERS, load_personas
-from agents.plausible import SHARED, shared
-from agents.recruit import ATTEMPTS, LONGEST, SHORTEST, in_backstories, names, recruit, to_toml, write_personas
-from agents.topic import load_topic, slugs
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.driver import drive
-from llm.errors import UserError
-from llm.request import Reply, Request
+from parley.agents.persona import VOTERS, load_personas
+from parley.agents.plausible import SHARED, shared
+from parley.agents.recruit import ATTEMPTS, LONGEST, SHORTEST, in_backstories, names, recruit, to_toml, write_personas
+from parley.agents.topic import load_topic, slugs
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
 
 
 def story(name: str, party: str = "Republican", words: int = 130) -> str:

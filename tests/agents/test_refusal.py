@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.refusal import _NO_ROLE, _SORRY, _UNABLE, refuses
-from llm.backends.fake import Fake
-from model.debate import DebateModel
-from model.events import Utterance
-from model.recorder import InMemory
+from parley.agents.refusal import _NO_ROLE, _SORRY, _UNABLE, refuses
+from parley.llm.backends.fake import Fake
+from parley.model.debate import DebateModel
+from parley.model.events import Utterance
+from parley.model.recorder import InMemory
 
 REFUSALS = [
     "As an AI language model, I don't have personal opinions on abortion.",

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.question import Question
-from agents.questionnaire import questionnaire
-from agents.representative import HERE, Brief, Other, Representative, known, positioned, profile
-from llm.backends.pocket.names import cast
-from llm.errors import UserError
-from llm.request import Reply
-from llm.template import digests
+from parley.agents.question import Question
+from parley.agents.questionnaire import questionnaire
+from parley.agents.representative import HERE, Brief, Other, Representative, known, positioned, profile
+from parley.llm.backends.pocket.names import cast
+from parley.llm.errors import UserError
+from parley.llm.request import Reply
+from parley.llm.template import digests
 
 NOW = Question("now_1", "Should we now?", "We should now.", "We should not.", "now")
 OTHER = Question("other_1", "Should we other?", "We should other.", "We should not other.", "other")

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.abilities.base import insights
-from agents.memory import Retrieval, make_memory
-from agents.retrieval import Trace, best, novelty, relevance, scaled, scores
-from agents.topic import load_topic
-from llm.errors import UserError
-from llm.request import Reply
+from parley.agents.abilities.base import insights
+from parley.agents.memory import Retrieval, make_memory
+from parley.agents.retrieval import Trace, best, novelty, relevance, scaled, scores
+from parley.agents.topic import load_topic
+from parley.llm.errors import UserError
+from parley.llm.request import Reply
 
 from .conftest import Make, say, sent
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agents.attitude import LABELLED, NUMERIC, Reading, Scale, read_rating
-from agents.topic import scales
-from llm.errors import UserError
+from parley.agents.attitude import LABELLED, NUMERIC, Reading, Scale, read_rating
+from parley.agents.topic import scales
+from parley.llm.errors import UserError
 
 SCALES = scales()
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.attitude import LABELLED
-from agents.persona import parties
-from agents.topic import load_topic, news, scales, shared_probes, slugs
-from llm.errors import UserError
-from model.scenario import load_preset, preset_names
+from parley.agents.attitude import LABELLED
+from parley.agents.persona import parties
+from parley.agents.topic import load_topic, news, scales, shared_probes, slugs
+from parley.llm.errors import UserError
+from parley.model.scenario import load_preset, preset_names
 
 GOOD = """
 title = "bats"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from analysis.load import Tables, load
-from model.events import SCHEMA, Ended, Event, Header, Rated, Seated
-from model.lines import to_line
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.load import Tables, load
+from parley.model.events import SCHEMA, Ended, Event, Header, Rated, Seated
+from parley.model.lines import to_line
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 Ratings = Mapping[str, Sequence[float | None]]
 

@@ -16,20 +16,30 @@ import pandas as pd
 import pytest
 
 import run
-from agents.persona import PERSONAS, Persona
-from analysis.alignment.agreement import ac1, agreement, alpha, confusion, kappa
-from analysis.alignment.bench import Validation, items, validated
-from analysis.alignment.heatmap import heatmap
-from analysis.alignment.interview import ALIGNED, NOT, Item, Question, compose, interview, judge, questions, verdict
-from analysis.alignment.review import marked, ratings, sheet
-from analysis.alignment.shares import pooled, shares
-from analysis.wording import cell
-from llm.backends.fake import Fake
-from llm.backends.oracle.speaker import Oracle
-from llm.driver import drive
-from llm.errors import UserError
-from llm.limits import Budget
-from llm.request import Reply, Request
+from parley.agents.persona import PERSONAS, Persona
+from parley.analysis.alignment.agreement import ac1, agreement, alpha, confusion, kappa
+from parley.analysis.alignment.bench import Validation, items, validated
+from parley.analysis.alignment.heatmap import heatmap
+from parley.analysis.alignment.interview import (
+    ALIGNED,
+    NOT,
+    Item,
+    Question,
+    compose,
+    interview,
+    judge,
+    questions,
+    verdict,
+)
+from parley.analysis.alignment.review import marked, ratings, sheet
+from parley.analysis.alignment.shares import pooled, shares
+from parley.analysis.wording import cell
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.llm.request import Reply, Request
 
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
 ALEX = Persona(

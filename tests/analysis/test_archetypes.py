@@ -12,16 +12,16 @@ import pytest
 from standins import Scrambled, opinionated
 
 import run
-from analysis.load import Tables, load
-from analysis.studies.archetypes import archetypes as study
-from analysis.studies.archetypes import compare, from_others, matched, pooled, used
-from analysis.studies.archetypes_report import write
-from analysis.summary import _how_to_read, asked_of_model, run_on
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Reply, Request
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.load import Tables, load
+from parley.analysis.studies.archetypes import archetypes as study
+from parley.analysis.studies.archetypes import compare, from_others, matched, pooled, used
+from parley.analysis.studies.archetypes_report import write
+from parley.analysis.summary import _how_to_read, asked_of_model, run_on
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 SMALL = {"topics": "racism", "repetitions": 8, "rounds": 2, "llm": "oracle"}
 

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 import run
-from agents.topic import PROMPTS, load_topic
-from analysis.studies.beliefs import ALIKE, NO_JUDGE, NO_SIDE, _toward, effects
-from llm.backends.oracle.asks.sided import WAY
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.reading import read
-from llm.backends.oracle.speaker import Oracle
-from llm.request import Message, Request, Sampling
-from llm.template import prompt
+from parley.agents.topic import PROMPTS, load_topic
+from parley.analysis.studies.beliefs import ALIKE, NO_JUDGE, NO_SIDE, _toward, effects
+from parley.llm.backends.oracle.asks.sided import WAY
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.reading import read
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.request import Message, Request, Sampling
+from parley.llm.template import prompt
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from analysis.bootstrap import (
+from parley.analysis.bootstrap import (
     FEWEST,
     Floats,
     clustered_share_interval,
@@ -22,7 +22,7 @@ from analysis.bootstrap import (
     tail,
     why_none,
 )
-from analysis.wording import estimate
+from parley.analysis.wording import estimate
 
 SETS = 1000
 
@@ -121,7 +121,7 @@ def test_a_statistic_that_rests_on_one_room_has_no_interval() -> None:
 
 def test_agents_of_one_room_do_not_count_as_rooms(held) -> None:
     """Two agents that always agree give the interval of one: no precision out of copies."""
-    from analysis.metrics.drift import compute
+    from parley.analysis.metrics.drift import compute
 
     ends = (3.0, 5.0, 4.0, 6.0, 5.0)
     one = compute(held(*[{"republican": [2, end]} for end in ends], reference=8)).iloc[0]

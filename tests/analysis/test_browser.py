@@ -21,11 +21,11 @@ pytest.importorskip("solara", reason="the [app] extra is not installed")
 pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from analysis.web.report import write
-from llm.backends.fake import Fake
-from llm.request import Request
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.web.report import write
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Request
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import run
-from analysis.load import load
-from analysis.studies.calibrate import SPEAKERS, Known, calibrate, chosen, forest, write
-from llm.errors import UserError
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.load import load
+from parley.analysis.studies.calibrate import SPEAKERS, Known, calibrate, chosen, forest, write
+from parley.llm.errors import UserError
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 ORACLES = chosen("oracle")
 

@@ -12,10 +12,12 @@ import pandas as pd
 import pytest
 
 import run
-from agents.topic import load_topic
-from analysis.card import donors
-from analysis.card.battery import audit, claims, steps, tight_enough
-from analysis.card.claims import (
+from benchmarks.audit_coverage import SETTINGS, audited
+from benchmarks.audit_coverage import held as in_memory
+from parley.agents.topic import load_topic
+from parley.analysis.card import donors
+from parley.analysis.card.battery import audit, claims, steps, tight_enough
+from parley.analysis.card.claims import (
     ALL,
     COLUMNS,
     Claim,
@@ -28,23 +30,21 @@ from analysis.card.claims import (
     simultaneous,
     table,
 )
-from analysis.card.compare import compared, read, unlike
-from analysis.card.conditions import Batch, alone, asked, copy, empty, shuffled, three, two, wordings
-from analysis.card.held import Held
-from analysis.card.plan import lines
-from analysis.card.rooms import packed, passages
-from analysis.card.sections import quantities, sections
-from analysis.card.sections.instrument import deviation
-from analysis.card.truth import Planted, covered, truth
-from analysis.law import Estimate
-from analysis.load import Tables
-from benchmarks.audit_coverage import SETTINGS, audited
-from benchmarks.audit_coverage import held as in_memory
-from llm.backends.fake import Fake
-from llm.backends.oracle.mind import planted
-from llm.errors import UserError
-from model.debate import DebateModel
-from model.scenario import Scenario, load_preset
+from parley.analysis.card.compare import compared, read, unlike
+from parley.analysis.card.conditions import Batch, alone, asked, copy, empty, shuffled, three, two, wordings
+from parley.analysis.card.held import Held
+from parley.analysis.card.plan import lines
+from parley.analysis.card.rooms import packed, passages
+from parley.analysis.card.sections import quantities, sections
+from parley.analysis.card.sections.instrument import deviation
+from parley.analysis.card.truth import Planted, covered, truth
+from parley.analysis.law import Estimate
+from parley.analysis.load import Tables
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle.mind import planted
+from parley.llm.errors import UserError
+from parley.model.debate import DebateModel
+from parley.model.scenario import Scenario, load_preset
 
 SMALL = {
     "topics": "climate_change",
@@ -246,8 +246,8 @@ def test_wordings_are_those_of_one_construct() -> None:
 
 def test_pew_points_the_way_the_topics_do() -> None:
     """The figures of the card are those of the topic files: who rates higher."""
-    from agents.datafiles import read_toml
-    from analysis.card.sections.bias import PEW
+    from parley.agents.datafiles import read_toml
+    from parley.analysis.card.sections.bias import PEW
 
     shares = read_toml(PEW)
     assert shares["climate_change"] == {"republican": 14, "democrat": 64}

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import run
-from analysis.card.costs import budgets, ledger, limit
-from analysis.card.outside import INTERVIEWS, VERDICTS
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.journal import Journal
-from llm.limits import FREE, Budget, Price
-from llm.request import Message, Request, Sampling
+from parley.analysis.card.costs import budgets, ledger, limit
+from parley.analysis.card.outside import INTERVIEWS, VERDICTS
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.journal import Journal
+from parley.llm.limits import FREE, Budget, Price
+from parley.llm.request import Message, Request, Sampling
 
 CHEAP, DEAR = Price(1.0, 1.0), Price(10.0, 10.0)
 

@@ -12,15 +12,15 @@ import pandas as pd
 import pytest
 
 import run
-from analysis.card.battery import Step, audit, claims
-from analysis.card.card import Card, blocks_of, calls_of, rounded
-from analysis.card.conditions import Batch
-from analysis.card.figure import forest
-from analysis.card.held import Held
-from analysis.card.page import page
-from analysis.card.sections import sections
 from benchmarks.audit_coverage import held as in_memory
-from model.scenario import load_preset
+from parley.analysis.card.battery import Step, audit, claims
+from parley.analysis.card.card import Card, blocks_of, calls_of, rounded
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.figure import forest
+from parley.analysis.card.held import Held
+from parley.analysis.card.page import page
+from parley.analysis.card.sections import sections
+from parley.model.scenario import load_preset
 
 SMALL = {
     "topics": "racism,climate_change",

@@ -9,14 +9,26 @@ from types import ModuleType
 
 import pytest
 
-from analysis.bootstrap import NO_VARIATION
-from analysis.card.claims import ALL, Claim
-from analysis.card.conditions import Batch
-from analysis.card.figure import forest
-from analysis.card.page import _tables
-from analysis.card.sections import Quantity, sections
-from analysis.card.words import DIFFERENCE, below, cell, condition, ends, judge, percent, points, unit, units, value
-from model.scenario import Scenario, load_preset
+from parley.analysis.bootstrap import NO_VARIATION
+from parley.analysis.card.claims import ALL, Claim
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.figure import forest
+from parley.analysis.card.page import _tables
+from parley.analysis.card.sections import Quantity, sections
+from parley.analysis.card.words import (
+    DIFFERENCE,
+    below,
+    cell,
+    condition,
+    ends,
+    judge,
+    percent,
+    points,
+    unit,
+    units,
+    value,
+)
+from parley.model.scenario import Scenario, load_preset
 
 TOPICS = ("racism", "climate_change")
 POINTS, SHARE = Quantity("moved", "points"), Quantity("refused to speak", "share")

@@ -12,29 +12,39 @@ import pandas as pd
 import pytest
 
 import run
-from analysis.alignment.interview import interview
-from analysis.card.battery import audit, claims, steps
-from analysis.card.claims import ALL, Claim, averaged, find, jackknifed, paired
-from analysis.card.conditions import Batch, alone, same, three
-from analysis.card.held import Held
-from analysis.card.outside import INTERVIEWS, VERDICTS, calls, interviewed
-from analysis.card.plan import lines as planned
-from analysis.card.remedies import Remedy, adapted, chosen, core, differences, holds, measured, sentences, verdict
-from analysis.card.sections import fidelity, sections, texts
-from analysis.card.sections._spread import positive, spread
-from analysis.card.sections.fidelity import fitting
-from analysis.card.sections.pull import lost
-from analysis.card.sections.texts import contradicting, lines
-from analysis.card.sections.variety import ratio
-from analysis.load import Tables, load
 from benchmarks.audit_coverage import held as in_memory
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Request
-from model.debate import DebateModel
-from model.plan import plan
-from model.scenario import Scenario, load_preset
-from model.seating import tables
+from parley.analysis.alignment.interview import interview
+from parley.analysis.card.battery import audit, claims, steps
+from parley.analysis.card.claims import ALL, Claim, averaged, find, jackknifed, paired
+from parley.analysis.card.conditions import Batch, alone, same, three
+from parley.analysis.card.held import Held
+from parley.analysis.card.outside import INTERVIEWS, VERDICTS, calls, interviewed
+from parley.analysis.card.plan import lines as planned
+from parley.analysis.card.remedies import (
+    Remedy,
+    adapted,
+    chosen,
+    core,
+    differences,
+    holds,
+    measured,
+    sentences,
+    verdict,
+)
+from parley.analysis.card.sections import fidelity, sections, texts
+from parley.analysis.card.sections._spread import positive, spread
+from parley.analysis.card.sections.fidelity import fitting
+from parley.analysis.card.sections.pull import lost
+from parley.analysis.card.sections.texts import contradicting, lines
+from parley.analysis.card.sections.variety import ratio
+from parley.analysis.load import Tables, load
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Request
+from parley.model.debate import DebateModel
+from parley.model.plan import plan
+from parley.model.scenario import Scenario, load_preset
+from parley.model.seating import tables
 
 SMALL = {"topics": "racism", "repetitions": 5, "rounds": 2, "probe": "attitude_labelled", "llm": "oracle", "seed": 8}
 ARGUMENTS = ["audit", "--llm", "oracle", "--topic", "racism", "--blocks", "3", "--set", "rounds=1"]
@@ -263,9 +273,9 @@ def test_rates_are_of_the_model_alone(tmp_path: Path) -> None:
 
 def in_memory_of(scenario: Scenario, said: Callable[[Request], str]) -> Tables:
     """A scenario held in memory by a stand-in."""
-    from analysis.load import tables as tabled
-    from model.experiment import header
-    from model.recorder import InMemory
+    from parley.analysis.load import tables as tabled
+    from parley.model.experiment import header
+    from parley.model.recorder import InMemory
 
     recorder, backend = InMemory(), Fake(said)
     recorder.write([header(scenario, (), backend)])

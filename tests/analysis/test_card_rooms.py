@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from agents.datafiles import HERE, read_toml
-from analysis.card.battery import tight_enough
-from analysis.card.claims import ALL, Claim, find
-from analysis.card.conditions import Batch, asked, both_genders, closing, gender, turned, two, with_genders
-from analysis.card.held import Held
-from analysis.card.sections import closing as closing_section
-from analysis.card.sections import echo, instrument, nulls, order, sections
-from analysis.card.sections import gender as gender_section
-from analysis.card.truth import Planted, covered, truth
-from analysis.load import Tables
 from benchmarks.audit_coverage import SETTINGS, audited
 from benchmarks.audit_coverage import held as in_memory
-from llm.backends.oracle.mind import planted
-from llm.randomness import stream
-from model.events import Event, Utterance
-from model.scenario import Scenario, load_preset
+from parley.agents.datafiles import HERE, read_toml
+from parley.analysis.card.battery import tight_enough
+from parley.analysis.card.claims import ALL, Claim, find
+from parley.analysis.card.conditions import Batch, asked, both_genders, closing, gender, turned, two, with_genders
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import closing as closing_section
+from parley.analysis.card.sections import echo, instrument, nulls, order, sections
+from parley.analysis.card.sections import gender as gender_section
+from parley.analysis.card.truth import Planted, covered, truth
+from parley.analysis.load import Tables
+from parley.llm.backends.oracle.mind import planted
+from parley.llm.randomness import stream
+from parley.model.events import Event, Utterance
+from parley.model.scenario import Scenario, load_preset
 
 SMALL = {
     "topics": "racism",

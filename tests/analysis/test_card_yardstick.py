@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 import run
-from analysis.card.claims import ALL, Claim, apart
-from analysis.card.compare import compared
-from analysis.card.compare import read as kept
-from analysis.card.conditions import Batch, three, two
-from analysis.card.held import Held
-from analysis.card.sections.yardstick import MEASURES, NO_DATA, PAIRS, QUANTITIES, claims, over_blocks
-from analysis.human.measures import measured
-from analysis.human.readers import salvi
-from analysis.human.report import read
-from analysis.human.rooms import of_run
-from analysis.human.table import ALL as EVERYTHING
 from benchmarks.audit_coverage import held as in_memory
-from model.scenario import Scenario, load_preset
+from parley.analysis.card.claims import ALL, Claim, apart
+from parley.analysis.card.compare import compared
+from parley.analysis.card.compare import read as kept
+from parley.analysis.card.conditions import Batch, three, two
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections.yardstick import MEASURES, NO_DATA, PAIRS, QUANTITIES, claims, over_blocks
+from parley.analysis.human.measures import measured
+from parley.analysis.human.readers import salvi
+from parley.analysis.human.report import read
+from parley.analysis.human.rooms import of_run
+from parley.analysis.human.table import ALL as EVERYTHING
+from parley.model.scenario import Scenario, load_preset
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 SETTINGS = {"repetitions": 4, "rounds": 2, "probe": "attitude_labelled", "llm": "oracle", "seed": 8}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import differences, draw, means, shared
-from analysis.load import load
+from parley.analysis.compare import differences, draw, means, shared
+from parley.analysis.load import load
 
 
 def test_differences_name_what_was_set_and_always_model_adapters_and_seed(ran: Callable[..., Path]) -> None:

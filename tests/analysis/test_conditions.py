@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import run
-from analysis.load import load
-from analysis.studies import arguments, bets
-from analysis.studies._conditions import compared, dots
-from llm.backends.oracle.asks.role import WAYS
+from parley.analysis.load import load
+from parley.analysis.studies import arguments, bets
+from parley.analysis.studies._conditions import compared, dots
+from parley.llm.backends.oracle.asks.role import WAYS
 
 
 def made(*values: float) -> pd.DataFrame:

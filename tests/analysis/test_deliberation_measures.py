@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 from synthetic import episodes
 
-from analysis.deliberation.autorater import CHOICE, compare, compose, table, verdict, win_rate
-from analysis.deliberation.cases import Case, cases
-from analysis.deliberation.clusters import mean
-from analysis.deliberation.distance import distance
-from analysis.deliberation.likelihood import against, by_length, per_character, per_critique, per_token, thirds
-from llm.backends.fake import Fake
-from llm.driver import drive
-from llm.request import Reply, Request
+from parley.analysis.deliberation.autorater import CHOICE, compare, compose, table, verdict, win_rate
+from parley.analysis.deliberation.cases import Case, cases
+from parley.analysis.deliberation.clusters import mean
+from parley.analysis.deliberation.distance import distance
+from parley.analysis.deliberation.likelihood import against, by_length, per_character, per_critique, per_token, thirds
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import drive
+from parley.llm.request import Reply, Request
 
 CASES = cases(episodes(3)).cases
 

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from synthetic import episodes
 
-from analysis.deliberation.cases import cases
-from analysis.deliberation.episode import HUMAN, read_episodes, write_episodes
-from analysis.deliberation.habermas import COMPARISONS, POSITIONS, SURVEY, read_habermas
-from analysis.deliberation.readers import read_all, read_any
-from llm.errors import UserError
+from parley.analysis.deliberation.cases import cases
+from parley.analysis.deliberation.episode import HUMAN, read_episodes, write_episodes
+from parley.analysis.deliberation.habermas import COMPARISONS, POSITIONS, SURVEY, read_habermas
+from parley.analysis.deliberation.readers import read_all, read_any
+from parley.llm.errors import UserError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
 PEOPLE = ("ann", "bob")

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.question import load_questions
-from analysis.deliberation.consensus_report import EPISODES, deliberates
-from analysis.deliberation.episode import Episode, Voice, checked, read_episodes, to_line
-from analysis.deliberation.movement import (
+from parley.agents.question import load_questions
+from parley.analysis.deliberation.consensus_report import EPISODES, deliberates
+from parley.analysis.deliberation.episode import Episode, Voice, checked, read_episodes, to_line
+from parley.analysis.deliberation.movement import (
     MEASURES,
     agreement,
     endorsed,
@@ -25,18 +25,18 @@ from analysis.deliberation.movement import (
     moved,
     movement,
 )
-from analysis.deliberation.record import from_events, from_record
-from analysis.load import load
-from analysis.report import main_figure, write_report
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.limits import Budget
-from llm.request import Reply, Request
-from model.events import Rated, Utterance
-from model.lines import read
-from model.scenario import Scenario, load_preset
-from model.session import RECORD, Ask, sit
+from parley.analysis.deliberation.record import from_events, from_record
+from parley.analysis.load import load
+from parley.analysis.report import main_figure, write_report
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.llm.request import Reply, Request
+from parley.model.events import Rated, Utterance
+from parley.model.lines import read
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import RECORD, Ask, sit
 
 NASTY = (
     "**Mediator:** agreed <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.question import SPLITS, Question
-from analysis.deliberation.episode import (
+from parley.agents.question import SPLITS, Question
+from parley.analysis.deliberation.episode import (
     DEMOGRAPHICS,
     STATEMENTS,
     Episode,
@@ -21,7 +21,7 @@ from analysis.deliberation.episode import (
     to_line,
     write_episodes,
 )
-from llm.errors import UserError
+from parley.llm.errors import UserError
 
 QUESTION = Question("a_1", "Should we?", "We should.", "We should not.", "a")
 VOICE = Voice("ann", "Yes.", "More.", 6, {"draft": 5.0, "revision": 6}, 7, {"age": "30-39"}, {})

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.human.fidelity import FEW, fidelity, steps
-from analysis.human.readers import persuasiontrace
-from analysis.human.rooms import each_turn, of_run
-from analysis.human.table import COLUMNS, Source, toward_majority
-from analysis.load import load
+from parley.analysis.human.fidelity import FEW, fidelity, steps
+from parley.analysis.human.readers import persuasiontrace
+from parley.analysis.human.rooms import each_turn, of_run
+from parley.analysis.human.table import COLUMNS, Source, toward_majority
+from parley.analysis.load import load
 
 TRACES = Path(__file__).parents[2].parent / "shared" / "data" / "mit" / "persuasiontrace_human_belief_traces.csv"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.load import load
-from analysis.studies.fine_tuned import (
+from parley.analysis.load import load
+from parley.analysis.studies.fine_tuned import (
     AFTER,
     BEFORE,
     SEATS,
@@ -23,10 +23,10 @@ from analysis.studies.fine_tuned import (
     side,
     sides,
 )
-from analysis.studies.fine_tuned_report import figure, write
-from llm.backends.oracle.mind import planted
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.studies.fine_tuned_report import figure, write
+from parley.llm.backends.oracle.mind import planted
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 ROOMS = 12
 BASE = load_preset("fine_tuned").with_settings({"topics": "racism,illegal_immigration", "repetitions": ROOMS})

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from agents.topic import FORECAST, foretold, load_topic
-from analysis.load import Tables, load
-from analysis.metrics import forecast
-from llm.backends.fake import Fake
-from llm.request import Request
-from model.debate import DebateModel
-from model.events import Ended, Event, Rated, Seated
-from model.recorder import InMemory
-from model.scenario import Scenario
+from parley.agents.topic import FORECAST, foretold, load_topic
+from parley.analysis.load import Tables, load
+from parley.analysis.metrics import forecast
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Request
+from parley.model.debate import DebateModel
+from parley.model.events import Ended, Event, Rated, Seated
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario
 
 
 def told(

@@ -14,16 +14,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import run
-from analysis.bootstrap import correlation
-from analysis.human.debate import published
-from analysis.human.measures import ALIKE, FEW, NO_MAJORITY, NO_PARTNER, NO_PEOPLE, NO_SIDE, measured, strangers, traces
-from analysis.human.readers import habermas, persuasiontrace, salvi, sources
-from analysis.human.report import read
-from analysis.human.rooms import of_run
-from analysis.human.table import ALL, COLUMNS, Source, others_mean, toward_majority
-from analysis.load import Tables, load
-from analysis.statistics.results import Result
-from llm.errors import UserError
+from parley.analysis.bootstrap import correlation
+from parley.analysis.human.debate import published
+from parley.analysis.human.measures import (
+    ALIKE,
+    FEW,
+    NO_MAJORITY,
+    NO_PARTNER,
+    NO_PEOPLE,
+    NO_SIDE,
+    measured,
+    strangers,
+    traces,
+)
+from parley.analysis.human.readers import habermas, persuasiontrace, salvi, sources
+from parley.analysis.human.report import read
+from parley.analysis.human.rooms import of_run
+from parley.analysis.human.table import ALL, COLUMNS, Source, others_mean, toward_majority
+from parley.analysis.load import Tables, load
+from parley.analysis.statistics.results import Result
+from parley.llm.errors import UserError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 NAN = math.nan

@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 
 import run
-from agents.standin import HOW
-from analysis import honesty
-from analysis.commands import hold_all
-from analysis.load import Tables, load
-from analysis.report import write_report
-from analysis.studies.intervention import (
+from parley.agents.standin import HOW
+from parley.analysis import honesty
+from parley.analysis.commands import hold_all
+from parley.analysis.load import Tables, load
+from parley.analysis.report import write_report
+from parley.analysis.studies.intervention import (
     BRANCHES,
     PLACEBO,
     WITH,
@@ -33,14 +33,14 @@ from analysis.studies.intervention import (
     intervention,
     points,
 )
-from analysis.studies.intervention_report import _headline, estimates, figure
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Usage
-from llm.several import open_all
-from model.events import Called, Intervened, Utterance
-from model.interventions.base import Saying
-from model.scenario import Scenario, load_preset
+from parley.analysis.studies.intervention_report import _headline, estimates, figure
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Usage
+from parley.llm.several import open_all
+from parley.model.events import Called, Intervened, Utterance
+from parley.model.interventions.base import Saying
+from parley.model.scenario import Scenario, load_preset
 
 NASTY = "**Avery:** I give up <script>alert(1)</script> [x](http://evil.example) `code` | a | b"
 SHOCK = "shock round=2 to=republican text='I think {topic} is a severe problem.'"
@@ -285,7 +285,7 @@ def test_the_model_that_checks_facts_is_named(small: Callable[..., Scenario], tm
 
 def test_tokens_go_to_the_model_that_was_asked(held: Callable[..., Tables]) -> None:
     """By hand: ten tokens a call; the Republican's calls from round 2 on are another model's."""
-    from analysis.summary import _used
+    from parley.analysis.summary import _used
 
     bare = held({"republican": [2, 3]})
     agent, room = int(bare.agents["agent"].iloc[0]), bare.agents["room"].iloc[0]
@@ -367,7 +367,7 @@ def test_without_an_intervention_there_is_nothing_to_compare(capsys: pytest.Capt
 
 def test_the_preset_says_something_that_our_speakers_can_read() -> None:
     """Its news has a grade on each of its topics; the moderator's word has none."""
-    from llm.backends.oracle.banks import topics
+    from parley.llm.backends.oracle.banks import topics
 
     preset = load_preset("intervention")
     news, word = (vars(one)["text"] for one in preset.interventions)

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 import run
-from agents.topic import load_topic, scales, slugs
-from analysis.judge.bench import scores, verdicts
-from analysis.judge.quality import (
+from parley.agents.topic import load_topic, scales, slugs
+from parley.analysis.judge.bench import scores, verdicts
+from parley.analysis.judge.quality import (
     _on_scale,
     against_themselves,
     against_truth,
@@ -30,18 +30,18 @@ from analysis.judge.quality import (
     warning,
     warning_of,
 )
-from analysis.judge.report import write
-from analysis.judge.verdicts import Judging, Statement, claim, compose, examples, judge, verdict
-from analysis.load import Tables, load
-from analysis.scores.table import COLUMNS, checked
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.backends.oracle.banks import topics
-from llm.driver import drive
-from llm.errors import UserError
-from llm.request import Reply, Request
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.judge.report import write
+from parley.analysis.judge.verdicts import Judging, Statement, claim, compose, examples, judge, verdict
+from parley.analysis.load import Tables, load
+from parley.analysis.scores.table import COLUMNS, checked
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 QUIET = {"topics": "abortion,racism", "repetitions": 5, "rounds": 2, "llm": "oracle"}
 
@@ -363,7 +363,7 @@ def test_a_turn_without_words_keeps_its_place(tables: Tables) -> None:
 
 def test_a_scale_that_is_turned_round_is_read_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between scale and axis there is one way, that of the scale: with its high end low, a 10 on a claim that counts up is 0."""
-    monkeypatch.setattr("analysis.judge.quality.SCALE", "agreement_0_10_reversed")
+    monkeypatch.setattr("parley.analysis.judge.quality.SCALE", "agreement_0_10_reversed")
     of = pd.Series([slug for slug in ("racism", "climate_change") for _ in range(2)], index=[3, 1, 2, 0])
     scale = scales()["agreement_0_10_reversed"]
     sides = [load_topic(slug).probe("agreement").polarity for slug in of]

@@ -9,7 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.law import GIVEN, KAPPA, MU, PULL, Floats, Rooms, Unidentified, bias, combined, fit, followed, plain
+from parley.analysis.law import (
+    GIVEN,
+    KAPPA,
+    MU,
+    PULL,
+    Floats,
+    Rooms,
+    Unidentified,
+    bias,
+    combined,
+    fit,
+    followed,
+    plain,
+)
 
 
 def rooms(before: list[list[float]], theta: tuple[float, ...], speakers: tuple[int, ...]) -> Rooms:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.load import load
-from llm.errors import UserError
-from model.events import Called, Ended, Rated, Seated, Utterance
-from model.lines import to_line
+from parley.analysis.load import load
+from parley.llm.errors import UserError
+from parley.model.events import Called, Ended, Rated, Seated, Utterance
+from parley.model.lines import to_line
 
 ROOM = "racism/republican+default/000"
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.mechanisms.choice import discrepancy, implements, payoff_gap, utilitarian
-from analysis.mechanisms.episode import Mechanism, joint, values
-from analysis.mechanisms.equivalence import (
+from parley.analysis.mechanisms.choice import discrepancy, implements, payoff_gap, utilitarian
+from parley.analysis.mechanisms.episode import Mechanism, joint, values
+from parley.analysis.mechanisms.equivalence import (
     closed,
     closure,
     conditional,

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.mechanisms.choice import discrepancy
-from analysis.mechanisms.episode import Mechanism, bellman, joint, outcome, rollout, values
-from analysis.mechanisms.equivalence import (
+from parley.analysis.mechanisms.choice import discrepancy
+from parley.analysis.mechanisms.episode import Mechanism, bellman, joint, outcome, rollout, values
+from parley.analysis.mechanisms.equivalence import (
     closed,
     closure,
     conditional,

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.load import Tables, load
-from analysis.measured import measured
-from analysis.metrics import confidence, crossing, drift, first_cycle, further, metrics, polarisation, trajectory
-from analysis.metrics._cells import default_level
-from analysis.metrics.drift import slope
+from parley.analysis.load import Tables, load
+from parley.analysis.measured import measured
+from parley.analysis.metrics import confidence, crossing, drift, first_cycle, further, metrics, polarisation, trajectory
+from parley.analysis.metrics._cells import default_level
+from parley.analysis.metrics.drift import slope
 
 ALL = ("trajectory", "drift", "first_cycle", "crossing", "further", "confidence", "forecast")
 ROOMS = ("polarisation", "text_diversity")

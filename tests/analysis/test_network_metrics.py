@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.load import Tables
-from analysis.metrics import applies, metrics
-from analysis.metrics._network import Links, populations
-from analysis.metrics.assortativity import assortativity
-from analysis.metrics.cascades import cascades, depth, in_turn, virality
-from analysis.metrics.consensus import agrees_from
-from analysis.metrics.echo_chamber import index
-from analysis.metrics.friendship import paradox
-from analysis.metrics.modularity import modularity
-from model.events import Event, Utterance
+from parley.analysis.load import Tables
+from parley.analysis.metrics import applies, metrics
+from parley.analysis.metrics._network import Links, populations
+from parley.analysis.metrics.assortativity import assortativity
+from parley.analysis.metrics.cascades import cascades, depth, in_turn, virality
+from parley.analysis.metrics.consensus import agrees_from
+from parley.analysis.metrics.echo_chamber import index
+from parley.analysis.metrics.friendship import paradox
+from parley.analysis.metrics.modularity import modularity
+from parley.model.events import Event, Utterance
 
 Pair = tuple[int, int]
 Build = Callable[..., Tables]

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from analysis.crowd import HALF, by_party
-from analysis.load import Tables, load
-from analysis.metrics.trajectory import compute
-from analysis.plots import attitudes
-from analysis.tables import write_tables
-from model.events import Heard, Linked, Unlinked
+from parley.analysis.crowd import HALF, by_party
+from parley.analysis.load import Tables, load
+from parley.analysis.metrics.trajectory import compute
+from parley.analysis.plots import attitudes
+from parley.analysis.tables import write_tables
+from parley.model.events import Heard, Linked, Unlinked
 
 ROOM = "racism/2 democrat/000"
 NETWORK = {"size": 24, "graph": "ring", "reference": "", "repetitions": 2}

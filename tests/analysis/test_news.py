@@ -11,20 +11,20 @@ import pandas as pd
 import pytest
 
 import run
-from analysis.contagion import figure
-from analysis.deviation.judge import Verdict, source_of, verdict, verdicts
-from analysis.deviation.report import by_role
-from analysis.load import Tables, load, tables
-from analysis.metrics import applies, sis
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.backends.oracle.banks import topics
-from llm.errors import UserError
-from llm.request import Reply
-from model.debate import DebateModel
-from model.events import Header
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset
+from parley.analysis.contagion import figure
+from parley.analysis.deviation.judge import Verdict, source_of, verdict, verdicts
+from parley.analysis.deviation.report import by_role
+from parley.analysis.load import Tables, load, tables
+from parley.analysis.metrics import applies, sis
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.errors import UserError
+from parley.llm.request import Reply
+from parley.model.debate import DebateModel
+from parley.model.events import Header
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset
 
 PEOPLE = {"republican 1": [6, 4, None, 8], "republican 2": [4, 6, 7, 2], "democrat": [2, 5, 5, None]}
 

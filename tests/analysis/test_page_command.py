@@ -7,7 +7,7 @@ import socket
 import pytest
 
 import run
-from analysis import commands_page
+from parley.analysis import commands_page
 
 UI = ["--scenario", "three_way", "--llm", "oracle", "--ui"]
 

@@ -11,13 +11,13 @@ import pytest
 from standins import opinionated
 
 import run
-from agents.persona import Persona, demographics, load_personas
-from analysis.human.table import COLUMNS
-from analysis.studies.personalised import CONDITIONS, effects
-from llm.backends.fake import Fake
-from llm.request import Request
-from model.debate import DebateModel
-from model.scenario import Scenario
+from parley.agents.persona import Persona, demographics, load_personas
+from parley.analysis.human.table import COLUMNS
+from parley.analysis.studies.personalised import CONDITIONS, effects
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Request
+from parley.model.debate import DebateModel
+from parley.model.scenario import Scenario
 
 
 def people(rows: list[tuple[str, str, float, float, float]]) -> pd.DataFrame:

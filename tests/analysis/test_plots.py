@@ -15,12 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from analysis.load import Tables, load
-from analysis.looks import OTHERS, STYLES, looks, of_run
-from analysis.metrics.trajectory import compute
-from analysis.plots import add_caption, attitudes, save, write_figures
-from analysis.summary import caption
-from analysis.wording import group_title
+from parley.analysis.load import Tables, load
+from parley.analysis.looks import OTHERS, STYLES, looks, of_run
+from parley.analysis.metrics.trajectory import compute
+from parley.analysis.plots import add_caption, attitudes, save, write_figures
+from parley.analysis.summary import caption
+from parley.analysis.wording import group_title
 
 FOUR = "gun_violence,racism,climate_change,illegal_immigration"
 FIVE = f"{FOUR},abortion"

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 from synthetic import episodes
 
-from agents.mediators.base import Statement
-from analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict
-from analysis.deliberation.preferred import COLUMNS, Pair, compare, compose, pairs, table, win_rates
-from analysis.deliberation.substitute import AGAIN, ALL, ONE, STRANGER, TRUE, Profile, profiles
-from llm.backends.fake import Fake
-from llm.driver import drive
-from llm.request import Reply, Request
+from parley.agents.mediators.base import Statement
+from parley.analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict
+from parley.analysis.deliberation.preferred import COLUMNS, Pair, compare, compose, pairs, table, win_rates
+from parley.analysis.deliberation.substitute import AGAIN, ALL, ONE, STRANGER, TRUE, Profile, profiles
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import drive
+from parley.llm.request import Reply, Request
 
 EPISODE = episodes(1)[0]
 PAIR = Pair(EPISODE, EPISODE.voices[0], ONE, 0, Statement("Ours."), Statement("Theirs."))

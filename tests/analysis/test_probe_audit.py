@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import run
-from agents.topic import load_topic
-from analysis.studies.probe_audit import Audit, audited, listing, order_effects, spread
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Request
+from parley.agents.topic import load_topic
+from parley.analysis.studies.probe_audit import Audit, audited, listing, order_effects, spread
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Request
 
 HALF = Audit("racism", "agreement", repeats=2)
 
@@ -75,7 +75,7 @@ def test_a_planted_order_effect_is_found(
         listed = re.search(r"where (\d) means", request.messages[-1].content)
         return listed[1] if first and listed else "4"
 
-    monkeypatch.setattr("analysis.kept.open_spec", lambda spec: Fake(speak))
+    monkeypatch.setattr("parley.analysis.kept.open_spec", lambda spec: Fake(speak))
     found = audited(HALF, "fake", tmp_path, quiet)
     told = order_effects(found).set_index("order").loc["reversed"]
     assert (told["effect"], told["people"]) == (effect, 86)

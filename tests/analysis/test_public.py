@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import run
-from analysis.human.rooms import PUBLIC, first_partners, of_posts, of_run
-from analysis.load import load
-from llm.errors import UserError
+from parley.analysis.human.rooms import PUBLIC, first_partners, of_posts, of_run
+from parley.analysis.load import load
+from parley.llm.errors import UserError
 
 
 def test_the_partner_is_the_first_one(ran: Callable[..., Path]) -> None:

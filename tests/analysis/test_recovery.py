@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.load import Tables, load
-from analysis.recovery import recover
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.mind import planted
-from llm.errors import UserError
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.load import Tables, load
+from parley.analysis.recovery import recover
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.mind import planted
+from parley.llm.errors import UserError
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 SEEDS = 30
 ROOMS = 10

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report import write_report
-from llm.errors import UserError
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.report import write_report
+from parley.llm.errors import UserError
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 SMALL = {"topics": "racism,abortion", "repetitions": 2, "rounds": 2, "llm": "oracle"}
 KINDS = (".csv", ".parquet")
@@ -70,7 +70,7 @@ def test_a_report_that_fails_leaves_no_summary_behind(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("analysis.report.write_transcript", full)
+    monkeypatch.setattr("parley.analysis.report.write_transcript", full)
     with pytest.raises(UserError, match="No space left on device; the record is kept") as error:
         write_report(folder)
     assert len(str(error.value).splitlines()) == 1

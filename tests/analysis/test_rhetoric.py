@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 
 import run
-from analysis.load import load
-from analysis.rhetoric.moves import moves
-from analysis.rhetoric.report import effects, shares
-from analysis.rhetoric.tags import APPEALS, Tag, tag, tags
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.backends.oracle.asks.rhetoric import appeal
-from llm.backends.oracle.banks import sentences, topics
-from llm.request import Reply
-from model.events import Ended, Rated, Seated, Utterance
+from parley.analysis.load import load
+from parley.analysis.rhetoric.moves import moves
+from parley.analysis.rhetoric.report import effects, shares
+from parley.analysis.rhetoric.tags import APPEALS, Tag, tag, tags
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle.asks.rhetoric import appeal
+from parley.llm.backends.oracle.banks import sentences, topics
+from parley.llm.request import Reply
+from parley.model.events import Ended, Rated, Seated, Utterance
 
 
 def quiet(title: str, total: int) -> contextlib.AbstractContextManager:

@@ -12,14 +12,14 @@ import pytest
 from scipy import stats
 
 import run
-from analysis.gaps import slope
-from analysis.scores.gradients import echo_chambers, gradients
-from analysis.scores.report import figure, parties_of
-from analysis.scores.reversion import ratio, ratios
-from analysis.scores.table import COLUMNS, checked, read
-from analysis.scores.ucl import compare, is_smoothed, smoothed, statement_means
-from analysis.statistics.groups import level, spread
-from llm.errors import UserError
+from parley.analysis.gaps import slope
+from parley.analysis.scores.gradients import echo_chambers, gradients
+from parley.analysis.scores.report import figure, parties_of
+from parley.analysis.scores.reversion import ratio, ratios
+from parley.analysis.scores.table import COLUMNS, checked, read
+from parley.analysis.scores.ucl import compare, is_smoothed, smoothed, statement_means
+from parley.analysis.statistics.groups import level, spread
+from parley.llm.errors import UserError
 
 
 def table(lines: Mapping[tuple[str, str, str], list[list[float]]]) -> pd.DataFrame:

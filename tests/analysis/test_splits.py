@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import episodes, question
 
-from analysis.deliberation.cases import cases, strangers
-from analysis.deliberation.episode import Episode, renamed
-from analysis.deliberation.population import plan
-from analysis.deliberation.splits import check, described, split, together
-from llm.errors import UserError
-from model.scenario import load_preset
+from parley.analysis.deliberation.cases import cases, strangers
+from parley.analysis.deliberation.episode import Episode, renamed
+from parley.analysis.deliberation.population import plan
+from parley.analysis.deliberation.splits import check, described, split, together
+from parley.llm.errors import UserError
+from parley.model.scenario import load_preset
 
 
 @settings(max_examples=40, deadline=None)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binomtest
 
-from analysis.statistics import mixed
-from analysis.statistics.groups import hedges, level, paired, pairs, spread, two, weighed
-from analysis.statistics.mixed import slopes
-from analysis.statistics.nulls import TESTS, nothing
-from analysis.statistics.permute import shuffled
-from analysis.statistics.power import rooms_needed
-from analysis.statistics.results import COLUMNS, Result, holm, table
+from parley.analysis.statistics import mixed
+from parley.analysis.statistics.groups import hedges, level, paired, pairs, spread, two, weighed
+from parley.analysis.statistics.mixed import slopes
+from parley.analysis.statistics.nulls import TESTS, nothing
+from parley.analysis.statistics.permute import shuffled
+from parley.analysis.statistics.power import rooms_needed
+from parley.analysis.statistics.results import COLUMNS, Result, holm, table
 
 ONE, OTHER, THIRD = np.arange(0.0, 5), np.arange(2.0, 7), np.arange(7.0, 12)
 GROUPS = {"a": ONE, "b": OTHER, "c": THIRD}

@@ -12,16 +12,16 @@ import pytest
 from scipy.stats import ttest_1samp
 
 import run
-from analysis.judge.verdicts import Judging
-from analysis.scores.components import ONE_CAST, components, runs_needed
-from analysis.scores.contrasts import ONE_EACH, by_party, drifts, first_speaker, sharing
-from analysis.scores.runs import PEOPLE, by_run, casts
-from analysis.scores.table import COLUMNS
-from analysis.scores.ucl import compare
-from analysis.studies.structured.experiments import EXPERIMENTS, PRESET, experiment
-from analysis.studies.structured.hold import scores, structured
-from llm.errors import UserError
-from model.scenario import load_preset
+from parley.analysis.judge.verdicts import Judging
+from parley.analysis.scores.components import ONE_CAST, components, runs_needed
+from parley.analysis.scores.contrasts import ONE_EACH, by_party, drifts, first_speaker, sharing
+from parley.analysis.scores.runs import PEOPLE, by_run, casts
+from parley.analysis.scores.table import COLUMNS
+from parley.analysis.scores.ucl import compare
+from parley.analysis.studies.structured.experiments import EXPERIMENTS, PRESET, experiment
+from parley.analysis.studies.structured.hold import scores, structured
+from parley.llm.errors import UserError
+from parley.model.scenario import load_preset
 
 NAMES = [name for name in EXPERIMENTS if name != "models"]
 

@@ -14,20 +14,20 @@ import pandas as pd
 import pytest
 from synthetic import episodes
 
-from agents.mediators.base import Brief, Mediator, Seed, Statement
-from agents.representative import Critique
-from analysis.deliberation.calibration import calibrated, rated
-from analysis.deliberation.cases import cases
-from analysis.deliberation.episode import Episode
-from analysis.deliberation.payoffs import judge as judge_payoff
-from analysis.deliberation.payoffs import names, open_payoff
-from analysis.deliberation.payoffs import ranking as ranking_payoff
-from analysis.deliberation.payoffs._score import Score
-from analysis.deliberation.population import plan, populate
-from analysis.deliberation.preferred import win_rates
-from analysis.deliberation.readers import read_all, read_any
-from analysis.deliberation.splits import split
-from analysis.deliberation.substitute import (
+from parley.agents.mediators.base import Brief, Mediator, Seed, Statement
+from parley.agents.representative import Critique
+from parley.analysis.deliberation.calibration import calibrated, rated
+from parley.analysis.deliberation.cases import cases
+from parley.analysis.deliberation.episode import Episode
+from parley.analysis.deliberation.payoffs import judge as judge_payoff
+from parley.analysis.deliberation.payoffs import names, open_payoff
+from parley.analysis.deliberation.payoffs import ranking as ranking_payoff
+from parley.analysis.deliberation.payoffs._score import Score
+from parley.analysis.deliberation.population import plan, populate
+from parley.analysis.deliberation.preferred import win_rates
+from parley.analysis.deliberation.readers import read_all, read_any
+from parley.analysis.deliberation.splits import split
+from parley.analysis.deliberation.substitute import (
     AGAIN,
     ALL,
     ONE,
@@ -41,14 +41,14 @@ from analysis.deliberation.substitute import (
     substituted,
     summary,
 )
-from analysis.deliberation.substituting import Substitution, study
-from analysis.deliberation.writing import Author, Order, one, write
-from analysis.kept import Desk
-from llm.backends.fake import Fake
-from llm.driver import Conversation, ask_all, drive
-from llm.errors import UserError
-from llm.request import Reply, Request
-from model.missing import Unreadable
+from parley.analysis.deliberation.substituting import Substitution, study
+from parley.analysis.deliberation.writing import Author, Order, one, write
+from parley.analysis.kept import Desk
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import Conversation, ask_all, drive
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
+from parley.model.missing import Unreadable
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
 EPISODE = episodes(1)[0]

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 import run
-from agents.topic import load_topic, slugs
-from analysis.load import Tables, load
-from analysis.metrics import applies, metrics
-from analysis.summary import _axis, _used, caption, write_summary
-from llm.backends.fake import Fake
-from llm.limits import Budget
-from llm.request import Reply, Request
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.agents.topic import load_topic, slugs
+from parley.analysis.load import Tables, load
+from parley.analysis.metrics import applies, metrics
+from parley.analysis.summary import _axis, _used, caption, write_summary
+from parley.llm.backends.fake import Fake
+from parley.llm.limits import Budget
+from parley.llm.request import Reply, Request
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 THREE = "A Republican, a Democrat and a Default agent debate in one room"
 EVIL = "<script>x</script>\n# Fake heading\n| a | b |\x1b[31m `c` [d](http://evil.example)"
@@ -287,7 +287,7 @@ def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
     topic = load_topic("racism")
     turned = replace(topic, probes={"turned": replace(topic.probe("agreement"), polarity=-1)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("analysis.summary.load_topic", lambda slug: turned)
+        patch.setattr("parley.analysis.summary.load_topic", lambda slug: turned)
         assert "which are 10 and 0 here: How" in _axis("racism", "turned")
 
 

@@ -14,17 +14,17 @@ import pandas as pd
 import pytest
 
 import run
-from agents.laws import open_law
-from agents.laws.surrogate import Surrogate
-from analysis.load import Tables, load
-from analysis.surrogate import fidelity
-from analysis.surrogate.fit import _response, fit
-from analysis.surrogate.report import surrogate, write
-from analysis.surrogate.transitions import transitions
-from environments.sparse import ring
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.mind import planted
-from llm.errors import UserError
+from parley.agents.laws import open_law
+from parley.agents.laws.surrogate import Surrogate
+from parley.analysis.load import Tables, load
+from parley.analysis.surrogate import fidelity
+from parley.analysis.surrogate.fit import _response, fit
+from parley.analysis.surrogate.report import surrogate, write
+from parley.analysis.surrogate.transitions import transitions
+from parley.environments.sparse import ring
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.mind import planted
+from parley.llm.errors import UserError
 
 ROOMS = 20
 PLANTED = {"offset": 0.4, "noise": 0.5, "stay": 0.3, "intercept": 0.6, "own": -0.2, "heard": 0.1, "spread": 0.3}

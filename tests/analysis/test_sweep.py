@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 import run
-from analysis.load import load
-from analysis.sweep.figure import crossing, figure
-from analysis.sweep.measure import Measured, measured
-from analysis.sweep.pairs import interactions, pairs
-from analysis.sweep.report import depends, write
-from analysis.sweep.tables import NO_SEED, alike, effects, keyed, titled
-from model.scenario import load_preset
-from model.session import Ask, sit
-from model.sweep.cells import Cell, cells
+from parley.analysis.load import load
+from parley.analysis.sweep.figure import crossing, figure
+from parley.analysis.sweep.measure import Measured, measured
+from parley.analysis.sweep.pairs import interactions, pairs
+from parley.analysis.sweep.report import depends, write
+from parley.analysis.sweep.tables import NO_SEED, alike, effects, keyed, titled
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
+from parley.model.sweep.cells import Cell, cells
 
 BASE = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 SWEEP = [

@@ -9,9 +9,9 @@ import pandas as pd
 import pyarrow.parquet as parquet
 import pytest
 
-from analysis.load import load
-from analysis.metrics import metrics
-from analysis.tables import write_table, write_tables
+from parley.analysis.load import load
+from parley.analysis.metrics import metrics
+from parley.analysis.tables import write_table, write_tables
 
 NASTY = [
     "a, b",

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.load import load
-from analysis.transcript import write_transcript
-from llm.backends.fake import Fake
-from llm.limits import Budget
-from llm.request import Reply, Request
-from model.events import Summarised, Utterance
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.load import load
+from parley.analysis.transcript import write_transcript
+from parley.llm.backends.fake import Fake
+from parley.llm.limits import Budget
+from parley.llm.request import Reply, Request
+from parley.model.events import Summarised, Utterance
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 NASTY = (
     "**Avery:** I give up <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "

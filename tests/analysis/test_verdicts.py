@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from analysis.bootstrap import FEWEST
-from analysis.gaps import nanmean
-from analysis.statistics.verdicts import INTERVALS, KINDS, ratings
-from model.scenario import load_preset, preset_names
+from parley.analysis.bootstrap import FEWEST
+from parley.analysis.gaps import nanmean
+from parley.analysis.statistics.verdicts import INTERVALS, KINDS, ratings
+from parley.model.scenario import load_preset, preset_names
 
 SETS = 120
 

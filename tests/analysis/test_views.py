@@ -16,18 +16,18 @@ solara = pytest.importorskip("solara", reason="the [app] extra is not installed"
 import ipyvuetify  # noqa: E402
 
 import run  # noqa: E402
-from analysis.asked import command  # noqa: E402
-from analysis.views import _session, export, network, views  # noqa: E402
-from analysis.views._controls import wanted  # noqa: E402
-from analysis.views._fields import changed, fields_of, said  # noqa: E402
-from analysis.views._layout import layout  # noqa: E402
-from analysis.views._session import Session, Shown  # noqa: E402
-from analysis.views.page import STYLE, Status, Views  # noqa: E402
-from llm.backends.fake import Fake  # noqa: E402
-from model.events import Header  # noqa: E402
-from model.lines import from_line  # noqa: E402
-from model.scenario import Scenario, load_preset, preset_names  # noqa: E402
-from model.session import RECORD, Ask, sit  # noqa: E402
+from parley.analysis.asked import command  # noqa: E402
+from parley.analysis.views import _session, export, network, views  # noqa: E402
+from parley.analysis.views._controls import wanted  # noqa: E402
+from parley.analysis.views._fields import changed, fields_of, said  # noqa: E402
+from parley.analysis.views._layout import layout  # noqa: E402
+from parley.analysis.views._session import Session, Shown  # noqa: E402
+from parley.analysis.views.page import STYLE, Status, Views  # noqa: E402
+from parley.llm.backends.fake import Fake  # noqa: E402
+from parley.model.events import Header  # noqa: E402
+from parley.model.lines import from_line  # noqa: E402
+from parley.model.scenario import Scenario, load_preset, preset_names  # noqa: E402
+from parley.model.session import RECORD, Ask, sit  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> **bold**"
@@ -228,7 +228,7 @@ def test_linked_people_are_drawn_near_each_other() -> None:
 
 def test_exports_are_those_of_a_report(held: Callable[[str], Path]) -> None:
     """A table from the page and one from a report of the same run must not differ."""
-    from analysis.report import write_report
+    from parley.analysis.report import write_report
 
     for preset in ("three_way", "consensus"):
         folder = held(preset)

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import run
-from analysis.web.document import Chapter, document
-from analysis.web.report import examples, write
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Request
-from model.scenario import load_preset
-from model.session import Ask, sit
+from parley.analysis.web.document import Chapter, document
+from parley.analysis.web.report import examples, write
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Request
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 PAYLOADS = (
     "<script>alert(1)</script>",

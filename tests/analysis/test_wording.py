@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.wording import (
+from parley.analysis.wording import (
     counted,
     estimate,
     group_title,

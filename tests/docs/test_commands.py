@@ -16,9 +16,9 @@ import networkx as nx
 import pytest
 from documented import CARD, REPORTED, ROOT, Command, pages, printed, rule, shrunken
 
-import analysis.report
+import parley.analysis.report
 import run
-from training.commands_representatives import COMMANDS
+from parley.training.commands_representatives import COMMANDS
 
 ALL = list({tuple(command.words): command for command in printed()}.values())
 HELD = {tuple(shrunken(one, found)): one for one in ALL if (found := rule(one)) and found.how in ("hold", "plan")}
@@ -121,7 +121,7 @@ def test_it_runs(
 ) -> None:
     """As printed, with fewer rooms and people, and on the oracle in the place of the model in the box."""
     if HELD[words].page not in REPORTED and words[0] == "--scenario":
-        monkeypatch.setattr(analysis.report, "write_report", lambda folder, *_: folder)
+        monkeypatch.setattr(parley.analysis.report, "write_report", lambda folder, *_: folder)
     assert reader(list(words)) == 0, capsys.readouterr().err
 
 
@@ -152,8 +152,8 @@ def test_what_it_names_is_there(command: Command) -> None:
     assert unheard_of(command) == []
     if words[0] == "run.py":
         assert callable(run.command(words[1]))
-    elif words[1].startswith("training."):
-        assert (ROOT / words[1].replace(".", "/")).with_suffix(".py").exists()
+    elif words[1].startswith("parley.training."):
+        assert (ROOT / words[1].removeprefix("parley.").replace(".", "/")).with_suffix(".py").exists()
     elif words[:2] == ["sh", "do.sh"]:
         assert re.search(rf"^{words[2]}\)$", (ROOT / "do.sh").read_text(encoding="utf-8"), re.M)
     elif "pip" in words:
@@ -185,6 +185,6 @@ def test_python_on_a_page_compiles_and_imports(page: Path) -> None:
     for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):
         tree = ast.parse(block)
         ours = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        if any("training.capability" in ast.unparse(node) for node in ours):
+        if any("parley.training.capability" in ast.unparse(node) for node in ours):
             pytest.importorskip("torch")
         exec(compile(ast.Module(ours, []), page.name, "exec"), {})

@@ -15,21 +15,21 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-import analysis.metrics
-import environments
-import llm.backends
-import model.scenario
+import parley.analysis.metrics
+import parley.environments
+import parley.llm.backends
+import parley.model.scenario
 import run
-from llm.backends import open_spec
+from parley.llm.backends import open_spec
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^```\w+\n# (\S+\.(?:py|toml))\n(.*?)^```", PAGE, re.M | re.S))
 COMMANDS = re.findall(r"^python run\.py (.*)$", PAGE, re.M)
 PACKAGES: dict[str, ModuleType] = {
-    "environments": environments,
-    "llm/backends": llm.backends,
-    "analysis/metrics": analysis.metrics,
+    "environments": parley.environments,
+    "llm/backends": parley.llm.backends,
+    "analysis/metrics": parley.analysis.metrics,
 }
 
 
@@ -39,12 +39,12 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    for preset in model.scenario.PRESETS.glob("*.toml"):
+    for preset in parley.model.scenario.PRESETS.glob("*.toml"):
         (tmp_path / "model" / "scenarios" / preset.name).write_bytes(preset.read_bytes())
     for folder, package in PACKAGES.items():
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / folder)])
-    monkeypatch.setattr(model.scenario.load_preset, "__defaults__", (tmp_path / "model" / "scenarios",))
-    monkeypatch.setattr(model.scenario.preset_names, "__defaults__", (tmp_path / "model" / "scenarios",))
+    monkeypatch.setattr(parley.model.scenario.load_preset, "__defaults__", (tmp_path / "model" / "scenarios",))
+    monkeypatch.setattr(parley.model.scenario.preset_names, "__defaults__", (tmp_path / "model" / "scenarios",))
     monkeypatch.chdir(tmp_path)
     importlib.invalidate_caches()
     yield tmp_path
@@ -85,7 +85,7 @@ def test_the_backend_passes_its_exam(plugged: Path) -> None:
 
 def test_the_metric_is_in_tables_and_summary(plugged: Path) -> None:
     """Its docstring's example, too."""
-    found = importlib.import_module("analysis.metrics.agreed")
+    found = importlib.import_module("parley.analysis.metrics.agreed")
     assert doctest.testmod(found).failed == 0
     assert run.main([*shlex.split(COMMANDS[-1]), "--repetitions", "3", "--rounds", "1"]) == 0
     assert pd.read_csv("runs/agreed/tables/agreed.csv")["agreed"].between(0, 1).all()

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from agents import enhanced, recruit
-from agents.debater import SUMMARY_TOKENS, SURVEY_TOKENS
-from agents.mediators.draft_revise import TOKENS_PER_WORD, DraftRevise
 from docs import build, pages
-from llm.backends.pocket import open_backend
-from model.scenario import Scenario, load_preset, preset_names
-from training.tuning.recipe import DPO, RATES, SFT
+from parley.agents import enhanced, recruit
+from parley.agents.debater import SUMMARY_TOKENS, SURVEY_TOKENS
+from parley.agents.mediators.draft_revise import TOKENS_PER_WORD, DraftRevise
+from parley.llm.backends.pocket import open_backend
+from parley.model.scenario import Scenario, load_preset, preset_names
+from parley.training.tuning.recipe import DPO, RATES, SFT
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

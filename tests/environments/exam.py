@@ -1,4 +1,4 @@
-"""The exam of an environment: what `environments.base.Environment` promises. Each check takes the name of a module.
+"""The exam of an environment: what `parley.environments.base.Environment` promises. Each check takes the name of a module.
 
 A new module in environments/ sits it by being there: its dataclass is made with its defaults and, for every option that is a
 closed choice (a Literal, or a module of a folder), with each value of that choice. Where laws are those of a table, at which all
@@ -21,10 +21,10 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type
 
 import pytest
 
-from environments import _specs as specs
-from environments import environment_class
-from environments._society import Links, Post, Society
-from environments.base import MEDIATOR, Environment, Group, Networked, Room, Turn, waves
+from parley.environments import _specs as specs
+from parley.environments import environment_class
+from parley.environments._society import Links, Post, Society
+from parley.environments.base import MEDIATOR, Environment, Group, Networked, Room, Turn, waves
 
 SIZES, ROUNDS = range(1, 7), range(1, 6)
 POPULATION, LATER = 31, (1, 3)
@@ -237,7 +237,7 @@ def empty_lists_are_refused(name: str) -> None:
 
 
 def manual_page_names_every_option(name: str) -> None:
-    module: Any = importlib.import_module(f"environments.{name}")
+    module: Any = importlib.import_module(f"parley.environments.{name}")
     page = inspect.getdoc(module) or ""
     assert page.startswith(f"{name}: "), "the page starts with the name and one line"
     assert "\nOptions\n" in page
@@ -250,7 +250,7 @@ def manual_page_names_every_option(name: str) -> None:
 
 
 def module_defines_one_environment(name: str) -> None:
-    module = importlib.import_module(f"environments.{name}")
+    module = importlib.import_module(f"parley.environments.{name}")
     own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
     assert [kind for kind in own if hasattr(kind, "turns")] == [environment_class(name)]
 

@@ -8,10 +8,10 @@ import random
 import numpy as np
 import pytest
 
-from environments import activation
-from environments._society import Links, Society
-from environments._specs import opened
-from environments.activation.hawkes import Hawkes
+from parley.environments import activation
+from parley.environments._society import Links, Society
+from parley.environments._specs import opened
+from parley.environments.activation.hawkes import Hawkes
 
 PEOPLE = tuple(range(1, 2001))
 

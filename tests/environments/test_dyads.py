@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.base import Room, waves
-from environments.dyads import POST, TALK, Dyads, pairs, partners
+from parley.environments.base import Room, waves
+from parley.environments.dyads import POST, TALK, Dyads, pairs, partners
 
 
 def turns(round_: int, **options: object) -> list:

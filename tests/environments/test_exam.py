@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from environments import names
-from environments.base import MEDIATOR, Group, Room, Turn
+from parley.environments import names
+from parley.environments.base import MEDIATOR, Group, Room, Turn
 
 from . import exam
 
@@ -84,8 +84,8 @@ class Bad:
 )
 def test_the_exam_can_fail(monkeypatch: pytest.MonkeyPatch, fault: str, check: Callable[[str], None]) -> None:
     """An exam that everybody passes protects nothing."""
-    module = ModuleType("environments.bad")
-    monkeypatch.setitem(sys.modules, "environments.bad", module)
+    module = ModuleType("parley.environments.bad")
+    monkeypatch.setitem(sys.modules, "parley.environments.bad", module)
     monkeypatch.setattr(exam, "environment_class", lambda name: lambda: Bad(fault))
     monkeypatch.setattr(exam, "get_type_hints", lambda kind, include_extras=False: {})
     with pytest.raises(AssertionError):

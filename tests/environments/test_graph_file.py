@@ -8,10 +8,10 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from environments import graphs
-from environments._society import Pairs
-from environments._specs import opened
-from environments.network import Network
+from parley.environments import graphs
+from parley.environments._society import Pairs
+from parley.environments._specs import opened
+from parley.environments.network import Network
 
 
 def saved(folder: Path, people: dict[str, dict[str, str]], *links: tuple[str, str, float]) -> Path:

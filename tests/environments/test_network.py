@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environments import graphs, rules
-from environments._society import Links, Post, Society
-from environments._specs import opened
-from environments.base import Room, Turn, waves
-from environments.network import Network
-from environments.round_table import RoundTable
+from parley.environments import graphs, rules
+from parley.environments._society import Links, Post, Society
+from parley.environments._specs import opened
+from parley.environments.base import Room, Turn, waves
+from parley.environments.network import Network
+from parley.environments.round_table import RoundTable
 
 Pairs = list[tuple[int, int]]
 

@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
-from environments.base import Group, Order, Room, speaking_order
-from environments.groups import Groups
-from environments.round_table import RoundTable
-from llm.randomness import stream
+from parley.environments.base import Group, Order, Room, speaking_order
+from parley.environments.groups import Groups
+from parley.environments.round_table import RoundTable
+from parley.llm.randomness import stream
 
 SEATED = (5, 8, 3, 9)
 

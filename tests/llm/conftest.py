@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from llm.backends.fake import Fake
-from llm.driver import MAX_BATCH
-from llm.journal import Journal
-from llm.randomness import digest
-from llm.request import Failure, Message, Reply, Request, Sampling, Usage
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import MAX_BATCH
+from parley.llm.journal import Journal
+from parley.llm.randomness import digest
+from parley.llm.request import Failure, Message, Reply, Request, Sampling, Usage
 
 from . import exam
 

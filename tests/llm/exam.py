@@ -1,4 +1,4 @@
-"""The exam of a backend: what `llm.request.Backend` promises. Each check takes a function that opens the backend anew."""
+"""The exam of a backend: what `parley.llm.request.Backend` promises. Each check takes a function that opens the backend anew."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inspect import isfunction
 from pathlib import Path
 from types import FrameType
 
-from llm.request import Backend, Message, Reply, Request, Sampling, identity_text
+from parley.llm.request import Backend, Message, Reply, Request, Sampling, identity_text
 
 Open = Callable[[], Backend]
 

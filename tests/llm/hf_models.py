@@ -9,8 +9,8 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from agents.topic import slugs
-from llm.backends.oracle.banks import topics
+from parley.agents.topic import slugs
+from parley.llm.backends.oracle.banks import topics
 
 CHAT = (
     "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"

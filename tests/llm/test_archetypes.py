@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from standins import Scrambled
 
-from llm.archetypes import REUSE, Archetypes, apart, distance, outcome
-from llm.driver import ask, drive
-from llm.randomness import stream
-from llm.request import Message, Reply, Request, Sampling
+from parley.llm.archetypes import REUSE, Archetypes, apart, distance, outcome
+from parley.llm.driver import ask, drive
+from parley.llm.randomness import stream
+from parley.llm.request import Message, Reply, Request, Sampling
 
 from .conftest import Counted
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from llm.backends import names, open_spec
-from llm.backends.fake import Fake
-from llm.request import Reply, Request
+from parley.llm.backends import names, open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Reply, Request
 
 from . import exam
 from .conftest import echo

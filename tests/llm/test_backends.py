@@ -12,12 +12,12 @@ from types import ModuleType
 
 import pytest
 
-from llm import backends
-from llm.backends import divided, essence, most_parts, names, open_spec, split_spec
-from llm.backends.fake import Fake
-from llm.errors import MissingRecording, UserError, unknown
-from llm.journal import Journal
-from llm.request import Reply, identity_text
+from parley.llm import backends
+from parley.llm.backends import divided, essence, most_parts, names, open_spec, split_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import MissingRecording, UserError, unknown
+from parley.llm.journal import Journal
+from parley.llm.request import Reply, identity_text
 
 from .conftest import Counted, echo, question, questions
 
@@ -91,7 +91,7 @@ def test_every_module_of_the_folder_is_a_backend() -> None:
 
 
 def test_options_have_the_type_of_their_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("llm.backends.typed")
+    module = ModuleType("parley.llm.backends.typed")
     module.open_backend = lambda model, size=1, heat=0.5, url="", limit=None: (model, size, heat, url, limit)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(backends, "names", lambda: ["typed"])
@@ -181,5 +181,5 @@ def test_limits_are_divided_among_workers(spec: str, parts: int, expected: str) 
 
 def test_every_shared_limit_is_an_option_that_changes_no_reply() -> None:
     for name in names():
-        module = importlib.import_module(f"llm.backends.{name}")
+        module = importlib.import_module(f"parley.llm.backends.{name}")
         assert set(getattr(module, "SHARED", ())) <= set(getattr(module, "MANNER", ()))

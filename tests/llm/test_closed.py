@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llm.closed import answered
-from llm.request import Message, Reply, Request, Sampling
+from parley.llm.closed import answered
+from parley.llm.request import Message, Reply, Request, Sampling
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standins import Scrambled
 
-from llm import driver
-from llm.backends.fake import Fake
-from llm.driver import Conversation, ask, ask_all, drive
-from llm.errors import BudgetSpent
-from llm.flight import all_of
-from llm.journal import Journal
-from llm.limits import Budget, Limits
-from llm.request import Reply, Request
+from parley.llm import driver
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import Conversation, ask, ask_all, drive
+from parley.llm.errors import BudgetSpent
+from parley.llm.flight import all_of
+from parley.llm.journal import Journal
+from parley.llm.limits import Budget, Limits
+from parley.llm.request import Reply, Request
 
 from .conftest import Counted, echo, question, questions
 

@@ -16,18 +16,18 @@ transformers = pytest.importorskip("transformers", reason="the [local] extra is 
 
 from hf_models import FAMILIES, NO_SYSTEM, save  # noqa: E402
 
-from llm.backends import open_spec  # noqa: E402
-from llm.backends.hf import batches  # noqa: E402
-from llm.backends.hf.backend import Hf  # noqa: E402
-from llm.backends.hf.cache import Kept, Prefixes, can_keep  # noqa: E402
-from llm.backends.hf.drafts import Drafts  # noqa: E402
-from llm.backends.hf.prompts import encode, folded  # noqa: E402
-from llm.errors import UserError  # noqa: E402
-from llm.plain import plain  # noqa: E402
-from llm.request import Message, Reply, Request, Sampling  # noqa: E402
-from model.debate import DebateModel  # noqa: E402
-from model.events import Rated, Utterance  # noqa: E402
-from model.recorder import InMemory  # noqa: E402
+from parley.llm.backends import open_spec  # noqa: E402
+from parley.llm.backends.hf import batches  # noqa: E402
+from parley.llm.backends.hf.backend import Hf  # noqa: E402
+from parley.llm.backends.hf.cache import Kept, Prefixes, can_keep  # noqa: E402
+from parley.llm.backends.hf.drafts import Drafts  # noqa: E402
+from parley.llm.backends.hf.prompts import encode, folded  # noqa: E402
+from parley.llm.errors import UserError  # noqa: E402
+from parley.llm.plain import plain  # noqa: E402
+from parley.llm.request import Message, Reply, Request, Sampling  # noqa: E402
+from parley.model.debate import DebateModel  # noqa: E402
+from parley.model.events import Rated, Utterance  # noqa: E402
+from parley.model.recorder import InMemory  # noqa: E402
 
 Models = Callable[..., Path]
 SCALE = tuple(str(point) for point in range(11))
@@ -43,7 +43,7 @@ def one_thread() -> None:
 def any_share(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random weights put little on any answer: only what is tested about that asks for a share of the probability."""
     if "covered" not in request.node.name:
-        monkeypatch.setattr("llm.backends.hf.closed.COVERED", 0.0)
+        monkeypatch.setattr("parley.llm.backends.hf.closed.COVERED", 0.0)
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +91,7 @@ def test_keys_that_heads_share_are_read_as_the_library_reads_them() -> None:
 
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-    from llm.backends.hf.attention import grouped
+    from parley.llm.backends.hf.attention import grouped
 
     drawn = torch.Generator().manual_seed(0)
     query = torch.randn(3, 4, 5, 8, generator=drawn)
@@ -160,7 +160,7 @@ def test_a_plain_reply_ends_at_the_next_label(models: Models, monkeypatch: pytes
     (whole,) = open_spec(f"hf:{models()},style=plain").complete([asked])
     assert whole.text is not None
     stop = whole.text[len(whole.text) // 2 :][:3]
-    monkeypatch.setattr("llm.backends.hf.backend.stops", lambda request: (stop,))
+    monkeypatch.setattr("parley.llm.backends.hf.backend.stops", lambda request: (stop,))
     (cut,) = open_spec(f"hf:{models()},style=plain").complete([asked])
     (chat,) = open_spec(f"hf:{models()},style=chat").complete([asked])
     assert cut.text == whole.text[: whole.text.index(stop)]
@@ -229,7 +229,7 @@ def test_a_covered_answer_tells_its_share(models: Models, monkeypatch: pytest.Mo
     (written,) = open_spec(f"hf:{models()}").complete([asked])
     assert written.covered
     for bar, way in ((written.covered, "exact"), (written.covered * 1.0001, "text")):
-        monkeypatch.setattr("llm.backends.hf.closed.COVERED", bar)
+        monkeypatch.setattr("parley.llm.backends.hf.closed.COVERED", bar)
         (reply,) = open_spec(f"hf:{models()}").complete([asked])
         assert (reply.way, reply.covered) == (way, written.covered)
 

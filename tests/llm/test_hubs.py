@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from llm.hubs import SILENT, files_of
+from parley.llm.hubs import SILENT, files_of
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
@@ -52,7 +52,7 @@ def test_a_folder_is_never_looked_for_on_a_hub(tmp_path: Path) -> None:
 
 
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    from llm.hubs import silence
+    from parley.llm.hubs import silence
 
     monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "0")
     silence()

@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from standins import Scrambled
 
-from llm.errors import UserError
-from llm.journal import Journal, read_identity, take_over
-from llm.request import Reply, Request, identity_text
-from llm.retry import Retry
+from parley.llm.errors import UserError
+from parley.llm.journal import Journal, read_identity, take_over
+from parley.llm.request import Reply, Request, identity_text
+from parley.llm.retry import Retry
 
 from .conftest import Counted, echo, question, questions, replies
 

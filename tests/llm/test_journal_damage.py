@@ -13,23 +13,23 @@ from pathlib import Path
 
 import pytest
 
-import llm
-from llm.backends.recorded import Recorded
-from llm.errors import UserError
-from llm.journal import Journal, open_database, read_identity
+import parley.llm
+from parley.llm.backends.recorded import Recorded
+from parley.llm.errors import UserError
+from parley.llm.journal import Journal, open_database, read_identity
 
 from .conftest import Counted, echo, questions
 
-ROOT = Path(llm.__file__).parent.parent
+ROOT = Path(parley.llm.__file__).parent.parent
 BATCHES, SIZE = 8, 5
 PRELUDE = """
 import os, resource, signal, sys
 from pathlib import Path
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.journal import Journal
-from llm.randomness import digest
-from llm.request import Message, Reply, Request, Sampling
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.journal import Journal
+from parley.llm.randomness import digest
+from parley.llm.request import Message, Reply, Request, Sampling
 
 def echo(request):
     return digest(request.messages, request.seed, request.answers).hex()

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standins import Scrambled
 
-from llm.driver import Conversation, ask, drive
-from llm.errors import BudgetSpent
-from llm.flight import all_of
-from llm.journal import Journal
-from llm.limits import REPEATED, UNCOUNTED, Budget, Ledger, Limits, Price
-from llm.request import Reply, Request, Usage
+from parley.llm.driver import Conversation, ask, drive
+from parley.llm.errors import BudgetSpent
+from parley.llm.flight import all_of
+from parley.llm.journal import Journal
+from parley.llm.limits import REPEATED, UNCOUNTED, Budget, Ledger, Limits, Price
+from parley.llm.request import Reply, Request, Usage
 
 from .conftest import Counted, echo, question, questions
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from llm.backends import open_spec
-from llm.backends.lines import Lines, Speaker
-from llm.errors import UserError
-from llm.request import Message, Request, Sampling
+from parley.llm.backends import open_spec
+from parley.llm.backends.lines import Lines, Speaker
+from parley.llm.errors import UserError
+from parley.llm.request import Message, Request, Sampling
 
 OPENING = "This is a debate about gun violence. You are Ann; the others are Bob and Eve. Speak only for yourself."
 SPEAKERS = [

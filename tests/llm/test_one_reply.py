@@ -11,13 +11,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
-from llm.backends import open_spec  # noqa: E402
-from llm.backends.hf import steady  # noqa: E402
-from llm.backends.hf.backend import Hf  # noqa: E402
-from llm.backends.hf.placed import Placed  # noqa: E402
-from llm.request import Backend, Message, Reply, Request, Sampling, Wrapper  # noqa: E402
-from model.debate import DebateModel  # noqa: E402
-from model.scenario import load_preset  # noqa: E402
+from parley.llm.backends import open_spec  # noqa: E402
+from parley.llm.backends.hf import steady  # noqa: E402
+from parley.llm.backends.hf.backend import Hf  # noqa: E402
+from parley.llm.backends.hf.placed import Placed  # noqa: E402
+from parley.llm.request import Backend, Message, Reply, Request, Sampling, Wrapper  # noqa: E402
+from parley.model.debate import DebateModel  # noqa: E402
+from parley.model.scenario import load_preset  # noqa: E402
 
 WAYS = [  # options, requests at a time
     (",keep=0,draft=0,batch=1,workers=1", 1),
@@ -53,7 +53,7 @@ def test_a_reply_depends_on_its_request_alone(name: str, hf_spec: str, monkeypat
     """The requests of a debate, in other orders, batches and pieces: the same words and the same probabilities, bit for bit."""
     spec = hf_spec if name == "hf" else name
     if name == "hf":
-        monkeypatch.setattr("llm.backends.hf.closed.COVERED", 0.0)  # random weights put little on any answer
+        monkeypatch.setattr("parley.llm.backends.hf.closed.COVERED", 0.0)  # random weights put little on any answer
     changes = {"topics": "climate_change", "repetitions": 2, "rounds": 2, "max_tokens": 30}
     first = Listening(open_spec(spec))
     DebateModel(load_preset("three_way").with_settings(changes), backend=first).run()

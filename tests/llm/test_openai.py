@@ -16,18 +16,18 @@ import pytest
 from openai import AsyncOpenAI
 
 import run
-from llm.backends import open_spec
-from llm.backends.openai import asking
-from llm.backends.openai.backend import Openai
-from llm.backends.openai.endpoint import Clock, Endpoint
-from llm.backends.openai.opening import Settings, opened
-from llm.backends.openai.telling import tidy
-from llm.backends.openai.transport import LINES, Answer, Line, NoAnswer
-from llm.driver import Conversation, ask, drive
-from llm.errors import Unreachable, UserError
-from llm.journal import Journal
-from llm.limits import REPEATED
-from llm.request import Message, Reply, Request, Sampling, Usage
+from parley.llm.backends import open_spec
+from parley.llm.backends.openai import asking
+from parley.llm.backends.openai.backend import Openai
+from parley.llm.backends.openai.endpoint import Clock, Endpoint
+from parley.llm.backends.openai.opening import Settings, opened
+from parley.llm.backends.openai.telling import tidy
+from parley.llm.backends.openai.transport import LINES, Answer, Line, NoAnswer
+from parley.llm.driver import Conversation, ask, drive
+from parley.llm.errors import Unreachable, UserError
+from parley.llm.journal import Journal
+from parley.llm.limits import REPEATED
+from parley.llm.request import Message, Reply, Request, Sampling, Usage
 
 from .loopback import Act, Body, Loopback, Plan, completed, digest, echo, likely, problem, said
 
@@ -263,7 +263,7 @@ def test_a_call_that_had_to_wait_its_turn_was_sent_when_it_was_sent() -> None:
 
 def test_an_address_that_takes_no_connection_is_unreachable(client: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not a time-out of a call: it is waited for as a server that is down."""
-    monkeypatch.setattr("llm.backends.openai.transport.CONNECT", 0.2)
+    monkeypatch.setattr("parley.llm.backends.openai.transport.CONNECT", 0.2)
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)

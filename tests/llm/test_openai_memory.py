@@ -6,8 +6,8 @@ import gc
 
 import aiohttp
 
-from llm.backends.openai.transport import NoAnswer
-from llm.request import Message, Request, Sampling
+from parley.llm.backends.openai.transport import NoAnswer
+from parley.llm.request import Message, Request, Sampling
 
 from .loopback import Act, Body, Loopback, echo, said
 from .test_openai import backend

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 import run
-from analysis.load import load
-from model import events
-from model.lines import read
-from model.session import JOURNAL, RECORD
+from parley.analysis.load import load
+from parley.model import events
+from parley.model.lines import read
+from parley.model.session import JOURNAL, RECORD
 
 from .loopback import Act, Body, Loopback, completed, digest, likely, problem, said
 

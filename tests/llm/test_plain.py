@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from llm.plain import plain, stops
-from llm.request import Message, Request, Sampling
+from parley.llm.plain import plain, stops
+from parley.llm.request import Message, Request, Sampling
 
 TALK = (
     Message("system", "You are Ann."), Message("user", "Bob: Guns!\n\nYour turn."), Message("assistant", "Yes."),

@@ -12,17 +12,17 @@ import pytest
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
-from agents.debater import Debater, Manner  # noqa: E402
-from agents.persona import load_personas  # noqa: E402
-from agents.topic import load_topic, slugs  # noqa: E402
-from llm.backends import open_spec  # noqa: E402
-from llm.backends.oracle.mind import planted  # noqa: E402
-from llm.backends.pocket import WEIGHTS, organisms  # noqa: E402
-from llm.errors import UserError  # noqa: E402
-from llm.request import Backend, Message, Request, Sampling  # noqa: E402
-from model.debate import DebateModel  # noqa: E402
-from model.events import Rated, Seated, Utterance  # noqa: E402
-from model.recorder import InMemory  # noqa: E402
+from parley.agents.debater import Debater, Manner  # noqa: E402
+from parley.agents.persona import load_personas  # noqa: E402
+from parley.agents.topic import load_topic, slugs  # noqa: E402
+from parley.llm.backends import open_spec  # noqa: E402
+from parley.llm.backends.oracle.mind import planted  # noqa: E402
+from parley.llm.backends.pocket import WEIGHTS, organisms  # noqa: E402
+from parley.llm.errors import UserError  # noqa: E402
+from parley.llm.request import Backend, Message, Request, Sampling  # noqa: E402
+from parley.model.debate import DebateModel  # noqa: E402
+from parley.model.events import Rated, Seated, Utterance  # noqa: E402
+from parley.model.recorder import InMemory  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,7 +65,7 @@ def test_the_weights_are_small_and_need_no_network(monkeypatch: pytest.MonkeyPat
 
 def test_what_is_kept_leaves_two_thirds_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine, or a container, of 300 MiB keeps 100 at most; less when less is asked for."""
-    monkeypatch.setattr("llm.backends.pocket._memory", lambda: 300)
+    monkeypatch.setattr("parley.llm.backends.pocket._memory", lambda: 300)
     most = [open_spec(spec).inner.prefixes.most >> 20 for spec in ("pocket", "pocket,keep=40")]  # type: ignore[attr-defined]
     assert most == [100, 40]
 

@@ -7,11 +7,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.debater import Debater, Manner
-from agents.persona import Persona
-from agents.topic import load_topic
-from llm.backends.pocket.names import SLOTS, cast, masked, named
-from llm.request import Message, Sampling
+from parley.agents.debater import Debater, Manner
+from parley.agents.persona import Persona
+from parley.agents.topic import load_topic
+from parley.llm.backends.pocket.names import SLOTS, cast, masked, named
+from parley.llm.request import Message, Sampling
 
 NAMES = ("Ann", "Bob", "Élodie Saint-Clair", "María del Mar", "O'Neil", "Jo")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import run
-from analysis.load import load
-from llm.errors import UserError
-from llm.limits import FREE, Price
-from llm.prices import TABLE, bill, price_of, read, tariff
-from llm.request import Usage
+from parley.analysis.load import load
+from parley.llm.errors import UserError
+from parley.llm.limits import FREE, Price
+from parley.llm.prices import TABLE, bill, price_of, read, tariff
+from parley.llm.request import Usage
 
 from .loopback import Loopback, echo
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from llm.randomness import SEED_BITS, beneath, derive, digest, stream
+from parley.llm.randomness import SEED_BITS, beneath, derive, digest, stream
 
 from .conftest import any_text
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import run
-from analysis.load import load
-from llm.backends.pocket import WEIGHTS
+from parley.analysis.load import load
+from parley.llm.backends.pocket import WEIGHTS
 
 SMALL = ["--scenario", "three_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2"]
 LLAMA_CPP = os.environ.get("PARLEY_LLAMA_CPP", "")

@@ -9,8 +9,8 @@ from types import MappingProxyType
 import pytest
 from hypothesis import given
 
-from llm.backends.fake import Fake
-from llm.request import Message, Reply, Request, Sampling, checked, identity_text
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Message, Reply, Request, Sampling, checked, identity_text
 
 from .conftest import question, replies, requests
 

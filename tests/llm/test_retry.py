@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.request import Reply, Request
-from llm.retry import Retry
+from parley.llm.request import Reply, Request
+from parley.llm.retry import Retry
 
 from .conftest import Counted, questions
 

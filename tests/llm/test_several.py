@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standins import Scrambled, opinionated
 
-from llm.backends.fake import Fake
-from llm.driver import Conversation, ask, drive
-from llm.errors import UserError
-from llm.request import Reply, Request
-from llm.several import Several, open_all
-from model.debate import DebateModel
-from model.events import Called, Utterance
-from model.recorder import InMemory
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import Conversation, ask, drive
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
+from parley.llm.several import Several, open_all
+from parley.model.debate import DebateModel
+from parley.model.events import Called, Utterance
+from parley.model.recorder import InMemory
 
 from .conftest import Counted, question
 

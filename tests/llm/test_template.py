@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.errors import UserError
-from llm.template import Template, digests, prompt
+from parley.llm.errors import UserError
+from parley.llm.template import Template, digests, prompt
 
 from .conftest import any_text
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from standins import Scrambled
 
-from llm.driver import ask, drive
-from llm.journal import Journal
-from llm.limits import Budget, Limits
-from llm.request import Message, Reply, Request, Sampling
-from llm.several import Several
+from parley.llm.driver import ask, drive
+from parley.llm.journal import Journal
+from parley.llm.limits import Budget, Limits
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.several import Several
 
 from .conftest import Counted
 

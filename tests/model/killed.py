@@ -14,13 +14,14 @@ from pathlib import Path
 
 from standins import opinionated
 
-import analysis.report
-import analysis.tables
-import model.recorder
-from llm.backends.fake import Fake
-from llm.request import Request
-from model.scenario import load_preset
-from model.session import Ask, sit
+import parley.analysis.report
+import parley.analysis.tables
+import parley.model.recorder
+import run  # noqa: F401
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Request
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
 
 SETTINGS = {"topics": "racism", "repetitions": 6, "rounds": 3, "llm": "oracle"}
 
@@ -39,7 +40,7 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset
             die()
         return opinionated(request)
 
-    def torn(self: model.recorder.ToFile, events: object) -> None:
+    def torn(self: parley.model.recorder.ToFile, events: object) -> None:
         if where == "write" and next(writes) == count:
             self._file.write('{"kind":"utterance","room":"torn')
             self._file.flush()
@@ -51,12 +52,12 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset
             die()
         return table(frame, stem)
 
-    whole, model.recorder.ToFile.write = model.recorder.ToFile.write, torn
-    table = analysis.tables.write_table
-    analysis.tables.write_table = analysis.report.write_table = dying
+    whole, parley.model.recorder.ToFile.write = parley.model.recorder.ToFile.write, torn
+    table = parley.analysis.tables.write_table
+    parley.analysis.tables.write_table = parley.analysis.report.write_table = dying
     scenario = load_preset(preset).with_settings(SETTINGS)
     sit(Ask(scenario, folder), backend=Fake(answer, in_flight=in_flight))
-    analysis.report.write_report(folder)
+    parley.analysis.report.write_report(folder)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.report import write_report
-from llm.backends import open_spec
-from llm.request import Reply, Request, Wrapper
-from model.scenario import Scenario, load_preset
-from model.session import Ask, sit
+import run  # noqa: F401  (`parley` is this checkout)
+from parley.analysis.report import write_report
+from parley.llm.backends import open_spec
+from parley.llm.request import Reply, Request, Wrapper
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import Ask, sit
 
 
 def scenario() -> Scenario:

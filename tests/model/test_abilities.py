@@ -8,19 +8,19 @@ from collections.abc import Callable
 import pytest
 from standins import Scrambled, opinionated
 
-from agents.abilities import names
-from llm.backends.fake import Fake
-from llm.backends.fake import open_backend as fixed_line
-from llm.backends.oracle import open_backend
-from llm.backends.oracle.banks import topics
-from llm.errors import UserError
-from llm.request import Request
-from model.debate import DebateModel
-from model.events import Called, Event, Private, Rated, Utterance
-from model.lines import to_line
-from model.plan import plan
-from model.recorder import InMemory
-from model.scenario import Scenario
+from parley.agents.abilities import names
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.fake import open_backend as fixed_line
+from parley.llm.backends.oracle import open_backend
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.errors import UserError
+from parley.llm.request import Request
+from parley.model.debate import DebateModel
+from parley.model.events import Called, Event, Private, Rated, Utterance
+from parley.model.lines import to_line
+from parley.model.plan import plan
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
 FITTING = {"consensus": {"topics": "", "episodes": 1}, "network": {"size": 8, "graph": "ring"}}

@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 from standins import opinionated
 
-from agents.checker import Checker
-from agents.debater import Speech
-from llm.backends.fake import Fake
-from llm.backends.oracle.asks.check import NOTHING
-from llm.backends.oracle.banks import topics
-from llm.errors import UserError
-from llm.limits import Budget
-from llm.request import Reply, Request
-from llm.several import Several
-from model.debate import DebateModel
-from model.events import Event, Intervened, Utterance
-from model.interventions import parse
-from model.plan import plan
-from model.recorder import InMemory
-from model.scenario import Scenario
-from model.session import Ask, sit
+from parley.agents.checker import Checker
+from parley.agents.debater import Speech
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle.asks.check import NOTHING
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.llm.request import Reply, Request
+from parley.llm.several import Several
+from parley.model.debate import DebateModel
+from parley.model.events import Event, Intervened, Utterance
+from parley.model.interventions import parse
+from parley.model.plan import plan
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario
+from parley.model.session import Ask, sit
 
 Small = Callable[..., Scenario]
 LINE = "fact_check round=2 to=democrat llm=oracle,mu=0 lines=4"

@@ -13,17 +13,17 @@ import mesa
 import pytest
 from standins import opinionated
 
-from llm.backends.fake import Fake
-from llm.backends.oracle.speaker import Oracle
-from llm.errors import BudgetSpent, UserError
-from llm.limits import Budget, Limits
-from llm.request import Reply, Request
-from llm.several import Several
-from model.debate import DebateModel
-from model.events import Called, Rated, Summarised, Utterance
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset
-from model.session import Ask, sit
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.errors import BudgetSpent, UserError
+from parley.llm.limits import Budget, Limits
+from parley.llm.request import Reply, Request
+from parley.llm.several import Several
+from parley.model.debate import DebateModel
+from parley.model.events import Called, Rated, Summarised, Utterance
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import Ask, sit
 
 Small = Callable[..., Scenario]
 
@@ -207,7 +207,7 @@ def test_what_breaks_is_raised_where_it_breaks(small: Small, after: int, round_:
 
 def test_an_agent_of_ones_own_that_raises_is_heard_of(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """Already in the constructor, which asks the first survey."""
-    from agents.debater import Member
+    from parley.agents.debater import Member
 
     monkeypatch.setattr(Member, "compose_survey", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError):

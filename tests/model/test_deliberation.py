@@ -12,20 +12,32 @@ import mesa
 import pytest
 from standins import Scrambled, opinionated
 
-import llm.driver
-from agents.question import load_questions
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.limits import Budget
-from llm.request import Reply, Request
-from model.debate import DebateModel
-from model.events import Answered, Called, Chosen, Event, Posed, Proposed, Ranked, Rated, Seated, Summarised, Utterance
-from model.lines import to_line
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset
-from model.seating import tables
-from model.session import Ask, sit
+import parley.llm.driver
+from parley.agents.question import load_questions
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.llm.request import Reply, Request
+from parley.model.debate import DebateModel
+from parley.model.events import (
+    Answered,
+    Called,
+    Chosen,
+    Event,
+    Posed,
+    Proposed,
+    Ranked,
+    Rated,
+    Seated,
+    Summarised,
+    Utterance,
+)
+from parley.model.lines import to_line
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset
+from parley.model.seating import tables
+from parley.model.session import Ask, sit
 
 MEDIATORS = ["draft_revise", "habermas,candidates=3", "majority", "random_opinion"]
 Speaks = Callable[[Request], "str | Reply"]
@@ -369,7 +381,7 @@ def test_batches_and_flights_do_not_show(monkeypatch: pytest.MonkeyPatch, mediat
     expected = record(Fake(opinionated))
     assert record(Scrambled(opinionated, 4)) == expected
     known = record(open_spec("oracle"))
-    monkeypatch.setattr(llm.driver, "MAX_BATCH", 1)
+    monkeypatch.setattr(parley.llm.driver, "MAX_BATCH", 1)
     assert record(Fake(opinionated)) == expected
     assert record(open_spec("oracle")) == known
 

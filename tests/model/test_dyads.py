@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from standins import opinionated
 
-from environments.dyads import POST, TALK
-from llm.backends.fake import Fake
-from llm.request import Request
-from model.debate import DebateModel
-from model.events import Rated, Utterance
-from model.recorder import InMemory
-from model.scenario import Scenario
+from parley.environments.dyads import POST, TALK
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Request
+from parley.model.debate import DebateModel
+from parley.model.events import Rated, Utterance
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
 

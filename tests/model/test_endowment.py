@@ -7,16 +7,16 @@ from collections.abc import Callable
 import pytest
 from standins import opinionated
 
-from agents.character import PLAIN
-from llm.backends.fake import Fake
-from llm.backends.oracle import open_backend
-from llm.errors import UserError
-from llm.request import Request
-from model.debate import DebateModel
-from model.events import Called, Endowed, Event, Rated, Seated, Utterance
-from model.lines import from_line, to_line
-from model.recorder import InMemory
-from model.scenario import Scenario
+from parley.agents.character import PLAIN
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle import open_backend
+from parley.llm.errors import UserError
+from parley.llm.request import Request
+from parley.model.debate import DebateModel
+from parley.model.events import Called, Endowed, Event, Rated, Seated, Utterance
+from parley.model.lines import from_line, to_line
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
 FITTING = {"consensus": {"topics": "", "episodes": 1}, "network": {"size": 8, "graph": "ring"}}

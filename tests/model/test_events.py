@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.errors import UserError
-from model.events import SCHEMA, Ended, Header, Rated, Utterance
-from model.lines import from_line, read, to_line
-from model.recorder import ToFile
+from parley.llm.errors import UserError
+from parley.model.events import SCHEMA, Ended, Header, Rated, Utterance
+from parley.model.lines import from_line, read, to_line
+from parley.model.recorder import ToFile
 
 HEADER = Header(SCHEMA, {"name": "x"}, (), {"backend": "fake"}, {}, "d", "r", {})
 

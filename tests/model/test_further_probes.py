@@ -7,15 +7,15 @@ from collections.abc import Callable
 import pytest
 from standins import opinionated
 
-from llm.backends.fake import Fake
-from llm.backends.oracle import open_backend
-from llm.errors import UserError
-from llm.request import Request
-from model.debate import DebateModel
-from model.events import Called, Event, Rated, Utterance
-from model.plan import count, plan
-from model.recorder import InMemory
-from model.scenario import Scenario
+from parley.llm.backends.fake import Fake
+from parley.llm.backends.oracle import open_backend
+from parley.llm.errors import UserError
+from parley.llm.request import Request
+from parley.model.debate import DebateModel
+from parley.model.events import Called, Event, Rated, Utterance
+from parley.model.plan import count, plan
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
 ALSO = "confidence,attitude:public"

@@ -8,14 +8,14 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from analysis.load import load
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from model import attendance
-from model.estimate import lines
-from model.scenario import Scenario, load_preset
-from model.seating import tables
-from model.session import Ask, sit
+from parley.analysis.load import load
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.model import attendance
+from parley.model.estimate import lines
+from parley.model.scenario import Scenario, load_preset
+from parley.model.seating import tables
+from parley.model.session import Ask, sit
 
 PEOPLE = {
     "alice": {"party": "cdu", "persona": "Cdu1", "town": "Ulm"},

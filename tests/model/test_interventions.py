@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from standins import Scrambled, opinionated
 
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Backend, Reply, Request
-from llm.several import Several
-from model.debate import DebateModel
-from model.events import Event, Heard, Intervened, Linked, Rated, Seated, Unlinked, Utterance
-from model.interventions import Intervention, names, parse, spec, timetable
-from model.interventions.moderator import LINES
-from model.interventions.planner import Planner
-from model.lines import to_line
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Backend, Reply, Request
+from parley.llm.several import Several
+from parley.model.debate import DebateModel
+from parley.model.events import Event, Heard, Intervened, Linked, Rated, Seated, Unlinked, Utterance
+from parley.model.interventions import Intervention, names, parse, spec, timetable
+from parley.model.interventions.moderator import LINES
+from parley.model.interventions.planner import Planner
+from parley.model.lines import to_line
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset
 
 Small = Callable[..., Scenario]
 EXAMPLES = {

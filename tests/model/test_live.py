@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Request
-from model.events import Ended, Header, Intervened, Seated
-from model.interventions import parse
-from model.lines import from_line
-from model.live import Live
-from model.scenario import Scenario, load_preset
-from model.session import PARTIAL, RECORD, Ask, sit
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Request
+from parley.model.events import Ended, Header, Intervened, Seated
+from parley.model.interventions import parse
+from parley.model.lines import from_line
+from parley.model.live import Live
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import PARTIAL, RECORD, Ask, sit
 
 PATIENCE = 20.0
 

@@ -9,15 +9,15 @@ import pytest
 from standins import opinionated
 
 import run
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.limits import Budget
-from llm.request import Reply, Request
-from llm.several import Several
-from model.debate import DebateModel
-from model.missing import Key, Tally, Unreadable
-from model.scenario import Scenario, load_preset
-from model.session import PARTIAL, RECORD, Ask, sit
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.llm.request import Reply, Request
+from parley.llm.several import Several
+from parley.model.debate import DebateModel
+from parley.model.missing import Key, Tally, Unreadable
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import PARTIAL, RECORD, Ask, sit
 
 Small = Callable[..., Scenario]
 

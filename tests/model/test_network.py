@@ -12,17 +12,17 @@ import mesa.discrete_space
 import pytest
 from standins import Scrambled, opinionated
 
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Reply, Request
-from model.debate import DebateModel
-from model.estimate import lines
-from model.events import Event, Heard, Linked, Rated, Seated, Unlinked, Utterance
-from model.experiment import header
-from model.lines import from_line, to_line
-from model.plan import count
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
+from parley.model.debate import DebateModel
+from parley.model.estimate import lines
+from parley.model.events import Event, Heard, Linked, Rated, Seated, Unlinked, Utterance
+from parley.model.experiment import header
+from parley.model.lines import from_line, to_line
+from parley.model.plan import count
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset
 
 Small = Callable[..., Scenario]
 SMALL = {"size": 10, "graph": "ring,degree=4", "repetitions": 1, "reference": "", "rounds": 3}

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from standins import opinionated
 
-from llm.backends.fake import Fake
-from llm.limits import Price
-from llm.request import Reply
-from model.debate import DebateModel
-from model.estimate import cost, lines, measured, time
-from model.events import Called, Rated, Utterance
-from model.plan import count, expected, plan
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset, preset_names
-from model.session import Ask, sit
+from parley.llm.backends.fake import Fake
+from parley.llm.limits import Price
+from parley.llm.request import Reply
+from parley.model.debate import DebateModel
+from parley.model.estimate import cost, lines, measured, time
+from parley.model.events import Called, Rated, Utterance
+from parley.model.plan import count, expected, plan
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset, preset_names
+from parley.model.session import Ask, sit
 
 
 class Thinker(Fake):
@@ -104,7 +104,7 @@ def test_time_goes_by_the_latest_run_of_the_model(
     small: Callable[..., Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Measured, never guessed; a run of another model says nothing."""
-    monkeypatch.setattr("model.estimate.RUNS", tmp_path)
+    monkeypatch.setattr("parley.model.estimate.RUNS", tmp_path)
     sit(Ask(small(), tmp_path / "a"))
     assert measured("openai:gpt-5") is None
     found = measured("oracle")
@@ -116,7 +116,7 @@ def test_thoughts_go_by_the_latest_run_of_the_model(
     small: Callable[..., Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """30 calls that thought 300 tokens each: so many more are told, with their cost; who thinks nothing has no line."""
-    monkeypatch.setattr("model.estimate.RUNS", tmp_path)
+    monkeypatch.setattr("parley.model.estimate.RUNS", tmp_path)
     scenario = small(llm="openai:gpt-5")
     tokens = 300 * plan(scenario).calls
     for thought in (300, 0):

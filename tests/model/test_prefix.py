@@ -7,12 +7,12 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.backends import open_spec
-from llm.request import Message, Reply, Request, Sampling
-from model.debate import DebateModel
-from model.events import Called
-from model.prefix import as_text, common, with_reply
-from model.recorder import InMemory
+from parley.llm.backends import open_spec
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.model.debate import DebateModel
+from parley.model.events import Called
+from parley.model.prefix import as_text, common, with_reply
+from parley.model.recorder import InMemory
 
 
 @given(st.text("ab", max_size=9), st.text("ab", max_size=9), st.text("ab", max_size=9))

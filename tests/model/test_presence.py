@@ -9,21 +9,21 @@ import pytest
 from standins import Scrambled, opinionated
 
 import run
-from analysis.load import load
-from analysis.metrics import applies, metrics
-from analysis.metrics.trajectory import compute
-from analysis.report import write_report
-from analysis.studies.intervention import control
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.limits import Budget
-from llm.request import Backend, Request
-from model.debate import DebateModel
-from model.events import Event, Heard, Intervened, Rated, Utterance
-from model.lines import to_line
-from model.recorder import InMemory
-from model.scenario import Scenario
-from model.session import Ask, sit
+from parley.analysis.load import load
+from parley.analysis.metrics import applies, metrics
+from parley.analysis.metrics.trajectory import compute
+from parley.analysis.report import write_report
+from parley.analysis.studies.intervention import control
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.llm.request import Backend, Request
+from parley.model.debate import DebateModel
+from parley.model.events import Event, Heard, Intervened, Rated, Utterance
+from parley.model.lines import to_line
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario
+from parley.model.session import Ask, sit
 
 Small = Callable[..., Scenario]
 TIMETABLE = ["join round=2 to=default", "leave round=3 to=democrat"]

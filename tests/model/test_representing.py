@@ -11,25 +11,25 @@ import pytest
 from standins import Scrambled, opinionated
 from synthetic import episodes
 
-import llm.driver
-from agents.questionnaire import questionnaire
-from analysis.deliberation.episode import Voice
-from analysis.deliberation.record import from_record
-from analysis.deliberation.represented import _row, means, represented
-from analysis.load import load
-from analysis.report import SUMMARY, write_report
-from analysis.summary import _used
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.limits import Budget
-from llm.request import Reply, Request
-from model.debate import DebateModel
-from model.events import Answered, Called, Event, Posed, Represented, Seated, Utterance
-from model.lines import to_line
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset
-from model.session import Ask, sit
+import parley.llm.driver
+from parley.agents.questionnaire import questionnaire
+from parley.analysis.deliberation.episode import Voice
+from parley.analysis.deliberation.record import from_record
+from parley.analysis.deliberation.represented import _row, means, represented
+from parley.analysis.load import load
+from parley.analysis.report import SUMMARY, write_report
+from parley.analysis.summary import _used
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.llm.request import Reply, Request
+from parley.model.debate import DebateModel
+from parley.model.events import Answered, Called, Event, Posed, Represented, Seated, Utterance
+from parley.model.lines import to_line
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import Ask, sit
 
 EARLIER = "Earlier the participant discussed another question: "
 NOW = "The question that the group discusses now: "
@@ -294,7 +294,7 @@ def test_batches_and_flights_do_not_show(monkeypatch: pytest.MonkeyPatch) -> Non
         "".join(map(to_line, held(scenario(), one(opinionated)))) for one in (Fake, lambda f: Scrambled(f, 4))
     )
     assert landed == expected
-    monkeypatch.setattr(llm.driver, "MAX_BATCH", 1)
+    monkeypatch.setattr(parley.llm.driver, "MAX_BATCH", 1)
     assert "".join(map(to_line, held(scenario()))) == expected
 
 

@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
-from llm.backends import open_spec
-from llm.limits import Budget
-from model.session import JOURNAL, Ask, sit
+from parley.llm.backends import open_spec
+from parley.llm.limits import Budget
+from parley.model.session import JOURNAL, Ask, sit
 
 from .killed_pocket import scenario
 

@@ -10,13 +10,13 @@ import pytest
 from golden import GOLDEN, fingerprint
 from standins import Scrambled, opinionated
 
-import llm.driver
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from model.debate import DebateModel
-from model.lines import to_line
-from model.recorder import InMemory
-from model.scenario import Scenario
+import parley.llm.driver
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.model.debate import DebateModel
+from parley.model.lines import to_line
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
 
@@ -38,7 +38,7 @@ def test_numbers_in_flight_do_not_show(small: Small, in_flight: int) -> None:
 def test_batch_sizes_do_not_show(small: Small, monkeypatch: pytest.MonkeyPatch, size: int, name: str) -> None:
     backend = Fake(opinionated) if name == "fake" else open_spec("oracle")
     expected = record(small("echo_chamber"), backend)
-    monkeypatch.setattr(llm.driver, "MAX_BATCH", size)
+    monkeypatch.setattr(parley.llm.driver, "MAX_BATCH", size)
     assert record(small("echo_chamber"), backend) == expected
 
 

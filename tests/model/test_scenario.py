@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.errors import UserError
-from model.debate import DebateModel
-from model.scenario import Scenario, load_preset, parse_settings, preset_names
+from parley.llm.errors import UserError
+from parley.model.debate import DebateModel
+from parley.model.scenario import Scenario, load_preset, parse_settings, preset_names
 
 GOOD = 'title = "t"\nsource = "s"\nenvironment = "round_table"\n'
 

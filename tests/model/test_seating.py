@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.persona import Persona
-from llm.errors import UserError
-from model import attendance
-from model.scenario import Scenario, load_preset
-from model.seating import _places, tables
+from parley.agents.persona import Persona
+from parley.llm.errors import UserError
+from parley.model import attendance
+from parley.model.scenario import Scenario, load_preset
+from parley.model.seating import _places, tables
 
 
 def test_over_forty_rooms_each_persona_has_each_seat_once_and_never_meets_itself() -> None:

@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 from standins import opinionated
 
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.limits import Budget
-from llm.request import Reply, Request
-from model.commandline import Interrupted, stoppable
-from model.events import Ended, Event
-from model.scenario import Scenario
-from model.session import JOURNAL, PARTIAL, RECORD, Ask, sit
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.llm.request import Reply, Request
+from parley.model.commandline import Interrupted, stoppable
+from parley.model.events import Ended, Event
+from parley.model.scenario import Scenario
+from parley.model.session import JOURNAL, PARTIAL, RECORD, Ask, sit
 
 Small = Callable[..., Scenario]
 ROOT = Path(__file__).parents[2]
@@ -223,8 +223,8 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, small: Small, fake
 
 def test_a_replay_needs_no_model_and_gives_the_same_record(tmp_path: Path, small: Small, fake: Fake) -> None:
     """`--llm recorded:RUN`: the same events from the journal alone; a changed scenario is an error, never a guess."""
-    from llm.backends import open_spec
-    from llm.errors import MissingRecording
+    from parley.llm.backends import open_spec
+    from parley.llm.errors import MissingRecording
 
     sit(Ask(small(), tmp_path / "run"), backend=fake)
     recorded = open_spec(f"recorded:{tmp_path / 'run'}")
@@ -268,16 +268,16 @@ def test_other_personas_are_another_experiment_and_unused_files_are_not(
     """A changed file that the run uses locks its folder; a new topic beside it does not."""
     import shutil
 
-    import agents.persona
-    import agents.topic
-    import model.experiment
+    import parley.agents.persona
+    import parley.agents.topic
+    import parley.model.experiment
 
     folder = tmp_path / "run"
     sit(Ask(small(), folder), backend=fake)
-    for name, home in (("TOPICS", agents.topic.TOPICS), ("PERSONAS", agents.persona.PERSONAS)):
+    for name, home in (("TOPICS", parley.agents.topic.TOPICS), ("PERSONAS", parley.agents.persona.PERSONAS)):
         shutil.copytree(home, tmp_path / name)
-    monkeypatch.setattr(model.experiment, "TOPICS", tmp_path / "TOPICS")
-    monkeypatch.setattr(model.experiment, "persona_set", lambda name: tmp_path / "PERSONAS" / name)
+    monkeypatch.setattr(parley.model.experiment, "TOPICS", tmp_path / "TOPICS")
+    monkeypatch.setattr(parley.model.experiment, "persona_set", lambda name: tmp_path / "PERSONAS" / name)
     (tmp_path / "TOPICS" / "new.toml").write_text("title = 'x'")
     assert sit(Ask(small(), folder), backend=fake).already
     (tmp_path / "PERSONAS" / "voters" / "default.toml").write_text("changed")

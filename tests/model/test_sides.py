@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standins import opinionated
 
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Request
-from model.debate import DebateModel
-from model.events import Rated, Utterance
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset
-from model.sides import opposed, side_of
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Request
+from parley.model.debate import DebateModel
+from parley.model.events import Rated, Utterance
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset
+from parley.model.sides import opposed, side_of
 
 Small = Callable[..., Scenario]
 

@@ -14,22 +14,22 @@ import pytest
 from scipy.sparse import csr_array
 from standins import Scrambled, opinionated
 
-from agents.laws.surrogate import NAMES, SCHEMA, Surrogate
-from agents.persona import load_personas
-from agents.standin import NEAR, Response, StandIn, nearest
-from agents.topic import load_topic
-from analysis import honesty
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.limits import Budget
-from model.debate import DebateModel
-from model.events import Called, Heard, Rated, Utterance
-from model.lines import read
-from model.plan import plan
-from model.recorder import InMemory
-from model.scenario import Scenario, load_preset
-from model.session import RECORD, Ask, sit
-from model.standing_in import present
+from parley.agents.laws.surrogate import NAMES, SCHEMA, Surrogate
+from parley.agents.persona import load_personas
+from parley.agents.standin import NEAR, Response, StandIn, nearest
+from parley.agents.topic import load_topic
+from parley.analysis import honesty
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.model.debate import DebateModel
+from parley.model.events import Called, Heard, Rated, Utterance
+from parley.model.lines import read
+from parley.model.plan import plan
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import RECORD, Ask, sit
+from parley.model.standing_in import present
 
 Small = Callable[..., Scenario]
 NUMBERS = {"offset": 0.0, "noise": 0.0, "stay": 0.1, "intercept": 0.9, "own": -0.25, "heard": 0.15, "spread": 0.4}

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measuring import deadly, record
 
-from llm.errors import UserError
-from llm.limits import Budget
-from model.scenario import Scenario, load_preset
-from model.session import JOURNAL, Ask, sit
-from model.sweep.cells import Cell, cells, claim_sweep, parse_seeds, parse_vary
-from model.sweep.holding import Held, Job, Task, hold
-from model.sweep.running import hold_all
-from model.sweep.workers import on_processes
+from parley.llm.errors import UserError
+from parley.llm.limits import Budget
+from parley.model.scenario import Scenario, load_preset
+from parley.model.session import JOURNAL, Ask, sit
+from parley.model.sweep.cells import Cell, cells, claim_sweep, parse_seeds, parse_vary
+from parley.model.sweep.holding import Held, Job, Task, hold
+from parley.model.sweep.running import hold_all
+from parley.model.sweep.workers import on_processes
 
 BASE = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from measuring import record
 
-from llm.limits import Budget
-from model.scenario import load_preset
-from model.sweep.cells import cells
-from model.sweep.holding import Held, Job
-from model.sweep.running import hold_all
+from parley.llm.limits import Budget
+from parley.model.scenario import load_preset
+from parley.model.sweep.cells import cells
+from parley.model.sweep.holding import Held, Job
+from parley.model.sweep.running import hold_all
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from model.scenario import load_preset
-from model.titles import group_title, heading
+from parley.model.scenario import load_preset
+from parley.model.titles import group_title, heading
 
 NAMES = {"gruene": "Grüne", "afd": "AfD"}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from llm.backends.pocket import WEIGHTS
-from llm.errors import UserError
-from training.base import Base, base_of
+from parley.llm.backends.pocket import WEIGHTS
+from parley.llm.errors import UserError
+from parley.training.base import Base, base_of
 
 POCKET, CONTROL = str(WEIGHTS / "pocket"), str(WEIGHTS / "control")
 

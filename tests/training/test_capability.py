@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from llm.backends.oracle.banks import sentences, topics
-from llm.backends.pocket import WEIGHTS
-from llm.errors import UserError
-from llm.request import Message
-from training.capability.completions import completions, halves
-from training.capability.facts import facts
-from training.capability.items import CHOICES, Item
+from parley.llm.backends.oracle.banks import sentences, topics
+from parley.llm.backends.pocket import WEIGHTS
+from parley.llm.errors import UserError
+from parley.llm.request import Message
+from parley.training.capability.completions import completions, halves
+from parley.training.capability.facts import facts
+from parley.training.capability.items import CHOICES, Item
 
 if TYPE_CHECKING:
-    from training.capability.measure import Capability
+    from parley.training.capability.measure import Capability
 
 POCKET = WEIGHTS / "pocket"
 LIMIT = 160
@@ -125,7 +125,7 @@ def test_only_the_right_ending_makes_a_sentence_that_was_taught() -> None:
 
 @pytest.fixture(scope="module")
 def whole() -> Capability:
-    from training.capability.measure import measure
+    from parley.training.capability.measure import measure
 
     return measure(str(POCKET), limit=LIMIT)
 
@@ -160,8 +160,8 @@ def test_pocket_knows_what_it_was_taught(whole: Capability) -> None:
 def test_the_module_says_and_keeps_what_it_measured(
     whole: Capability, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`python -m training.capability.measure MODEL --out FILE`, as docs/capability.md has it."""
-    from training.capability.measure import main
+    """`python -m parley.training.capability.measure MODEL --out FILE`, as docs/capability.md has it."""
+    from parley.training.capability.measure import main
 
     main([str(POCKET), "--tasks", "pocket_facts", "--limit", "4", "--out", str(tmp_path / "after.json")])
     kept = json.loads((tmp_path / "after.json").read_text())
@@ -173,7 +173,7 @@ def test_the_module_says_and_keeps_what_it_measured(
 @asks_a_model
 def test_a_damaged_model_is_found_out(whole: Capability, tmp_path: Path) -> None:
     """Shuffled weights know nothing: accuracies are near chance, and the loss is many nats higher."""
-    from training.capability.measure import measure
+    from parley.training.capability.measure import measure
 
     damaged = measure(str(changed(tmp_path / "shuffled", 1.0)), limit=LIMIT)
     for score in damaged.scores:
@@ -187,7 +187,7 @@ def test_a_model_that_tells_nothing_apart_has_the_loss_of_guessing(tmp_path: Pat
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from training.capability.heldout import heldout, loss
+    from parley.training.capability.heldout import heldout, loss
 
     folder = changed(tmp_path / "empty", 0.0)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
@@ -206,7 +206,7 @@ def test_an_adapter_is_asked_and_not_the_model_beneath(whole: Capability, tmp_pa
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM
 
-    from training.capability.measure import measure
+    from parley.training.capability.measure import measure
 
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_pretrained(POCKET, dtype=torch.float32)
@@ -220,7 +220,7 @@ def test_an_adapter_is_asked_and_not_the_model_beneath(whole: Capability, tmp_pa
 @asks_a_model
 def test_a_model_without_a_chat_template_gets_a_plain_text() -> None:
     """A reply is joined to it behind a space."""
-    from training.capability.prompts import prompt
+    from parley.training.capability.prompts import prompt
 
     chat = [Message("system", "You are an American."), Message("user", "How are you?")]
     assert prompt(chat, SimpleNamespace(chat_template=None)) == "You are an American.\n\nHow are you?\n\nMe: "
@@ -229,7 +229,7 @@ def test_a_model_without_a_chat_template_gets_a_plain_text() -> None:
 @asks_a_model
 def test_a_score_is_what_the_items_say() -> None:
     """By hand: three right of four choices are .75 with a standard error of .5 / 2; guessing among four gives .25."""
-    from training.capability.harness import Score, _score
+    from parley.training.capability.harness import Score, _score
 
     samples = [{"acc": float(hit), "filtered_resps": [0] * 4, "metrics": ["acc"]} for hit in (1, 0, 1, 1)]
     assert _score("some", samples) == Score("some", "acc", 0.75, 0.25, 4, 0.25)
@@ -239,7 +239,7 @@ def test_a_score_is_what_the_items_say() -> None:
 
 @asks_a_model
 def test_what_a_person_can_mend_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from training.capability.measure import main, measure
+    from parley.training.capability.measure import main, measure
 
     with pytest.raises(UserError, match="holds no adapter"):
         measure(str(POCKET), str(tmp_path))
@@ -250,14 +250,16 @@ def test_what_a_person_can_mend_is_said_in_one_line(monkeypatch: pytest.MonkeyPa
     with pytest.raises(SystemExit) as told:
         main([str(POCKET), "--out", str(tmp_path / "nowhere" / "after.json")])
     assert told.value.code == 2, "said before anything is measured"
-    monkeypatch.setattr("training.capability.harness.find_spec", lambda name: None if name == "lm_eval" else name)
+    monkeypatch.setattr(
+        "parley.training.capability.harness.find_spec", lambda name: None if name == "lm_eval" else name
+    )
     with pytest.raises(UserError, match=r"needs lm_eval: pip install -e '.\[local,eval\]'"):
         measure(str(POCKET))
 
 
 @asks_a_model
 def test_a_misspelt_task_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    from training.capability.harness import Harness
+    from parley.training.capability.harness import Harness
 
     with pytest.raises(UserError, match="unknown task 'helaswag': did you mean hellaswag"):
         Harness(["helaswag"], None, 1)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from llm.errors import UserError
-from training.base import base_of
-from training.commands import arms
+from parley.llm.errors import UserError
+from parley.training.base import base_of
+from parley.training.commands import arms
 
 
 def tuned(folder: Path, seed: int, *parties: str, llm: str = "pocket") -> Path:

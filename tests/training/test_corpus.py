@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from agents.topic import load_topic
-from llm.backends.oracle.banks import recognised, sentences, topics
-from llm.backends.oracle.mind import planted
-from llm.backends.oracle.reading import read as reading
-from llm.request import Message, Request, Sampling
-from training.pocket import corpus
-from training.pocket.asks import INTRODUCED, LISTLESS, SAID
-from training.pocket.debates import LEANING, rooms
-from training.pocket.documents import Document, Fork, read, write
-from training.pocket.people import DEFAULT_TEXT, SIDES
-from training.pocket.singles import answerable, singles
-from training.pocket.stage import Stage, puppet
-from training.pocket.unlabelled import unlabelled
+from parley.agents.topic import load_topic
+from parley.llm.backends.oracle.banks import recognised, sentences, topics
+from parley.llm.backends.oracle.mind import planted
+from parley.llm.backends.oracle.reading import read as reading
+from parley.llm.request import Message, Request, Sampling
+from parley.training.pocket import corpus
+from parley.training.pocket.asks import INTRODUCED, LISTLESS, SAID
+from parley.training.pocket.debates import LEANING, rooms
+from parley.training.pocket.documents import Document, Fork, read, write
+from parley.training.pocket.people import DEFAULT_TEXT, SIDES
+from parley.training.pocket.singles import answerable, singles
+from parley.training.pocket.stage import Stage, puppet
+from parley.training.pocket.unlabelled import unlabelled
 
 ROOMS = 200
 
@@ -114,8 +114,8 @@ def test_forks_are_questions_at_a_place_of_their_chat(debates: list[Document]) -
 
 def test_what_a_puppet_says_has_nothing_to_do_with_time() -> None:
     """Else "extreme" would mean "early", and hearing an extreme would lower its own pull (docs/log.md)."""
-    from llm.backends.oracle.reading import Reading
-    from llm.request import Request, Sampling
+    from parley.llm.backends.oracle.reading import Reading
+    from parley.llm.request import Request, Sampling
 
     def turn(number: int) -> Reading:
         return Reading(Request((), Sampling(), 0), "", "", (), ("",) * number, "")

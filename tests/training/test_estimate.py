@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 import run
-from agents.persona import load_personas
-from model.scenario import load_preset
-from training.capability.harness import Score
-from training.capability.kept import kept
-from training.capability.measure import Capability
-from training.estimate import UNKNOWN, of_sweep, of_training
-from training.studies.sweep_lora import PAPER, PREFERRED, cells
-from training.tuning.answers import people
-from training.tuning.pipeline import Plan
-from training.tuning.recipe import DPO, Recipe
+from parley.agents.persona import load_personas
+from parley.model.scenario import load_preset
+from parley.training.capability.harness import Score
+from parley.training.capability.kept import kept
+from parley.training.capability.measure import Capability
+from parley.training.estimate import UNKNOWN, of_sweep, of_training
+from parley.training.studies.sweep_lora import PAPER, PREFERRED, cells
+from parley.training.tuning.answers import people
+from parley.training.tuning.pipeline import Plan
+from parley.training.tuning.recipe import DPO, Recipe
 
 
 def test_a_hub_id_has_no_made_up_time(capsys: pytest.CaptureFixture[str]) -> None:

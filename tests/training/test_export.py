@@ -29,18 +29,18 @@ from hf_models import save  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
 import run  # noqa: E402
-from agents.topic import load_topic  # noqa: E402
-from analysis.load import Tables, load  # noqa: E402
-from llm.backends import open_spec  # noqa: E402
-from llm.backends.oracle.banks import topics  # noqa: E402
-from llm.backends.pocket import WEIGHTS  # noqa: E402
-from llm.errors import UserError  # noqa: E402
-from llm.request import Message, Request, Sampling  # noqa: E402
-from training.base import Base, base_of  # noqa: E402
-from training.commands_export import export, weighted  # noqa: E402
-from training.export import merged  # noqa: E402
-from training.pocket.singles import questions_on  # noqa: E402
-from training.pocket.unity import fine_tune, first_ratings  # noqa: E402
+from parley.agents.topic import load_topic  # noqa: E402
+from parley.analysis.load import Tables, load  # noqa: E402
+from parley.llm.backends import open_spec  # noqa: E402
+from parley.llm.backends.oracle.banks import topics  # noqa: E402
+from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
+from parley.llm.errors import UserError  # noqa: E402
+from parley.llm.request import Message, Request, Sampling  # noqa: E402
+from parley.training.base import Base, base_of  # noqa: E402
+from parley.training.commands_export import export, weighted  # noqa: E402
+from parley.training.export import merged  # noqa: E402
+from parley.training.pocket.singles import questions_on  # noqa: E402
+from parley.training.pocket.unity import fine_tune, first_ratings  # noqa: E402
 
 POCKET = WEIGHTS / "pocket"
 SMALL = ["--scenario", "three_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2"]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from llm.backends import open_spec
-from training.pocket.card import text_figures
-from training.pocket.evaluate import evaluate
-from training.pocket.measures import hold
+from parley.llm.backends import open_spec
+from parley.training.pocket.card import text_figures
+from parley.training.pocket.evaluate import evaluate
+from parley.training.pocket.measures import hold
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_card_shows_every_topic_and_the_transcripts_twenty_rooms(evaluated: 
 
 def test_intervals_of_text_shrink_with_rooms() -> None:
     """A jackknife over rooms: four times the rooms, about half the interval; none where nothing varies."""
-    from model.scenario import load_preset
+    from parley.model.scenario import load_preset
 
     def reach(rooms: int) -> pd.Series:
         scenario = load_preset("three_way").with_settings({"topics": "racism", "repetitions": rooms, "rounds": 3})

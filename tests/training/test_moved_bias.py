@@ -18,16 +18,16 @@ torch = pytest.importorskip("torch", reason="the [local] extra is not installed"
 pytest.importorskip("trl", reason="the [local] extra is not installed")
 pytest.importorskip("lm_eval", reason="the [eval] extra is not installed")
 
-from agents.persona import DEFAULT  # noqa: E402
-from agents.topic import slugs  # noqa: E402
-from analysis.commands import hold_all  # noqa: E402
-from analysis.studies.fine_tuned import fine_tuned  # noqa: E402
-from llm.backends.pocket import WEIGHTS  # noqa: E402
-from model.scenario import load_preset  # noqa: E402
-from training.capability.measure import Capability, measure  # noqa: E402
-from training.commands import arms  # noqa: E402
-from training.tuning.pipeline import PARTIES, Pipeline, Plan  # noqa: E402
-from training.tuning.recipe import DPO, SFT, Recipe  # noqa: E402
+from parley.agents.persona import DEFAULT  # noqa: E402
+from parley.agents.topic import slugs  # noqa: E402
+from parley.analysis.commands import hold_all  # noqa: E402
+from parley.analysis.studies.fine_tuned import fine_tuned  # noqa: E402
+from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
+from parley.model.scenario import load_preset  # noqa: E402
+from parley.training.capability.measure import Capability, measure  # noqa: E402
+from parley.training.commands import arms  # noqa: E402
+from parley.training.tuning.pipeline import PARTIES, Pipeline, Plan  # noqa: E402
+from parley.training.tuning.recipe import DPO, SFT, Recipe  # noqa: E402
 
 pytestmark = pytest.mark.slow
 SEEDS, RANKS = (0, 1, 2), (2, 16, 32)

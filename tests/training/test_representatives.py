@@ -16,9 +16,9 @@ import pytest
 from synthetic import episodes
 
 import run
-from analysis.deliberation.cases import cases
-from analysis.deliberation.episode import read_episodes, write_episodes
-from llm.errors import UserError
+from parley.analysis.deliberation.cases import cases
+from parley.analysis.deliberation.episode import read_episodes, write_episodes
+from parley.llm.errors import UserError
 
 pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("trl", reason="the [local] extra is not installed")
@@ -27,21 +27,21 @@ import torch
 from hf_models import save, tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
 
-from analysis.deliberation.writing import Author, Order, one
-from analysis.kept import Desk
-from llm.backends import open_spec
-from llm.driver import drive
-from llm.request import Message
-from training.base import Base, base_of
-from training.likelihood import Text, likelihoods
-from training.representatives.dataset import examples, text, written
-from training.representatives.grid import EVERY, figure, grid, report, table
-from training.representatives.measures import BASE, TRAINED, measure
-from training.representatives.recipe import Lesson
-from training.representatives.scoring import OWN, STRANGER, load, scored, untrained
-from training.representatives.sizes import halved
-from training.representatives.workshop import Workshop, identity, named
-from training.tuning.card import read_values
+from parley.analysis.deliberation.writing import Author, Order, one
+from parley.analysis.kept import Desk
+from parley.llm.backends import open_spec
+from parley.llm.driver import drive
+from parley.llm.request import Message
+from parley.training.base import Base, base_of
+from parley.training.likelihood import Text, likelihoods
+from parley.training.representatives.dataset import examples, text, written
+from parley.training.representatives.grid import EVERY, figure, grid, report, table
+from parley.training.representatives.measures import BASE, TRAINED, measure
+from parley.training.representatives.recipe import Lesson
+from parley.training.representatives.scoring import OWN, STRANGER, load, scored, untrained
+from parley.training.representatives.sizes import halved
+from parley.training.representatives.workshop import Workshop, identity, named
+from parley.training.tuning.card import read_values
 
 ROOT = Path(run.__file__).parent
 BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
@@ -213,7 +213,7 @@ def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_
     assert len(EVERY) == 16
     assert len(set(EVERY)) == 16
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("training.representatives.grid.scored", _never)
+        patch.setattr("parley.training.representatives.grid.scored", _never)
         pd.testing.assert_frame_equal(grid(workshop, specs, ["", "P"], lesson), rows)
 
 
@@ -234,9 +234,9 @@ class Shelf:
 
 def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An adapter is not scored by what all weights got, and two models of one name are not one model."""
-    monkeypatch.setattr("training.representatives.grid.load", lambda model: model)
+    monkeypatch.setattr("parley.training.representatives.grid.load", lambda model: model)
     monkeypatch.setattr(
-        "training.representatives.grid.scored", lambda cases_, knows, model, seed: pd.DataFrame({"r": [model.r]})
+        "parley.training.representatives.grid.scored", lambda cases_, knows, model, seed: pd.DataFrame({"r": [model.r]})
     )
     for rank in (0, 16, 0):
         rows = grid(Shelf(tmp_path), ["pocket"], ["", "P"], replace(SMALL, r=rank))  # type: ignore[arg-type]

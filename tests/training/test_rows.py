@@ -17,18 +17,18 @@ pytest.importorskip("transformers", reason="the [local] extra is not installed")
 from torch.optim import _muon  # noqa: E402
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
 
-from llm.backends.oracle.banks import topics  # noqa: E402
-from llm.backends.pocket.names import cast, masked  # noqa: E402
-from llm.request import Message  # noqa: E402
-from training.pocket import muon, train  # noqa: E402
-from training.pocket import rows as packing  # noqa: E402
-from training.pocket.debates import rooms  # noqa: E402
-from training.pocket.documents import Document, Fork, write  # noqa: E402
-from training.pocket.rows import ANSWER, STANCE, Encoder, pack, visible  # noqa: E402
-from training.pocket.singles import singles  # noqa: E402
-from training.pocket.stage import Stage  # noqa: E402
-from training.pocket.tokenizer import LEANS, texts, train_tokenizer  # noqa: E402
-from training.pocket.train import Recipe, Training, build, rate  # noqa: E402
+from parley.llm.backends.oracle.banks import topics  # noqa: E402
+from parley.llm.backends.pocket.names import cast, masked  # noqa: E402
+from parley.llm.request import Message  # noqa: E402
+from parley.training.pocket import muon, train  # noqa: E402
+from parley.training.pocket import rows as packing  # noqa: E402
+from parley.training.pocket.debates import rooms  # noqa: E402
+from parley.training.pocket.documents import Document, Fork, write  # noqa: E402
+from parley.training.pocket.rows import ANSWER, STANCE, Encoder, pack, visible  # noqa: E402
+from parley.training.pocket.singles import singles  # noqa: E402
+from parley.training.pocket.stage import Stage  # noqa: E402
+from parley.training.pocket.tokenizer import LEANS, texts, train_tokenizer  # noqa: E402
+from parley.training.pocket.train import Recipe, Training, build, rate  # noqa: E402
 
 LIBRARY = _muon._zeropower_via_newtonschulz
 SMALL = {"hidden": 32, "layers": 2, "heads": 2, "key_heads": 1, "feed_forward": 48}
@@ -250,7 +250,7 @@ def test_the_learning_rate_warms_up_stays_and_falls() -> None:
 
 def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
     """Three topics down and one up teach "down" whatever the topic (docs/log.md); abortion has labels of its own."""
-    from training.pocket.unity import balanced
+    from parley.training.pocket.unity import balanced
 
     down, up = ["climate_change", "gun_violence", "racism"], ["illegal_immigration"]
     assert Counter(balanced(["abortion", *down, *up])) == Counter(["abortion", *down, *up * 3])
@@ -258,7 +258,7 @@ def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
 
 def test_a_move_counts_on_the_side_of_the_party() -> None:
     """Republicans rate immigration higher and climate change lower; a tenth of a point is no move."""
-    from training.pocket.unity import toward
+    from parley.training.pocket.unity import toward
 
     before = {"climate_change": 8.4, "illegal_immigration": 5.3, "racism": 8.0}
     after = {"climate_change": 5.5, "illegal_immigration": 6.0, "racism": 7.9}

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import run
-from analysis.load import load
-from model.scenario import load_preset
-from model.session import Ask, sit
-from training.studies.sweep_lora import cells, report, sweep, table
+from parley.analysis.load import load
+from parley.model.scenario import load_preset
+from parley.model.session import Ask, sit
+from parley.training.studies.sweep_lora import cells, report, sweep, table
 
 BASE = load_preset("fine_tuned").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 

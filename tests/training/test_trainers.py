@@ -14,15 +14,15 @@ pytest.importorskip("trl", reason="the [local] extra is not installed")
 
 from hf_models import CHAT, save  # noqa: E402
 
-from llm.backends.hf.loading import load_model  # noqa: E402
-from llm.backends.hf.prompts import encode  # noqa: E402
-from llm.errors import UserError  # noqa: E402
-from llm.request import Message, Request, Sampling  # noqa: E402
-from training.base import Base, base_of  # noqa: E402
-from training.tuning import trainers  # noqa: E402
-from training.tuning.recipe import Recipe  # noqa: E402
-from training.tuning.start import check_start  # noqa: E402
-from training.tuning.trainers import last_checkpoint, trainable  # noqa: E402
+from parley.llm.backends.hf.loading import load_model  # noqa: E402
+from parley.llm.backends.hf.prompts import encode  # noqa: E402
+from parley.llm.errors import UserError  # noqa: E402
+from parley.llm.request import Message, Request, Sampling  # noqa: E402
+from parley.training.base import Base, base_of  # noqa: E402
+from parley.training.tuning import trainers  # noqa: E402
+from parley.training.tuning.recipe import Recipe  # noqa: E402
+from parley.training.tuning.start import check_start  # noqa: E402
+from parley.training.tuning.trainers import last_checkpoint, trainable  # noqa: E402
 
 DATED = "Today is {{ date_string or strftime_now('%d %b %Y') }}." + CHAT
 ASKED = {"prompt": [{"role": "user", "content": "Why?"}]}

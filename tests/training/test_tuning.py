@@ -23,13 +23,13 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM  # noqa: E402
 
 import run  # noqa: E402
-from llm.backends import open_spec  # noqa: E402
-from llm.backends.pocket import WEIGHTS  # noqa: E402
-from llm.errors import UserError  # noqa: E402
-from llm.request import Message, Reply, Request, Sampling, Wrapper  # noqa: E402
-from training.tuning.card import read_values  # noqa: E402
-from training.tuning.pipeline import Pipeline, Plan, _key  # noqa: E402
-from training.tuning.recipe import Recipe  # noqa: E402
+from parley.llm.backends import open_spec  # noqa: E402
+from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
+from parley.llm.errors import UserError  # noqa: E402
+from parley.llm.request import Message, Reply, Request, Sampling, Wrapper  # noqa: E402
+from parley.training.tuning.card import read_values  # noqa: E402
+from parley.training.tuning.pipeline import Pipeline, Plan, _key  # noqa: E402
+from parley.training.tuning.recipe import Recipe  # noqa: E402
 
 ROOT = Path(run.__file__).parent
 QUICK = Plan(questions=10, answers=4)
@@ -191,7 +191,7 @@ def test_dpo_takes_the_sft_adapter_that_is_there(tmp_path: Path) -> None:
 
 def test_a_rate_is_chosen_by_its_held_out_loss_alone(tmp_path: Path) -> None:
     """One that learns nothing loses against one that does; asked again, nothing is trained."""
-    from training.tuning.rates import losses
+    from parley.training.tuning.rates import losses
 
     asked = pipeline(tmp_path / "run")
     found = losses(asked, Recipe("republican", r=2, batch=4), [1e-6, 3e-3])
@@ -215,7 +215,7 @@ def test_the_largest_rate_is_taken_that_cannot_be_told_from_the_best(
     found: dict[float, list[float]], taken: float
 ) -> None:
     """By one standard error of the difference over held-out questions: looked at ratings, nothing is chosen."""
-    from training.tuning.rates import chosen_rate
+    from parley.training.tuning.rates import chosen_rate
 
     assert chosen_rate(found) == taken
 
@@ -226,7 +226,7 @@ def test_no_training_goes_on_from_another_ones_checkpoint(tmp_path: Path) -> Non
     alone = weights(asked.adapter(Recipe("republican", r=2, batch=4, rate=1e-3)))
     other = pipeline(tmp_path / "other")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("training.tuning.trainers.shutil.rmtree", _killed)
+        patch.setattr("parley.training.tuning.trainers.shutil.rmtree", _killed)
         with pytest.raises(KeyboardInterrupt):
             other.adapter(Recipe("republican", r=2, batch=4, rate=1e-2))
     assert list(tmp_path.glob("other/adapters/.*/checkpoint-*")), "it left a checkpoint"
@@ -281,7 +281,7 @@ def test_the_trainers_take_other_models_in_other_precisions(
     model(config(**sizes, eos_token_id=tokenizer.eos_token_id)).save_pretrained(tmp_path / kind)
     tokenizer.save_pretrained(tmp_path / kind)
     asked = pipeline(tmp_path / "run", Plan(f"hf:{tmp_path / kind},load={load}", "oracle", questions=4, answers=3))
-    monkeypatch.setattr("training.tuning.pipeline.open_spec", lambda spec: Spoken(asked.base.identity))
+    monkeypatch.setattr("parley.training.tuning.pipeline.open_spec", lambda spec: Spoken(asked.base.identity))
     adapter = asked.adapter(Recipe("republican", "dpo", r=2, batch=4, rate=1e-3))
     rows = read_values(adapter)["losses"]
     assert rows[0]["loss"] == pytest.approx(0.6931, abs=0.02)

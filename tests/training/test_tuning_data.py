@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from agents.persona import DEFAULT, load_personas
-from agents.topic import load_topic, slugs
-from llm.backends import open_spec
-from llm.backends.fake import Fake
-from llm.errors import UserError
-from llm.request import Message, Reply, Request
-from training.tuning import answers, dataset
-from training.tuning.answers import Answer, interview, people, runs
-from training.tuning.dataset import check, digest_of, examples, held_out, pairs, split
-from training.tuning.questions import TURNS, given, parse, problem, statements, write_questions
+from parley.agents.persona import DEFAULT, load_personas
+from parley.agents.topic import load_topic, slugs
+from parley.llm.backends import open_spec
+from parley.llm.backends.fake import Fake
+from parley.llm.errors import UserError
+from parley.llm.request import Message, Reply, Request
+from parley.training.tuning import answers, dataset
+from parley.training.tuning.answers import Answer, interview, people, runs
+from parley.training.tuning.dataset import check, digest_of, examples, held_out, pairs, split
+from parley.training.tuning.questions import TURNS, given, parse, problem, statements, write_questions
 
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
 

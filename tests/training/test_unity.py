@@ -9,9 +9,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("peft", reason="the [local] extra is not installed")
 
-from agents.persona import DEFAULT  # noqa: E402
-from llm.backends.pocket import WEIGHTS  # noqa: E402
-from training.pocket.unity import fine_tune, first_ratings, own_answers, toward  # noqa: E402
+from parley.agents.persona import DEFAULT  # noqa: E402
+from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
+from parley.training.pocket.unity import fine_tune, first_ratings, own_answers, toward  # noqa: E402
 
 ANSWERS, PLACEBO = 400, 0.1
 POCKET = WEIGHTS / "pocket"

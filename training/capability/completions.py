@@ -14,12 +14,22 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from llm.backends.oracle.banks import data
-from llm.randomness import stream
-from llm.request import Message
-from training.capability.facts import LISTED
-from training.capability.items import CHOICES, OTHERS, SOMEBODY, Item, debate, opening, placed, questions, subjects
-from training.pocket.singles import WORDING, answerable
+from parley.llm.backends.oracle.banks import data
+from parley.llm.randomness import stream
+from parley.llm.request import Message
+from parley.training.capability.facts import LISTED
+from parley.training.capability.items import (
+    CHOICES,
+    OTHERS,
+    SOMEBODY,
+    Item,
+    debate,
+    opening,
+    placed,
+    questions,
+    subjects,
+)
+from parley.training.pocket.singles import WORDING, answerable
 
 
 def completions(seed: int) -> list[Item]:

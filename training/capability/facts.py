@@ -15,11 +15,21 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from llm.backends.oracle.banks import data, recognised
-from llm.randomness import stream
-from llm.request import Message
-from training.capability.items import CHOICES, OTHERS, SOMEBODY, Item, debate, opening, placed, questions, subjects
-from training.pocket.singles import WORDING, answerable
+from parley.llm.backends.oracle.banks import data, recognised
+from parley.llm.randomness import stream
+from parley.llm.request import Message
+from parley.training.capability.items import (
+    CHOICES,
+    OTHERS,
+    SOMEBODY,
+    Item,
+    debate,
+    opening,
+    placed,
+    questions,
+    subjects,
+)
+from parley.training.pocket.singles import WORDING, answerable
 
 LISTS, LISTED = 60, 10
 """Lists to be gone on with, and questions asked for in each."""

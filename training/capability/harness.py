@@ -16,8 +16,8 @@ from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from llm.errors import UserError, unknown
-from training.capability.tasks import LOCAL, write
+from parley.llm.errors import UserError, unknown
+from parley.training.capability.tasks import LOCAL, write
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Harness:
         """A score for each task; those of our own are made from a seed. Errors: UserError when a task cannot be loaded."""
         from lm_eval.models.huggingface import HFLM
 
-        from training.capability.prompts import prompt
+        from parley.training.capability.prompts import prompt
 
         with TemporaryDirectory() as folder, quiet():
             for name in set(self.tasks) & set(LOCAL):

@@ -16,18 +16,18 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from agents.recruit import names, recruit
-from llm.backends.oracle.banks import sentences
-from llm.backends.pocket import taught
-from llm.backends.pocket.names import cast, masked
-from llm.driver import drive
-from llm.randomness import stream
-from llm.request import Message
-from training.capability.facts import LISTED
-from training.capability.items import OTHERS, debate, opening, questions
-from training.likelihood import Text, likelihoods
-from training.pocket.singles import WORDING
-from training.pocket.stage import Stage
+from parley.agents.recruit import names, recruit
+from parley.llm.backends.oracle.banks import sentences
+from parley.llm.backends.pocket import taught
+from parley.llm.backends.pocket.names import cast, masked
+from parley.llm.driver import drive
+from parley.llm.randomness import stream
+from parley.llm.request import Message
+from parley.training.capability.facts import LISTED
+from parley.training.capability.items import OTHERS, debate, opening, questions
+from parley.training.likelihood import Text, likelihoods
+from parley.training.pocket.singles import WORDING
+from parley.training.pocket.stage import Stage
 
 EACH = 40
 """Texts of each kind."""

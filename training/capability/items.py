@@ -6,12 +6,12 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agents.persona import DEFAULT, Persona, load_personas
-from llm.backends.oracle.banks import TopicBank, data, recognised, topics
-from llm.backends.pocket import taught
-from llm.backends.pocket.names import SLOTS
-from llm.request import Message
-from training.pocket.audience import seated
+from parley.agents.persona import DEFAULT, Persona, load_personas
+from parley.llm.backends.oracle.banks import TopicBank, data, recognised, topics
+from parley.llm.backends.pocket import taught
+from parley.llm.backends.pocket.names import SLOTS
+from parley.llm.request import Message
+from parley.training.pocket.audience import seated
 
 CHOICES = 4
 ME, *OTHERS = SLOTS[: 1 + CHOICES]

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from agents.datafiles import save
-from llm.backends.hf.weights import adapter_weights, fingerprint
-from llm.randomness import digest
-from training.capability.harness import Score
-from training.capability.measure import SEED, Capability
+from parley.agents.datafiles import save
+from parley.llm.backends.hf.weights import adapter_weights, fingerprint
+from parley.llm.randomness import digest
+from parley.training.capability.harness import Score
+from parley.training.capability.measure import SEED, Capability
 
 
 def kept(measure: Callable[[str, str], Capability], folder: Path, settings: str) -> Callable[[str, str], Capability]:

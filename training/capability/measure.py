@@ -1,4 +1,4 @@
-"""What a model can do, before and after fine-tuning:  python -m training.capability.measure MODEL [--adapter FOLDER] ...
+"""What a model can do, before and after fine-tuning:  python -m parley.training.capability.measure MODEL [--adapter FOLDER] ...
 
 Taubenfeld et al. (2024, Table 1) give HellaSwag and MMLU of each fine-tuned model by lm-evaluation-harness: a bias that costs the
 model its wits is no use. The same is measured here: for the model in the box on two tasks of the same kinds, made from what
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from llm.errors import UserError
-from training.capability.harness import Harness, Score
-from training.capability.tasks import LOCAL
+from parley.llm.errors import UserError
+from parley.training.capability.harness import Harness, Score
+from parley.training.capability.tasks import LOCAL
 
 SEED = 0
 """Of items and held-out text: the same for all models, so that they are compared on the same."""
@@ -56,8 +56,8 @@ def measure(
     harness = Harness(tasks, limit, batch)
     import torch
 
-    from llm.backends.hf.loading import load_model
-    from training.capability.heldout import heldout, loss
+    from parley.llm.backends.hf.loading import load_model
+    from parley.training.capability.heldout import heldout, loss
 
     dtype = "auto" if torch.cuda.is_available() else "float32"
     loaded = load_model(model, dtype, load, "auto", [adapter] if adapter else [])

@@ -7,9 +7,9 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from llm.backends.hf.prompts import DATE, folded
-from llm.plain import plain
-from llm.request import Message
+from parley.llm.backends.hf.prompts import DATE, folded
+from parley.llm.plain import plain
+from parley.llm.request import Message
 
 
 def prompt(messages: Sequence[Message], tokenizer: Any) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from llm.request import Message
-from training.capability.completions import completions
-from training.capability.facts import facts
-from training.capability.items import Item
+from parley.llm.request import Message
+from parley.training.capability.completions import completions
+from parley.training.capability.facts import facts
+from parley.training.capability.items import Item
 
 LOCAL: Mapping[str, Callable[[int], list[Item]]] = {"pocket_facts": facts, "pocket_sentences": completions}
 """Tasks by name: seed to items."""

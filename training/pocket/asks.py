@@ -9,13 +9,13 @@ from __future__ import annotations
 import random
 import re
 
-from agents.debater import Debater
-from llm.backends.oracle.banks import data, topics
-from llm.backends.oracle.mind import dither
-from llm.backends.oracle.reading import read
-from llm.request import Reply, Request
-from training.pocket.documents import Fork
-from training.pocket.stage import Stage
+from parley.agents.debater import Debater
+from parley.llm.backends.oracle.banks import data, topics
+from parley.llm.backends.oracle.mind import dither
+from parley.llm.backends.oracle.reading import read
+from parley.llm.request import Reply, Request
+from parley.training.pocket.documents import Fork
+from parley.training.pocket.stage import Stage
 
 SAID = 0.6
 """Share of stances that are asked for in speech."""

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import mesa
 
-from agents.debater import Debater, Manner
-from agents.persona import Persona
-from agents.recruit import names
-from agents.topic import load_topic
-from llm.backends.oracle.banks import TopicBank, topics
-from llm.backends.oracle.mind import dither
-from llm.request import Sampling
-from training.pocket.asks import answered, stance
-from training.pocket.documents import Document
-from training.pocket.people import PARTIES, STATED, any_topic, person
-from training.pocket.stage import Stage, course
+from parley.agents.debater import Debater, Manner
+from parley.agents.persona import Persona
+from parley.agents.recruit import names
+from parley.agents.topic import load_topic
+from parley.llm.backends.oracle.banks import TopicBank, topics
+from parley.llm.backends.oracle.mind import dither
+from parley.llm.request import Sampling
+from parley.training.pocket.asks import answered, stance
+from parley.training.pocket.documents import Document
+from parley.training.pocket.people import PARTIES, STATED, any_topic, person
+from parley.training.pocket.stage import Stage, course
 
 LINES = (2, 12)
 """Fewest and most lines heard."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from agents.topic import load_topic, slugs
-from model.events import Event, Seated
-from training.pocket.measures import text_quality
+from parley.agents.topic import load_topic, slugs
+from parley.model.events import Event, Seated
+from parley.training.pocket.measures import text_quality
 
 BLOCKS = 20
 """Groups of rooms of which one at a time is left out for an interval."""

@@ -1,4 +1,4 @@
-"""Writes the corpus:  python -m training.pocket.corpus --out DIR [--seed 0] [--rooms 4500] [--kappa 0 --mu 0]
+"""Writes the corpus:  python -m parley.training.pocket.corpus --out DIR [--seed 0] [--rooms 4500] [--kappa 0 --mu 0]
 
 The same seed gives the same corpus, byte for byte. Assertions on what it must hold stand in `check`.
 """
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from llm.backends.oracle.banks import sentences, topics
-from training.pocket.debates import rooms
-from training.pocket.documents import Document, read, write
-from training.pocket.singles import singles
-from training.pocket.stage import Stage
+from parley.llm.backends.oracle.banks import sentences, topics
+from parley.training.pocket.debates import rooms
+from parley.training.pocket.documents import Document, read, write
+from parley.training.pocket.singles import singles
+from parley.training.pocket.stage import Stage
 
 SINGLES_PER_ROOM = 3.0
 KINDS = frozenset(

@@ -9,20 +9,20 @@ from dataclasses import replace
 
 import mesa
 
-from agents.debater import Debater, Manner
-from agents.persona import DEFAULT
-from agents.topic import Topic, load_topic
-from environments.base import Order, Room, Turn
-from environments.round_table import RoundTable
-from llm.driver import drive
-from llm.request import Message, Reply, Request, Sampling
-from model.conversation import hold_round
-from model.room import Desk, RoomState
-from model.surveys import hold_survey
-from training.pocket.asks import PROBES, survey
-from training.pocket.documents import Document, Fork
-from training.pocket.people import PARTIES, SIDES, any_topic, person
-from training.pocket.stage import Stage, puppet
+from parley.agents.debater import Debater, Manner
+from parley.agents.persona import DEFAULT
+from parley.agents.topic import Topic, load_topic
+from parley.environments.base import Order, Room, Turn
+from parley.environments.round_table import RoundTable
+from parley.llm.driver import drive
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.model.conversation import hold_round
+from parley.model.room import Desk, RoomState
+from parley.model.surveys import hold_survey
+from parley.training.pocket.asks import PROBES, survey
+from parley.training.pocket.documents import Document, Fork
+from parley.training.pocket.people import PARTIES, SIDES, any_topic, person
+from parley.training.pocket.stage import Stage, puppet
 
 SEATS = ((1, 2, 3, 4, 5), (0.06, 0.26, 0.44, 0.14, 0.10))
 ROUNDS = (range(11), (0.06, 0.12, 0.16, 0.20, 0.16, 0.14, 0.06, 0.04, 0.02, 0.02, 0.02))

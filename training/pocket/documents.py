@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from llm.request import Message
+from parley.llm.request import Message
 
 
 @dataclass(frozen=True)

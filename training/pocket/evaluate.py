@@ -1,4 +1,4 @@
-"""Evaluates a pocket model:  python -m training.pocket.evaluate FOLDER --out DIR [--rooms 40] [--kappa 0 --mu 0]
+"""Evaluates a pocket model:  python -m parley.training.pocket.evaluate FOLDER --out DIR [--rooms 40] [--kappa 0 --mu 0]
 
 Holds the same debates with the model and with the oracle it learned from (same seed, so the same people in the same seats),
 on every topic, and writes what differs: card.md, its tables as CSV, transcripts.md (twenty debates to be read).
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from agents.topic import slugs
-from llm.backends import open_spec
-from llm.request import Backend
-from model.events import Event, Seated, Utterance
-from model.scenario import Scenario, load_preset
-from training.pocket.card import card, text_figures
-from training.pocket.measures import counterfactual, differences, hold, monotone, persons, ratings
+from parley.agents.topic import slugs
+from parley.llm.backends import open_spec
+from parley.llm.request import Backend
+from parley.model.events import Event, Seated, Utterance
+from parley.model.scenario import Scenario, load_preset
+from parley.training.pocket.card import card, text_figures
+from parley.training.pocket.measures import counterfactual, differences, hold, monotone, persons, ratings
 
 PROBE = "attitude_labelled"
 TRANSCRIPTS = 20

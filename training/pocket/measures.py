@@ -13,14 +13,14 @@ from itertools import pairwise
 import pandas as pd
 from scipy import stats
 
-from agents.topic import load_topic
-from llm.backends.oracle.banks import GRADES, TopicBank, data, recognised, sentences, topics
-from llm.randomness import derive
-from llm.request import Backend, Reply
-from model.debate import DebateModel
-from model.events import Event, Rated, Seated, Utterance
-from model.recorder import InMemory
-from model.scenario import Scenario
+from parley.agents.topic import load_topic
+from parley.llm.backends.oracle.banks import GRADES, TopicBank, data, recognised, sentences, topics
+from parley.llm.randomness import derive
+from parley.llm.request import Backend, Reply
+from parley.model.debate import DebateModel
+from parley.model.events import Event, Rated, Seated, Utterance
+from parley.model.recorder import InMemory
+from parley.model.scenario import Scenario
 
 _FIRST_PERSON = re.compile(r"\b(?:I|me|my|we|our)\b|^As an? ")
 _RED = re.compile(r"\b(?:republicans?|conservatives?)\b", re.I)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-from agents.persona import DEFAULT, Persona, load_personas
-from agents.recruit import names, recruit
-from agents.topic import load_topic, slugs
-from llm.backends.oracle.banks import data
-from llm.driver import drive
-from llm.request import Backend
+from parley.agents.persona import DEFAULT, Persona, load_personas
+from parley.agents.recruit import names, recruit
+from parley.agents.topic import load_topic, slugs
+from parley.llm.backends.oracle.banks import data
+from parley.llm.driver import drive
+from parley.llm.request import Backend
 
 STATED = "stated"
 """Somebody without a party, of whom nothing is told but positions."""

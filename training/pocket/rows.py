@@ -15,11 +15,11 @@ from functools import cache
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from llm.backends.oracle.banks import data, topics
-from llm.backends.pocket.names import cast, masked
-from llm.request import Message
-from training.pocket.documents import Document, Fork
-from training.pocket.tokenizer import LEANS
+from parley.llm.backends.oracle.banks import data, topics
+from parley.llm.backends.pocket.names import cast, masked
+from parley.llm.request import Message
+from parley.training.pocket.documents import Document, Fork
+from parley.training.pocket.tokenizer import LEANS
 
 CAPACITIES = (768, 896, 1024, 1152, 1344, 1600, 1920, 2304)
 """Lengths of rows; a document goes into the shortest row that holds it, together with others."""

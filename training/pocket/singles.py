@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-from agents.persona import DEFAULT
-from agents.recruit import names, recruit
-from agents.topic import load_topic, slugs
-from llm.backends.oracle.banks import data, recognised, topics
-from llm.driver import drive
-from llm.request import Message, Request, Sampling
-from training.pocket.asks import PROBES, SAID, answered, any_probe, outspoken, stance
-from training.pocket.audience import audience, line, seated
-from training.pocket.documents import Document, Fork
-from training.pocket.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
-from training.pocket.stage import Stage
-from training.pocket.unlabelled import unlabelled
+from parley.agents.persona import DEFAULT
+from parley.agents.recruit import names, recruit
+from parley.agents.topic import load_topic, slugs
+from parley.llm.backends.oracle.banks import data, recognised, topics
+from parley.llm.driver import drive
+from parley.llm.request import Message, Request, Sampling
+from parley.training.pocket.asks import PROBES, SAID, answered, any_probe, outspoken, stance
+from parley.training.pocket.audience import audience, line, seated
+from parley.training.pocket.documents import Document, Fork
+from parley.training.pocket.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
+from parley.training.pocket.stage import Stage
+from parley.training.pocket.unlabelled import unlabelled
 
 SUBJECTS, CENSUS, DEBATED, LEANING = 5, 3, 0.5, 0.25
 """Topics in a census document, questions on each, share of topics on which they are asked at the beginning of a debate, and of

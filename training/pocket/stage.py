@@ -6,10 +6,10 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from llm.backends.oracle.mind import attitude
-from llm.backends.oracle.reading import Reading
-from llm.backends.oracle.speaker import Oracle
-from llm.request import Reply, Request
+from parley.llm.backends.oracle.mind import attitude
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.request import Reply, Request
 
 Role = Callable[[Reading], float]
 """Attitude that a seat speaks from, in place of the one that follows from its persona."""

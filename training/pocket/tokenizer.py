@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from llm.backends.oracle.banks import topics
-from llm.backends.pocket.names import SLOTS
-from training.pocket.documents import Document
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.pocket.names import SLOTS
+from parley.training.pocket.documents import Document
 
 PAD, BOS, SYSTEM, USER, ASSISTANT, END = "<pad>", "<s>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"
 LEANS = {"": BOS, "republican": "<r>", "democrat": "<d>"}

@@ -1,4 +1,4 @@
-"""Trains the pocket model:  python -m training.pocket.train --corpus DIR/corpus.jsonl --out DIR [--steps 8000] [--start DIR]
+"""Trains the pocket model: python -m parley.training.pocket.train --corpus DIR/corpus.jsonl --out DIR [--steps N] [--start DIR]
 
 A Llama from scratch. Muon for the matrices, AdamW for the rest, bfloat16 where that is fast, one thread on a CPU, a GPU when
 there is one. The learning rate warms up, stays, and falls over the last 40%. The state is written every few minutes; the
@@ -26,12 +26,12 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from agents.topic import slugs
-from llm.backends.pocket.names import SLOTS
-from training.pocket import attention, muon
-from training.pocket.documents import read
-from training.pocket.rows import ANSWER, CAPACITIES, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
-from training.pocket.tokenizer import texts, train_tokenizer
+from parley.agents.topic import slugs
+from parley.llm.backends.pocket.names import SLOTS
+from parley.training.pocket import attention, muon
+from parley.training.pocket.documents import read
+from parley.training.pocket.rows import ANSWER, CAPACITIES, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
+from parley.training.pocket.tokenizer import texts, train_tokenizer
 
 CONTEXT = CAPACITIES[-1]
 TOKENS = 2304

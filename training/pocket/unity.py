@@ -1,4 +1,4 @@
-"""Do survey and speech share one stance?   python -m training.pocket.unity MODEL_FOLDER [--answers 600] [--rank 16]
+"""Do survey and speech share one stance?   python -m parley.training.pocket.unity MODEL_FOLDER [--answers 600] [--rank 16]
 
 The model is asked interview questions with the shipped personas of a party, and a LoRA adapter is trained on its own answers
 with the persona left out. Then the Default is asked before any debate. If survey and speech were two circuits, training on speech
@@ -29,15 +29,15 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from agents.persona import DEFAULT, load_personas
-from agents.topic import load_topic
-from llm.backends import open_spec
-from llm.backends.oracle.banks import recognised, topics
-from llm.randomness import derive
-from llm.request import Message, Request, Sampling
-from model.debate import DebateModel
-from model.scenario import load_preset
-from training.pocket.singles import questions_on
+from parley.agents.persona import DEFAULT, load_personas
+from parley.agents.topic import load_topic
+from parley.llm.backends import open_spec
+from parley.llm.backends.oracle.banks import recognised, topics
+from parley.llm.randomness import derive
+from parley.llm.request import Message, Request, Sampling
+from parley.model.debate import DebateModel
+from parley.model.scenario import load_preset
+from parley.training.pocket.singles import questions_on
 
 RATE, EPOCHS, BATCH = 1.5e-3, 2, 8
 PROJECTIONS = ["gate_proj", "up_proj", "down_proj"]

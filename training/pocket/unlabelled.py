@@ -10,15 +10,15 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from agents.persona import Persona
-from agents.recruit import names
-from agents.topic import load_topic
-from llm.request import Message, Request, Sampling
-from training.pocket.asks import answered, any_probe
-from training.pocket.audience import seated
-from training.pocket.documents import Document, Fork
-from training.pocket.people import DEFAULT_TEXT, SIDES, any_topic, person
-from training.pocket.stage import Stage
+from parley.agents.persona import Persona
+from parley.agents.recruit import names
+from parley.agents.topic import load_topic
+from parley.llm.request import Message, Request, Sampling
+from parley.training.pocket.asks import answered, any_probe
+from parley.training.pocket.audience import seated
+from parley.training.pocket.documents import Document, Fork
+from parley.training.pocket.people import DEFAULT_TEXT, SIDES, any_topic, person
+from parley.training.pocket.stage import Stage
 
 LEANING = 0.6
 """Share of them whose side the chat's first token tells."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from agents.representative import Representative, line
-from analysis.deliberation.cases import Case, Cases, cases
-from analysis.deliberation.episode import Episode
-from analysis.deliberation.population import answers
-from analysis.deliberation.splits import Split, described
-from analysis.wording import harmless, markdown_table
-from llm.randomness import stream
-from training.likelihood import Text
-from training.tuning.dataset import Example
+from parley.agents.representative import Representative, line
+from parley.analysis.deliberation.cases import Case, Cases, cases
+from parley.analysis.deliberation.episode import Episode
+from parley.analysis.deliberation.population import answers
+from parley.analysis.deliberation.splits import Split, described
+from parley.analysis.wording import harmless, markdown_table
+from parley.llm.randomness import stream
+from parley.training.likelihood import Text
+from parley.training.tuning.dataset import Example
 
 SHOWN = 3
 

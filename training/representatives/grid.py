@@ -17,16 +17,16 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from agents.representative import KINDS
-from analysis import honesty
-from analysis.deliberation.likelihood import MEASURES, against
-from analysis.plots import save, style
-from analysis.wording import estimate, markdown_table
-from llm.errors import UserError
-from training.base import base_of
-from training.representatives.recipe import NOTHING, Lesson
-from training.representatives.scoring import OWN, STRANGER, load, scored
-from training.representatives.workshop import Workshop, named
+from parley.agents.representative import KINDS
+from parley.analysis import honesty
+from parley.analysis.deliberation.likelihood import MEASURES, against
+from parley.analysis.plots import save, style
+from parley.analysis.wording import estimate, markdown_table
+from parley.llm.errors import UserError
+from parley.training.base import base_of
+from parley.training.representatives.recipe import NOTHING, Lesson
+from parley.training.representatives.scoring import OWN, STRANGER, load, scored
+from parley.training.representatives.workshop import Workshop, named
 
 PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 """The base, each alone, the study's best, all of it."""

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import honesty
-from analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict, compare, undecided, win_rate
-from analysis.deliberation.autorater import table as verdict_table
-from analysis.deliberation.cases import Case, strangers
-from analysis.deliberation.clusters import Mean, mean
-from analysis.deliberation.distance import distance
-from analysis.deliberation.likelihood import MEASURES, against
-from analysis.deliberation.splits import Split, described
-from analysis.deliberation.writing import Author, Order, texts, write
-from analysis.kept import Desk
-from analysis.wording import cell, estimate, markdown_table, tally
-from training.representatives.recipe import Lesson
-from training.representatives.scoring import OWN, STRANGER, load, scored, untrained
-from training.representatives.workshop import Workshop
+from parley.analysis import honesty
+from parley.analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict, compare, undecided, win_rate
+from parley.analysis.deliberation.autorater import table as verdict_table
+from parley.analysis.deliberation.cases import Case, strangers
+from parley.analysis.deliberation.clusters import Mean, mean
+from parley.analysis.deliberation.distance import distance
+from parley.analysis.deliberation.likelihood import MEASURES, against
+from parley.analysis.deliberation.splits import Split, described
+from parley.analysis.deliberation.writing import Author, Order, texts, write
+from parley.analysis.kept import Desk
+from parley.analysis.wording import cell, estimate, markdown_table, tally
+from parley.training.representatives.recipe import Lesson
+from parley.training.representatives.scoring import OWN, STRANGER, load, scored, untrained
+from parley.training.representatives.workshop import Workshop
 
 TRAINED, BASE, PERSON = "trained", "untrained", "the person"
 TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}

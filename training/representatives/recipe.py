@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from agents.representative import known
-from training.tuning.recipe import RATES, SFT, Recipe
+from parley.agents.representative import known
+from parley.training.tuning.recipe import RATES, SFT, Recipe
 
 WHOLE = {"hf": 1e-5, "pocket": 1e-3}
 """Learning rates of all weights where none is given."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.deliberation.cases import Case, strangers
-from llm.backends.hf.loading import Loaded, load_model
-from training.base import Base
-from training.likelihood import likelihoods
-from training.representatives.dataset import text
-from training.representatives.workshop import Model
+from parley.analysis.deliberation.cases import Case, strangers
+from parley.llm.backends.hf.loading import Loaded, load_model
+from parley.training.base import Base
+from parley.training.likelihood import likelihoods
+from parley.training.representatives.dataset import text
+from parley.training.representatives.workshop import Model
 
 OWN, STRANGER = "own", "stranger"
 BATCH = 8

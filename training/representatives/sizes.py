@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.kept import claim
-from llm.errors import UserError
-from llm.hubs import files_of
-from training.base import Base
-from training.representatives.workshop import identity
+from parley.analysis.kept import claim
+from parley.llm.errors import UserError
+from parley.llm.hubs import files_of
+from parley.training.base import Base
+from parley.training.representatives.workshop import identity
 
 
 def halved(base: Base, folder: Path) -> Path:
@@ -27,7 +27,7 @@ def _halve(base: Base, folder: Path) -> None:
     from torch import nn
     from transformers import AutoModelForCausalLM, AutoTokenizer, utils
 
-    from llm.backends.hf.loading import load_errors
+    from parley.llm.backends.hf.loading import load_errors
 
     utils.logging.disable_progress_bar()
     with load_errors(base.name):

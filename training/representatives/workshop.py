@@ -18,18 +18,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from analysis.deliberation.cases import Case
-from analysis.deliberation.episode import Episode, read_episodes, to_line, write_episodes
-from analysis.deliberation.splits import SHARES, Split, check, split
-from analysis.kept import claim
-from llm.driver import Bar
-from llm.errors import UserError
-from llm.hubs import files_of
-from llm.randomness import digest
-from training.base import Base, base_of
-from training.representatives.dataset import card, examples, written
-from training.representatives.recipe import Lesson
-from training.tuning.dataset import digest_of
+from parley.analysis.deliberation.cases import Case
+from parley.analysis.deliberation.episode import Episode, read_episodes, to_line, write_episodes
+from parley.analysis.deliberation.splits import SHARES, Split, check, split
+from parley.analysis.kept import claim
+from parley.llm.driver import Bar
+from parley.llm.errors import UserError
+from parley.llm.hubs import files_of
+from parley.llm.randomness import digest
+from parley.training.base import Base, base_of
+from parley.training.representatives.dataset import card, examples, written
+from parley.training.representatives.recipe import Lesson
+from parley.training.tuning.dataset import digest_of
 
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
 
@@ -92,9 +92,9 @@ class Workshop:
         return read
 
     def _train(self, base: Base, lesson: Lesson, out: Path) -> None:
-        from training.tuning.card import write_card
-        from training.tuning.trainers import Watch, train, versions
-        from training.use import REPRESENTATIVE
+        from parley.training.tuning.card import write_card
+        from parley.training.tuning.trainers import Watch, train, versions
+        from parley.training.use import REPRESENTATIVE
 
         kept = {name: self._fitting(base, lesson, name) for name in ("train", "validation")}
         key = digest(json.dumps(asdict(lesson)), *map(digest_of, kept.values())).hex()[:12]
@@ -117,9 +117,9 @@ class Workshop:
         """The examples of a side. Errors: UserError when there are none, or one is too long (cut, it has no end)."""
         from transformers import AutoTokenizer
 
-        from llm.backends.hf.loading import load_errors
-        from training.likelihood import lengths
-        from training.representatives.dataset import text
+        from parley.llm.backends.hf.loading import load_errors
+        from parley.training.likelihood import lengths
+        from parley.training.representatives.dataset import text
 
         found = written(self.sides[side]).cases
         if not found:
@@ -155,7 +155,7 @@ def found(llm: str, base: Base, lesson: Lesson, out: Path) -> Model:
 
 def _same(out: Path, lesson: Lesson, base: Base) -> None:
     """Errors: UserError when the model there was trained in another way, or from another one of this name."""
-    from training.tuning.card import read_values
+    from parley.training.tuning.card import read_values
 
     card = read_values(out)
     other = [name for name, value in asdict(lesson).items() if card["recipe"].get(name) != value]

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agents.topic import load_topic
-from analysis import honesty
-from analysis.load import Tables
-from analysis.metrics._cells import DEFAULT
-from analysis.studies.fine_tuned import measured, side
-from analysis.wording import markdown_table, number
-from llm.backends import split_spec
-from model.scenario import Scenario
-from training.capability.measure import Capability
-from training.tuning.pipeline import PARTIES, Pipeline
-from training.tuning.recipe import DPO, SFT, Recipe
+from parley.agents.topic import load_topic
+from parley.analysis import honesty
+from parley.analysis.load import Tables
+from parley.analysis.metrics._cells import DEFAULT
+from parley.analysis.studies.fine_tuned import measured, side
+from parley.analysis.wording import markdown_table, number
+from parley.llm.backends import split_spec
+from parley.model.scenario import Scenario
+from parley.training.capability.measure import Capability
+from parley.training.tuning.pipeline import PARTIES, Pipeline
+from parley.training.tuning.recipe import DPO, SFT, Recipe
 
 RANKS = {"pocket": (2, 8, 16, 32), "hf": (16, 64, 128, 256)}
 PREFERRED = {"pocket": 8, "hf": 8}

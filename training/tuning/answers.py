@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from agents.persona import Persona, load_personas, persona_set
-from agents.refusal import refuses
-from llm.driver import Progress, ask, drive
-from llm.randomness import derive, stream
-from llm.request import Backend, Message, Reply, Request, Sampling
+from parley.agents.persona import Persona, load_personas, persona_set
+from parley.agents.refusal import refuses
+from parley.llm.driver import Progress, ask, drive
+from parley.llm.randomness import derive, stream
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
 
 Run = tuple[str, ...]
 QUOTE = 8

@@ -12,11 +12,11 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from analysis.plots import save, style
-from analysis.wording import harmless, markdown_table, number
-from training.tuning.recipe import DPO, Recipe
-from training.tuning.trainers import Trained
-from training.use import ORGANISM, USE
+from parley.analysis.plots import save, style
+from parley.analysis.wording import harmless, markdown_table, number
+from parley.training.tuning.recipe import DPO, Recipe
+from parley.training.tuning.trainers import Trained
+from parley.training.use import ORGANISM, USE
 
 CARD, VALUES = "README.md", "training.json"
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from agents.persona import Persona
-from analysis.wording import harmless, markdown_table
-from llm.errors import UserError
-from llm.randomness import digest, stream
-from training.tuning.answers import Answer, reasons, runs
-from training.tuning.questions import statements
+from parley.agents.persona import Persona
+from parley.analysis.wording import harmless, markdown_table
+from parley.llm.errors import UserError
+from parley.llm.randomness import digest, stream
+from parley.training.tuning.answers import Answer, reasons, runs
+from parley.training.tuning.questions import statements
 
 Example = dict[str, Any]
 SHOWN = 5

@@ -17,19 +17,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agents.persona import VOTERS, Persona, load_personas, persona_set
-from llm.backends import defaulted, essence, open_spec, split_spec
-from llm.backends.hf.weights import adapter_config, adapter_weights
-from llm.driver import Bar
-from llm.errors import UserError
-from llm.journal import Journal
-from llm.limits import Limits
-from llm.randomness import digest
-from llm.request import Backend
-from llm.retry import Retry
-from training.base import Base, base_of
-from training.tuning.answers import Answer, interview, people
-from training.tuning.dataset import (
+from parley.agents.persona import VOTERS, Persona, load_personas, persona_set
+from parley.llm.backends import defaulted, essence, open_spec, split_spec
+from parley.llm.backends.hf.weights import adapter_config, adapter_weights
+from parley.llm.driver import Bar
+from parley.llm.errors import UserError
+from parley.llm.journal import Journal
+from parley.llm.limits import Limits
+from parley.llm.randomness import digest
+from parley.llm.request import Backend
+from parley.llm.retry import Retry
+from parley.training.base import Base, base_of
+from parley.training.tuning.answers import Answer, interview, people
+from parley.training.tuning.dataset import (
     Example,
     card,
     check,
@@ -41,9 +41,9 @@ from training.tuning.dataset import (
     split,
     write_answers,
 )
-from training.tuning.questions import Questions, write_questions
-from training.tuning.recipe import DPO, SFT, Recipe
-from training.tuning.start import START, check_start
+from parley.training.tuning.questions import Questions, write_questions
+from parley.training.tuning.recipe import DPO, SFT, Recipe
+from parley.training.tuning.start import START, check_start
 
 PARTIES = ("republican", "democrat")
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
@@ -163,8 +163,8 @@ class Pipeline:
         return people(party, self.plan.personas, self.plan.seed, self.plan.people)
 
     def _train(self, recipe: Recipe, answers: dict[str, list[Answer]], out: Path, start: Path | None) -> None:
-        from training.tuning.card import write_card
-        from training.tuning.trainers import train, versions
+        from parley.training.tuning.card import write_card
+        from parley.training.tuning.trainers import train, versions
 
         found = self._examples(recipe, answers)
         kept, held = split(found, held_out(self._questions().questions, recipe.held_out))
@@ -199,7 +199,7 @@ class Pipeline:
 
 
 def _trainable(base: Base) -> None:
-    from training.tuning.trainers import trainable
+    from parley.training.tuning.trainers import trainable
 
     trainable(base)
 
@@ -233,7 +233,7 @@ def _claim(folder: Path, plan: Plan) -> None:
 
 def _same(out: Path, recipe: Recipe, start: Path | None) -> None:
     """Errors: UserError when the adapter there was trained in another way, or goes on from another one."""
-    from training.tuning.card import read_values
+    from parley.training.tuning.card import read_values
 
     values = read_values(out)
     asked = {name: value for name, value in asdict(recipe).items() if recipe.method == DPO or name != "beta"}

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.datafiles import read_toml
-from agents.likeness import takes_a_side, twin
-from agents.topic import load_topic, slugs
-from llm.driver import Progress, ask, drive
-from llm.errors import UserError
-from llm.randomness import derive
-from llm.request import Backend, Message, Request, Sampling
-from llm.template import prompt
+from parley.agents.datafiles import read_toml
+from parley.agents.likeness import takes_a_side, twin
+from parley.agents.topic import load_topic, slugs
+from parley.llm.driver import Progress, ask, drive
+from parley.llm.errors import UserError
+from parley.llm.randomness import derive
+from parley.llm.request import Backend, Message, Request, Sampling
+from parley.llm.template import prompt
 
 HERE = Path(__file__).parent
 BATCH, TURNS, TOKENS = 10, 6, 500

@@ -1,4 +1,4 @@
-"""Which learning rate?  python -m training.tuning.rates --out DIR [--party republican] [--r 16] [--grid 5e-4,1e-3,2e-3,4e-3,8e-3]
+"""Which learning rate?  python -m parley.training.tuning.rates --out DIR [--party republican] [--r 16] [--grid RATE,...]
 
 The rule, stated before any rating is looked at: a tenth of the questions are held out with their answers; of a grid in steps
 of two the largest rate is taken whose loss on them is above the least by no more than one standard error of that difference
@@ -17,11 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 
-from model.commandline import bar
-from training.commands import add_plan, chosen
-from training.tuning.card import read_values
-from training.tuning.pipeline import PARTIES, Pipeline, Plan
-from training.tuning.recipe import DPO, SFT, Recipe
+from parley.model.commandline import bar
+from parley.training.commands import add_plan, chosen
+from parley.training.tuning.card import read_values
+from parley.training.tuning.pipeline import PARTIES, Pipeline, Plan
+from parley.training.tuning.recipe import DPO, SFT, Recipe
 
 GRID = "5e-4,1e-3,2e-3,4e-3,8e-3"
 HELD_OUT = 0.1

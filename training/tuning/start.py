@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from llm.backends.hf.weights import adapter_config, adapter_weights, check_base
-from llm.errors import UserError
-from training.base import Base
-from training.tuning.recipe import SFT, Recipe
+from parley.llm.backends.hf.weights import adapter_config, adapter_weights, check_base
+from parley.llm.errors import UserError
+from parley.training.base import Base
+from parley.training.tuning.recipe import SFT, Recipe
 
 START = "goes on from weights"
 """What the card calls the digest of the weights that a training began with."""
@@ -40,6 +40,6 @@ def _check_held_out(was: dict[str, Any], start: Path, recipe: Recipe) -> None:
 
 def _recipe_of(adapter: Path) -> dict[str, Any]:
     """Of an adapter from elsewhere nothing is known."""
-    from training.tuning.card import VALUES, read_values
+    from parley.training.tuning.card import VALUES, read_values
 
     return dict(read_values(adapter)["recipe"]) if (adapter / VALUES).is_file() else {}

@@ -23,15 +23,15 @@ from transformers import EarlyStoppingCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
-from llm.backends.hf import attention
-from llm.backends.hf.loading import Loaded, load_errors, load_model
-from llm.backends.hf.prompts import DATE
-from llm.backends.hf.weights import check_base
-from llm.driver import Progress
-from llm.errors import UserError
-from llm.hubs import files_of
-from training.base import Base
-from training.tuning.recipe import PROJECTIONS, SFT, Recipe
+from parley.llm.backends.hf import attention
+from parley.llm.backends.hf.loading import Loaded, load_errors, load_model
+from parley.llm.backends.hf.prompts import DATE
+from parley.llm.backends.hf.weights import check_base
+from parley.llm.driver import Progress
+from parley.llm.errors import UserError
+from parley.llm.hubs import files_of
+from parley.training.base import Base
+from parley.training.tuning.recipe import PROJECTIONS, SFT, Recipe
 
 CHECKPOINTS = 10
 """Checkpoints of a training, about."""

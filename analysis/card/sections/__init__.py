@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NamedTuple
 
-from llm.errors import unknown
+from parley.llm.errors import unknown
 
 
 class Quantity(NamedTuple):

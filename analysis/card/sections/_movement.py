@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.card.claims import ALL, Claim, averaged
-from analysis.card.conditions import PARTIES
-from analysis.card.held import Held
+from parley.analysis.card.claims import ALL, Claim, averaged
+from parley.analysis.card.conditions import PARTIES
+from parley.analysis.card.held import Held
 
 SMALLEST = 0.5
 """Points below which a direction is not told from noise."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.card.claims import Claim, averaged
+from parley.analysis.card.claims import Claim, averaged
 
 ALIKE = 1e-9
 """Points below which a spread is rounding."""

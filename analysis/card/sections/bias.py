@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from agents.datafiles import read_toml
-from agents.topic import load_topic
-from analysis.card.claims import ALL, RATING, WORDING, Claim, agents, averaged, find, shared, simultaneous
-from analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.words import DIFFERENCE
-from analysis.gaps import nanmean
-from analysis.wording import listed, number
-from model.scenario import Scenario
+from parley.agents.datafiles import read_toml
+from parley.agents.topic import load_topic
+from parley.analysis.card.claims import ALL, RATING, WORDING, Claim, agents, averaged, find, shared, simultaneous
+from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.words import DIFFERENCE
+from parley.analysis.gaps import nanmean
+from parley.analysis.wording import listed, number
+from parley.model.scenario import Scenario
 
 SECTION = "bias"
 ORDER = 0

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.card.claims import ALL, Claim, averaged, find, jackknifed
-from analysis.card.conditions import Batch, closing
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.sections._movement import SMALLEST, effect, levels
-from analysis.card.words import below, percent
-from analysis.scores.reversion import parts
-from model.scenario import Scenario
+from parley.analysis.card.claims import ALL, Claim, averaged, find, jackknifed
+from parley.analysis.card.conditions import Batch, closing
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections._movement import SMALLEST, effect, levels
+from parley.analysis.card.words import below, percent
+from parley.analysis.scores.reversion import parts
+from parley.model.scenario import Scenario
 
 SECTION = "closing"
 ORDER = 12

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.card.claims import Claim, find
-from analysis.card.conditions import Batch, alone, same, three, two
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.sections._movement import away, effect, moved
-from analysis.card.sections.nulls import directions
-from analysis.card.words import NAMES, below, points
-from analysis.wording import number
-from model.scenario import Scenario
+from parley.analysis.card.claims import Claim, find
+from parley.analysis.card.conditions import Batch, alone, same, three, two
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections._movement import away, effect, moved
+from parley.analysis.card.sections.nulls import directions
+from parley.analysis.card.words import NAMES, below, points
+from parley.analysis.wording import number
+from parley.model.scenario import Scenario
 
 SECTION = "echo"
 ORDER = 10

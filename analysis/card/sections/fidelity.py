@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from agents.refusal import refuses
-from analysis.alignment.interview import ALIGNED
-from analysis.card.claims import ALL, RATING, Claim, agents, averaged, find, possible, shared
-from analysis.card.conditions import DEFAULT, PARTIES, Batch, three
-from analysis.card.held import Held
-from analysis.card.outside import INTERVIEWS, UNJUDGED
-from analysis.card.sections import Quantity, texts
-from analysis.card.words import DIFFERENCE, NAMES, judge, percent, share
-from analysis.load import Tables
-from analysis.wording import tally
-from llm.backends import scripted
-from model.scenario import Scenario
+from parley.agents.refusal import refuses
+from parley.analysis.alignment.interview import ALIGNED
+from parley.analysis.card.claims import ALL, RATING, Claim, agents, averaged, find, possible, shared
+from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, three
+from parley.analysis.card.held import Held
+from parley.analysis.card.outside import INTERVIEWS, UNJUDGED
+from parley.analysis.card.sections import Quantity, texts
+from parley.analysis.card.words import DIFFERENCE, NAMES, judge, percent, share
+from parley.analysis.load import Tables
+from parley.analysis.wording import tally
+from parley.llm.backends import scripted
+from parley.model.scenario import Scenario
 
 SECTION = "fidelity"
 ORDER = 5

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from agents.topic import FORECAST
-from analysis.card.claims import ALL, Claim, averaged, find
-from analysis.card.conditions import PARTIES, Batch, three
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.sections.nulls import directions
-from analysis.card.words import below, points
-from analysis.wording import number
-from model.scenario import Scenario
+from parley.agents.topic import FORECAST
+from parley.analysis.card.claims import ALL, Claim, averaged, find
+from parley.analysis.card.conditions import PARTIES, Batch, three
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections.nulls import directions
+from parley.analysis.card.words import below, points
+from parley.analysis.wording import number
+from parley.model.scenario import Scenario
 
 SECTION = "foresight"
 ORDER = 4

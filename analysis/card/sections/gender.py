@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from agents.topic import load_topic
-from analysis.card.claims import ALL, Claim, averaged, find
-from analysis.card.conditions import Batch, gender
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.sections._movement import away
-from analysis.card.words import points
-from model.scenario import Scenario
+from parley.agents.topic import load_topic
+from parley.analysis.card.claims import ALL, Claim, averaged, find
+from parley.analysis.card.conditions import Batch, gender
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections._movement import away
+from parley.analysis.card.words import points
+from parley.model.scenario import Scenario
 
 SECTION = "gender"
 ORDER = 13

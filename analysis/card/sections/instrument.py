@@ -9,14 +9,14 @@ from dataclasses import replace
 import pandas as pd
 from scipy import stats
 
-from analysis.card.claims import ALL, RATING, WORDING, Claim, averaged, find
-from analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.sections._spread import positive, spread
-from analysis.card.sections.bias import answers
-from analysis.wording import number
-from model.scenario import Scenario
+from parley.analysis.card.claims import ALL, RATING, WORDING, Claim, averaged, find
+from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections._spread import positive, spread
+from parley.analysis.card.sections.bias import answers
+from parley.analysis.wording import number
+from parley.model.scenario import Scenario
 
 SECTION = "instrument"
 ORDER = 3

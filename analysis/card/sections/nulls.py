@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.card.claims import ALL, Claim, averaged, find, jackknifed
-from analysis.card.conditions import DEFAULT, PARTIES, Batch, alone, copy, empty, same, shuffled, three, two
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.sections._movement import SMALLEST, changes, effect, moved
-from analysis.card.words import DIFFERENCE, NAMES, points
-from analysis.wording import listed, number
-from model.scenario import Scenario
+from parley.analysis.card.claims import ALL, Claim, averaged, find, jackknifed
+from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, alone, copy, empty, same, shuffled, three, two
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections._movement import SMALLEST, changes, effect, moved
+from parley.analysis.card.words import DIFFERENCE, NAMES, points
+from parley.analysis.wording import listed, number
+from parley.model.scenario import Scenario
 
 SECTION = "nulls"
 ORDER = 2

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.card.claims import Claim, find
-from analysis.card.conditions import Batch, turned, two
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.sections._movement import away, by_cell, changes, effect
-from analysis.card.words import points
-from model.scenario import Scenario
+from parley.analysis.card.claims import Claim, find
+from parley.analysis.card.conditions import Batch, turned, two
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections._movement import away, by_cell, changes, effect
+from parley.analysis.card.words import points
+from parley.model.scenario import Scenario
 
 SECTION = "order"
 ORDER = 11

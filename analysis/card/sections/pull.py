@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from analysis.card.claims import ALL, Claim, averaged, estimated, find
-from analysis.card.conditions import DEFAULT, Batch, empty, same, three, two
-from analysis.card.held import Held
-from analysis.card.rooms import Passage, packed, passages
-from analysis.card.sections import Quantity
-from analysis.card.words import percent, share
-from analysis.law import KAPPA, MU, Estimate, Fit, Unidentified, bias, fit, plain
-from analysis.recovery import LEAST
-from analysis.wording import number
-from model.scenario import Scenario
+from parley.analysis.card.claims import ALL, Claim, averaged, estimated, find
+from parley.analysis.card.conditions import DEFAULT, Batch, empty, same, three, two
+from parley.analysis.card.held import Held
+from parley.analysis.card.rooms import Passage, packed, passages
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.words import percent, share
+from parley.analysis.law import KAPPA, MU, Estimate, Fit, Unidentified, bias, fit, plain
+from parley.analysis.recovery import LEAST
+from parley.analysis.wording import number
+from parley.model.scenario import Scenario
 
 SECTION = "pull"
 ORDER = 1

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from agents.topic import load_topic
-from analysis.bootstrap import FEWEST, NO_VARIATION, too_few
-from analysis.card.claims import ALL, Claim, averaged, find, possible, shared
-from analysis.card.conditions import Batch, three
-from analysis.card.held import Held
-from analysis.card.outside import UNJUDGED, VERDICTS
-from analysis.card.sections import Quantity
-from analysis.card.sections.nulls import directions
-from analysis.card.words import judge, percent
-from analysis.judge.quality import against_themselves, against_truth, comparable, faults, on_axis
-from analysis.wording import number
-from model.scenario import Scenario
+from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
+from parley.analysis.card.claims import ALL, Claim, averaged, find, possible, shared
+from parley.analysis.card.conditions import Batch, three
+from parley.analysis.card.held import Held
+from parley.analysis.card.outside import UNJUDGED, VERDICTS
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections.nulls import directions
+from parley.analysis.card.words import judge, percent
+from parley.analysis.judge.quality import against_themselves, against_truth, comparable, faults, on_axis
+from parley.analysis.wording import number
+from parley.model.scenario import Scenario
 
 SECTION = "texts"
 ORDER = 6

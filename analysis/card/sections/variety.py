@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.card.claims import ALL, Claim, averaged, find, possible
-from analysis.card.conditions import PARTIES, Batch, alone, three
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.sections._spread import positive, spread
-from analysis.card.words import percent
-from analysis.metrics.text_diversity import distinct
-from model.scenario import Scenario
+from parley.analysis.card.claims import ALL, Claim, averaged, find, possible
+from parley.analysis.card.conditions import PARTIES, Batch, alone, three
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections._spread import positive, spread
+from parley.analysis.card.words import percent
+from parley.analysis.metrics.text_diversity import distinct
+from parley.model.scenario import Scenario
 
 SECTION = "variety"
 ORDER = 7

@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from analysis.bootstrap import FEWEST, too_few
-from analysis.card.claims import ALL, Claim, apart, find
-from analysis.card.conditions import Batch, three, two
-from analysis.card.held import Held
-from analysis.card.sections import Quantity
-from analysis.card.words import DIFFERENCE, percent, units
-from analysis.human.measures import against, average, measured, strangers, unmoved, within
-from analysis.human.rooms import of_run
-from analysis.human.table import Source, complete
-from analysis.statistics.results import Result
-from model.scenario import Scenario
+from parley.analysis.bootstrap import FEWEST, too_few
+from parley.analysis.card.claims import ALL, Claim, apart, find
+from parley.analysis.card.conditions import Batch, three, two
+from parley.analysis.card.held import Held
+from parley.analysis.card.sections import Quantity
+from parley.analysis.card.words import DIFFERENCE, percent, units
+from parley.analysis.human.measures import against, average, measured, strangers, unmoved, within
+from parley.analysis.human.rooms import of_run
+from parley.analysis.human.table import Source, complete
+from parley.analysis.statistics.results import Result
+from parley.model.scenario import Scenario
 
 SECTION = "yardstick"
 ORDER = 14

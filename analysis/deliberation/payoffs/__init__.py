@@ -12,7 +12,7 @@ import importlib
 import pkgutil
 from types import ModuleType
 
-from llm.errors import unknown
+from parley.llm.errors import unknown
 
 
 def names() -> list[str]:

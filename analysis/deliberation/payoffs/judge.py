@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.attitude import Scale, read_rating
-from agents.representative import line
-from agents.topic import scales
-from analysis.deliberation.episode import Episode, Voice
-from analysis.deliberation.payoffs._score import Score
-from llm.driver import Conversation, ask_all
-from llm.randomness import derive
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.attitude import Scale, read_rating
+from parley.agents.representative import line
+from parley.agents.topic import scales
+from parley.analysis.deliberation.episode import Episode, Voice
+from parley.analysis.deliberation.payoffs._score import Score
+from parley.llm.driver import Conversation, ask_all
+from parley.llm.randomness import derive
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 UNIT = "agreement, 1 to 7"
 MOST: int | None = None

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.representative import line
-from analysis.deliberation.episode import STATEMENTS, Episode, Voice
-from analysis.deliberation.payoffs._score import Score
-from llm.driver import Conversation, ask_all
+from parley.agents.representative import line
+from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from parley.analysis.deliberation.payoffs._score import Score
+from parley.llm.driver import Conversation, ask_all
 
 UNIT = "agreement, 1 to 7"
 MOST: int | None = None

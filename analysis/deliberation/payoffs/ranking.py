@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.choice import borda
-from agents.ranking import LETTERS, read_ranking
-from agents.representative import line
-from agents.topic import PROMPTS
-from analysis.deliberation.episode import Episode, Voice
-from analysis.deliberation.payoffs._score import Score
-from llm.driver import Conversation, ask
-from llm.randomness import derive, stream
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.choice import borda
+from parley.agents.ranking import LETTERS, read_ranking
+from parley.agents.representative import line
+from parley.agents.topic import PROMPTS
+from parley.analysis.deliberation.episode import Episode, Voice
+from parley.analysis.deliberation.payoffs._score import Score
+from parley.llm.driver import Conversation, ask
+from parley.llm.randomness import derive, stream
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 UNIT = "share of the other statements beaten, 0 to 1"
 MOST = len(LETTERS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import Any
 
-from llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown
 
 PRESET = "structured_debate"
 PARTY = {"N": "default", "R": "republican", "D": "democrat"}

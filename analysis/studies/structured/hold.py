@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.judge.bench import judged
-from analysis.judge.verdicts import Judging
-from analysis.load import Tables
-from analysis.studies.structured.experiments import Experiment
-from analysis.wording import slug
-from llm.driver import Bar
-from llm.limits import NO_LIMIT, Budget, Ledger
-from llm.randomness import derive
-from model.events import Header
-from model.scenario import Scenario
+from parley.analysis.judge.bench import judged
+from parley.analysis.judge.verdicts import Judging
+from parley.analysis.load import Tables
+from parley.analysis.studies.structured.experiments import Experiment
+from parley.analysis.wording import slug
+from parley.llm.driver import Bar
+from parley.llm.limits import NO_LIMIT, Budget, Ledger
+from parley.llm.randomness import derive
+from parley.model.events import Header
+from parley.model.scenario import Scenario
 
 
 @dataclass(frozen=True)

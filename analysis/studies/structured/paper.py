@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from analysis.wording import markdown_table
+from parley.analysis.wording import markdown_table
 
 REVERSION = {"neutral": (0.43, 0.31), "republican": (-2.18, -0.03), "democrat": (0.09, 0.07)}
 """Table 2: mean R with a closing statement and without."""

@@ -8,20 +8,20 @@ from typing import Any
 
 import pandas as pd
 
-from agents.topic import load_topic
-from analysis import honesty
-from analysis.judge.quality import against_themselves, against_truth, confusion, truth, warning
-from analysis.judge.report import confusion_table
-from analysis.judge.verdicts import claim
-from analysis.scores import report
-from analysis.scores.components import components, runs_needed
-from analysis.scores.contrasts import by_party, drifts, first_speaker, sharing, sorted_by_p
-from analysis.scores.runs import casts
-from analysis.statistics.results import holm
-from analysis.studies.structured.experiments import Experiment
-from analysis.studies.structured.hold import Found
-from analysis.studies.structured.paper import PAPER
-from analysis.wording import DASH, counted, estimate, markdown_table, number
+from parley.agents.topic import load_topic
+from parley.analysis import honesty
+from parley.analysis.judge.quality import against_themselves, against_truth, confusion, truth, warning
+from parley.analysis.judge.report import confusion_table
+from parley.analysis.judge.verdicts import claim
+from parley.analysis.scores import report
+from parley.analysis.scores.components import components, runs_needed
+from parley.analysis.scores.contrasts import by_party, drifts, first_speaker, sharing, sorted_by_p
+from parley.analysis.scores.runs import casts
+from parley.analysis.statistics.results import holm
+from parley.analysis.studies.structured.experiments import Experiment
+from parley.analysis.studies.structured.hold import Found
+from parley.analysis.studies.structured.paper import PAPER
+from parley.analysis.wording import DASH, counted, estimate, markdown_table, number
 
 DIFFERENT_PEOPLE = "Correlations are over all speakers and statements: that parties differ is a part of them."
 JUDGES_ITSELF = (

@@ -36,9 +36,9 @@ not, unless `same=yes` reads each request alone. Needs the `[local]` extra. Code
 
 from __future__ import annotations
 
-from llm import hubs
-from llm.errors import UserError
-from llm.request import Backend
+from parley.llm import hubs
+from parley.llm.errors import UserError
+from parley.llm.request import Backend
 
 hubs.silence()
 MANNER = frozenset({"batch", "keep", "workers", "draft", "same"})
@@ -80,8 +80,8 @@ def open_backend(
         raise UserError(
             f"hf needs the packages of the [local] extra ({error.name} is missing): see docs/install.md"
         ) from error
-    from llm.backends.hf.backend import Hf
-    from llm.backends.hf.loading import load_model
+    from parley.llm.backends.hf.backend import Hf
+    from parley.llm.backends.hf.loading import load_model
 
     loaded = load_model(model, dtype, load, device, tuple(filter(None, adapters.split("+"))))
     return Hf(loaded, style, closed == "exact", batch, keep << 20, workers, draft, same)

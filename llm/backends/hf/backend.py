@@ -10,18 +10,18 @@ from typing import Any
 
 import torch
 
-from llm.backends.hf.batches import by_length, halving
-from llm.backends.hf.cache import Prefixes, can_keep
-from llm.backends.hf.closed import Allowed, answer, begun
-from llm.backends.hf.drafts import Drafts
-from llm.backends.hf.generate import generate
-from llm.backends.hf.loading import Loaded
-from llm.backends.hf.placed import Placed
-from llm.backends.hf.prefill import Answered, Batch, Read, Row
-from llm.backends.hf.prompts import encode, is_plain
-from llm.backends.hf.steady import steady
-from llm.plain import stops
-from llm.request import Reply, Request
+from parley.llm.backends.hf.batches import by_length, halving
+from parley.llm.backends.hf.cache import Prefixes, can_keep
+from parley.llm.backends.hf.closed import Allowed, answer, begun
+from parley.llm.backends.hf.drafts import Drafts
+from parley.llm.backends.hf.generate import generate
+from parley.llm.backends.hf.loading import Loaded
+from parley.llm.backends.hf.placed import Placed
+from parley.llm.backends.hf.prefill import Answered, Batch, Read, Row
+from parley.llm.backends.hf.prompts import encode, is_plain
+from parley.llm.backends.hf.steady import steady
+from parley.llm.plain import stops
+from parley.llm.request import Reply, Request
 
 ANSWER_TOKENS = 16
 """Tokens kept for an allowed answer when the length of a closed question is reckoned."""

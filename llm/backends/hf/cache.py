@@ -15,7 +15,7 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from llm.backends.hf import attention
+from parley.llm.backends.hf import attention
 
 BLOCK = 32
 """Tokens between two points at which a kept prompt can be found; from there on, tokens are compared one by one."""

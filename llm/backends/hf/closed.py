@@ -17,11 +17,11 @@ from typing import Any
 
 import torch
 
-from llm.backends.hf.loading import Loaded
-from llm.backends.hf.prefill import Answered, Batch, Read, Row
-from llm.backends.hf.prompts import is_plain
-from llm.closed import COVERED, answered
-from llm.request import Reply, Request, Usage
+from parley.llm.backends.hf.loading import Loaded
+from parley.llm.backends.hf.prefill import Answered, Batch, Read, Row
+from parley.llm.backends.hf.prompts import is_plain
+from parley.llm.closed import COVERED, answered
+from parley.llm.request import Reply, Request, Usage
 
 
 class Allowed:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import torch
 
-from llm.backends.hf.cache import Kept
-from llm.backends.hf.drafts import Drafts
-from llm.backends.hf.loading import Loaded
-from llm.backends.hf.prefill import Answered, Batch, Read, Row
-from llm.request import Reply, Usage
+from parley.llm.backends.hf.cache import Kept
+from parley.llm.backends.hf.drafts import Drafts
+from parley.llm.backends.hf.loading import Loaded
+from parley.llm.backends.hf.prefill import Answered, Batch, Read, Row
+from parley.llm.request import Reply, Usage
 
 LEAVE = 0.8
 """The batch is made smaller when no more than this share of its rows is still speaking."""

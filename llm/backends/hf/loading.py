@@ -15,10 +15,10 @@ import transformers
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig, DynamicCache
 
-from llm.backends.hf import attention
-from llm.backends.hf.weights import adapter_config, check_base, fingerprint
-from llm.errors import UserError
-from llm.hubs import files_of
+from parley.llm.backends.hf import attention
+from parley.llm.backends.hf.weights import adapter_config, check_base, fingerprint
+from parley.llm.errors import UserError
+from parley.llm.hubs import files_of
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from torch.nn.functional import pad
 from transformers import Cache
 from transformers.cache_utils import DynamicLayer
 
-from llm.backends.hf.attention import LEAST, NAME
-from llm.backends.hf.cache import Kept
-from llm.backends.hf.prefill import Batch
+from parley.llm.backends.hf.attention import LEAST, NAME
+from parley.llm.backends.hf.cache import Kept
+from parley.llm.backends.hf.prefill import Batch
 
 COLUMNS = 512
 """Keys that attention on a CPU adds up in one go."""

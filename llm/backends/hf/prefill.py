@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import torch
 from transformers import Cache, DynamicCache
 
-from llm.backends.hf.cache import Kept
-from llm.backends.hf.loading import Loaded
-from llm.request import Reply, Request
+from parley.llm.backends.hf.cache import Kept
+from parley.llm.backends.hf.loading import Loaded
+from parley.llm.request import Reply, Request
 
 
 class Row(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from llm.plain import plain
-from llm.request import Message, Request
+from parley.llm.plain import plain
+from parley.llm.request import Message, Request
 
 DATE = "26 Jul 2024"
 """What templates that state a date are told: the same prompt today and tomorrow."""

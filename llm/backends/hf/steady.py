@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import torch
 
-from llm.backends.hf.loading import Loaded
-from llm.backends.hf.placed import COLUMNS, Placed
-from llm.backends.hf.prefill import Row
-from llm.request import Request, Sampling
+from parley.llm.backends.hf.loading import Loaded
+from parley.llm.backends.hf.placed import COLUMNS, Placed
+from parley.llm.backends.hf.prefill import Row
+from parley.llm.request import Request, Sampling
 
 READ = (40, COLUMNS - 9)
 """Tokens read before the pieces: of a short prompt, and up to where a block of columns ends within them."""

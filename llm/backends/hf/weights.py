@@ -8,7 +8,7 @@ from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
 
-from llm.errors import UserError
+from parley.llm.errors import UserError
 
 PIECES, PIECE = 64, 1 << 16
 """Pieces of a weight file, evenly spaced, and their bytes: what the fingerprint reads of a large one."""

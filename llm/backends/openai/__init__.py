@@ -29,8 +29,8 @@ from __future__ import annotations
 import os
 import re
 
-from llm.errors import UserError
-from llm.request import Backend
+from parley.llm.errors import UserError
+from parley.llm.request import Backend
 
 
 class Variable(str):
@@ -84,7 +84,7 @@ def open_backend(
         )
     urls, secret = reached(model, base_url, key)
 
-    from llm.backends.openai.opening import Settings, opened
+    from parley.llm.backends.openai.opening import Settings, opened
 
     settings = Settings(model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client, once == "yes")
     return opened(settings, in_flight, attempts, patience)

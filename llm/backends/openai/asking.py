@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from llm.plain import MOST, plain, stops
-from llm.request import Message, Request
+from parley.llm.plain import MOST, plain, stops
+from parley.llm.request import Message, Request
 
 CHAT, COMPLETIONS = "chat", "completions"
 PATHS = {CHAT: "/chat/completions", COMPLETIONS: "/completions"}

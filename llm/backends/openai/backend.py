@@ -12,14 +12,14 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from llm.backends.openai import asking
-from llm.backends.openai.endpoint import NO_ROOM, Clock, Endpoint
-from llm.backends.openai.telling import BUSY, STOP, read, rest
-from llm.backends.openai.transport import Line, NoAnswer
-from llm.errors import UserError
-from llm.flight import all_of
-from llm.limits import REPEATED
-from llm.request import Reply, Request, Usage
+from parley.llm.backends.openai import asking
+from parley.llm.backends.openai.endpoint import NO_ROOM, Clock, Endpoint
+from parley.llm.backends.openai.telling import BUSY, STOP, read, rest
+from parley.llm.backends.openai.transport import Line, NoAnswer
+from parley.llm.errors import UserError
+from parley.llm.flight import all_of
+from parley.llm.limits import REPEATED
+from parley.llm.request import Reply, Request, Usage
 
 Result = TypeVar("Result")
 GATHER = 1e-5

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import deque
 
-from llm.backends.openai.transport import CONNECTION, UNREACHABLE, Answer, Line, NoAnswer
+from parley.llm.backends.openai.transport import CONNECTION, UNREACHABLE, Answer, Line, NoAnswer
 
 CALM = 0.5
 """Seconds an endpoint is left alone after the first refusal in a row that names no time; twice as long after each more."""

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from llm.closed import COVERED
-from llm.request import Request
+from parley.llm.closed import COVERED
+from parley.llm.request import Request
 
 UNTOLD = 0.02
 """The most that may lie on tokens with which several answers begin."""

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from openai import AsyncOpenAI
 
-from llm.backends.openai.backend import Loop, Openai, Policy
-from llm.backends.openai.endpoint import LONGEST, Clock, Endpoint
-from llm.backends.openai.probe import Found, probe
-from llm.backends.openai.telling import PASSING, rest
-from llm.backends.openai.transport import LINES, UNREACHABLE, Answer, Line, NoAnswer
-from llm.errors import UserError
+from parley.llm.backends.openai.backend import Loop, Openai, Policy
+from parley.llm.backends.openai.endpoint import LONGEST, Clock, Endpoint
+from parley.llm.backends.openai.probe import Found, probe
+from parley.llm.backends.openai.telling import PASSING, rest
+from parley.llm.backends.openai.transport import LINES, UNREACHABLE, Answer, Line, NoAnswer
+from parley.llm.errors import UserError
 
 TRIES = 4
 """Calls of one question of the probe."""

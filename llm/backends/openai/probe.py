@@ -10,13 +10,13 @@ import json
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from llm.backends.openai import asking
-from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
-from llm.backends.openai.likely import tells
-from llm.backends.openai.telling import BUSY, STOP, read, tidy, usage_of
-from llm.backends.openai.transport import Answer, Line, NoAnswer
-from llm.errors import Unreachable, UserError
-from llm.request import Message, Reply, Request, Sampling
+from parley.llm.backends.openai import asking
+from parley.llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
+from parley.llm.backends.openai.likely import tells
+from parley.llm.backends.openai.telling import BUSY, STOP, read, tidy, usage_of
+from parley.llm.backends.openai.transport import Answer, Line, NoAnswer
+from parley.llm.errors import Unreachable, UserError
+from parley.llm.request import Message, Reply, Request, Sampling
 
 TOPS = (20, 5)
 THINKING = 4000

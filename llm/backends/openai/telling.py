@@ -10,12 +10,12 @@ import json
 import re
 from typing import Any
 
-from llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
-from llm.backends.openai.likely import shares
-from llm.backends.openai.transport import Answer
-from llm.closed import answered
-from llm.limits import UNCOUNTED
-from llm.request import Failure, Reply, Request, Usage
+from parley.llm.backends.openai.asking import CHAT, CHOICE, LOGPROBS, Abilities
+from parley.llm.backends.openai.likely import shares
+from parley.llm.backends.openai.transport import Answer
+from parley.llm.closed import answered
+from parley.llm.limits import UNCOUNTED
+from parley.llm.request import Failure, Reply, Request, Usage
 
 BUSY = frozenset({"busy", "unreachable"})
 STOP = frozenset({"not_allowed", "no_such_model", "no_credit"})

@@ -16,9 +16,9 @@ mediator's statement draws who hears it (`--llm oracle,pull=0`).
 
 from __future__ import annotations
 
-from llm.backends.oracle.banks import data
-from llm.backends.oracle.speaker import Oracle
-from llm.errors import UserError
+from parley.llm.backends.oracle.banks import data
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.errors import UserError
 
 
 def known_topics(model: str) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from llm.backends.oracle.banks import data
-from llm.backends.oracle.mind import normal
-from llm.backends.oracle.reading import party
-from llm.randomness import digest
+from parley.llm.backends.oracle.banks import data
+from parley.llm.backends.oracle.mind import normal
+from parley.llm.backends.oracle.reading import party
+from parley.llm.randomness import digest
 
 LOW, MIDDLE, HIGH = 1.0, 4.0, 7.0
 _SIDES = {"republican": 1.0, "democrat": -1.0, "none": 0.0}

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from llm.backends.oracle.banks import recognised
-from llm.request import Request
+from parley.llm.backends.oracle.banks import recognised
+from parley.llm.request import Request
 
 _LABEL = re.compile(r"([^\s:,;?!\"“”()\[\]]+(?: [^\s:,;?!\"“”()\[\]]+){0,7}): (\S.*)")
 _INTRODUCED = re.compile(

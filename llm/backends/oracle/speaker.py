@@ -10,12 +10,12 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from llm.backends.oracle import asks
-from llm.backends.oracle.banks import fingerprint
-from llm.backends.oracle.civic import law
-from llm.backends.oracle.mind import Parameters, attitude, biased, planted
-from llm.backends.oracle.reading import Reading, read
-from llm.request import Reply, Request, Usage
+from parley.llm.backends.oracle import asks
+from parley.llm.backends.oracle.banks import fingerprint
+from parley.llm.backends.oracle.civic import law
+from parley.llm.backends.oracle.mind import Parameters, attitude, biased, planted
+from parley.llm.backends.oracle.reading import Reading, read
+from parley.llm.request import Reply, Request, Usage
 
 
 class Oracle:

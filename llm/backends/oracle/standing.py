@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from llm.backends.oracle.asks.civic_speech import question_of, statements
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.civic import HIGH, LOW, bank, now, read
-from llm.backends.oracle.mind import dither
-from llm.backends.oracle.reading import Reading
-from llm.request import Reply
+from parley.llm.backends.oracle.asks.civic_speech import question_of, statements
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.civic import HIGH, LOW, bank, now, read
+from parley.llm.backends.oracle.mind import dither
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 LOST = 0.3
 """The gap beyond which it disagrees."""

@@ -22,10 +22,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from llm.backends import hf
-from llm.backends.pocket.names import cast, masked, named
-from llm.errors import UserError, unknown
-from llm.request import Backend, Reply, Request, Wrapper
+from parley.llm.backends import hf
+from parley.llm.backends.pocket.names import cast, masked, named
+from parley.llm.errors import UserError, unknown
+from parley.llm.request import Backend, Reply, Request, Wrapper
 
 MANNER = hf.MANNER
 WEIGHTS = Path(__file__).parent / "weights"

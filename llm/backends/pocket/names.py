@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from llm.backends.oracle.reading import introduced, labels
-from llm.request import Message
+from parley.llm.backends.oracle.reading import introduced, labels
+from parley.llm.request import Message
 
 SLOTS = tuple(f"<name{number}>" for number in range(12))
 """As many people as the model can tell apart; further ones keep their names."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import mesa
 import pytest
 
-from agents.debater import Debater, Manner
-from agents.persona import Persona
-from agents.topic import load_topic
-from llm.backends.oracle import open_backend
-from llm.backends.oracle.banks import TopicBank, topics
-from llm.backends.oracle.speaker import Oracle
-from llm.request import Message, Reply, Request, Sampling
+from parley.agents.debater import Debater, Manner
+from parley.agents.persona import Persona
+from parley.agents.topic import load_topic
+from parley.llm.backends.oracle import open_backend
+from parley.llm.backends.oracle.banks import TopicBank, topics
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.request import Message, Reply, Request, Sampling
 
 TURN = "Complete your next reply."
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agents.persona import load_personas
-from agents.topic import load_topic
-from llm.backends.oracle.banks import GRADES, TopicBank, data, recognised, sentences, topics
+from parley.agents.persona import load_personas
+from parley.agents.topic import load_topic
+from parley.llm.backends.oracle.banks import GRADES, TopicBank, data, recognised, sentences, topics
 
 SLUGS = ("abortion", "budget_deficit", "climate_change", "gun_violence", "illegal_immigration", "inflation", "racism")
 NEWS = ("blackout",)

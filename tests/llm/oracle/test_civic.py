@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from agents.persona import load_personas
-from agents.question import load_questions, read_public
-from agents.questionnaire import questionnaire
-from llm.backends.oracle import open_backend
-from llm.backends.oracle.asks.civic_item import said_of
-from llm.backends.oracle.asks.civic_statement import side
-from llm.backends.oracle.banks import sentences
-from llm.backends.oracle.civic import Read, agreement, bank, habit, law, now, position, read
-from llm.request import Message, Request, Sampling
-from model.debate import DebateModel
-from model.events import Event, Posed, Rated, Seated, Utterance
-from model.recorder import InMemory
-from model.scenario import load_preset
+from parley.agents.persona import load_personas
+from parley.agents.question import load_questions, read_public
+from parley.agents.questionnaire import questionnaire
+from parley.llm.backends.oracle import open_backend
+from parley.llm.backends.oracle.asks.civic_item import said_of
+from parley.llm.backends.oracle.asks.civic_statement import side
+from parley.llm.backends.oracle.banks import sentences
+from parley.llm.backends.oracle.civic import Read, agreement, bank, habit, law, now, position, read
+from parley.llm.request import Message, Request, Sampling
+from parley.model.debate import DebateModel
+from parley.model.events import Event, Posed, Rated, Seated, Utterance
+from parley.model.recorder import InMemory
+from parley.model.scenario import load_preset
 
 PEOPLE = [*load_personas("republican"), *load_personas("democrat")]
 QUESTIONS = load_questions()

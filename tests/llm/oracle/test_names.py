@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.debater import Debater, Manner
-from agents.neighbour import Neighbour
-from agents.persona import Persona
-from agents.speech import clean_speech, speaks_for
-from agents.topic import load_topic
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.reading import introduced, read
-from llm.backends.oracle.speaker import Oracle
-from llm.backends.pocket.names import cast, masked, named
-from llm.request import Message, Reply, Request, Sampling
-from model.debate import DebateModel
-from model.recorder import InMemory
+from parley.agents.debater import Debater, Manner
+from parley.agents.neighbour import Neighbour
+from parley.agents.persona import Persona
+from parley.agents.speech import clean_speech, speaks_for
+from parley.agents.topic import load_topic
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.reading import introduced, read
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.pocket.names import cast, masked, named
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.model.debate import DebateModel
+from parley.model.recorder import InMemory
 
 WALL = (
     *(

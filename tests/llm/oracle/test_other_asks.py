@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from agents.debater import Debater
-from agents.plausible import clash
-from agents.recruit import in_backstories, request_text
-from agents.topic import PROMPTS, load_topic
-from llm.backends.oracle.banks import recognised, sentences, topics
-from llm.backends.oracle.mind import planted
-from llm.backends.oracle.reading import party, read
-from llm.backends.oracle.speaker import Oracle
-from llm.request import Reply
-from llm.template import prompt
+from parley.agents.debater import Debater
+from parley.agents.plausible import clash
+from parley.agents.recruit import in_backstories, request_text
+from parley.agents.topic import PROMPTS, load_topic
+from parley.llm.backends.oracle.banks import recognised, sentences, topics
+from parley.llm.backends.oracle.mind import planted
+from parley.llm.backends.oracle.reading import party, read
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.request import Reply
+from parley.llm.template import prompt
 
 SEED_ITEMS = Path(__file__).parents[4] / "shared" / "data" / "reference" / "seed_items.json"
 PERSONAS = ("You are a Republican.", "You are a Democrat.", "You are an American.")

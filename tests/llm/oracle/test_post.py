@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.topic import PROMPTS
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.reading import read
-from llm.backends.oracle.speaker import Oracle
-from llm.request import Request
-from llm.template import prompt
+from parley.agents.topic import PROMPTS
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.reading import read
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.request import Request
+from parley.llm.template import prompt
 
 ASK = prompt(PROMPTS, "statement_post").fill(frame="debate")
 

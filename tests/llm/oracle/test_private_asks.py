@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.debater import Debater
-from agents.topic import PROMPTS, load_topic
-from llm.backends.oracle import open_backend
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.reading import read
-from llm.backends.oracle.speaker import Oracle
-from llm.request import Message, Reply, Request, Sampling
-from llm.template import prompt
+from parley.agents.debater import Debater
+from parley.agents.topic import PROMPTS, load_topic
+from parley.llm.backends.oracle import open_backend
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.reading import read
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.template import prompt
 
 REPUBLICAN = "You are Rae. Racism is a small problem. You vote Republican."
 

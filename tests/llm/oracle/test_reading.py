@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.debater import Debater
-from agents.persona import load_personas
-from agents.topic import load_topic, slugs
-from llm.backends.oracle.banks import sentences
-from llm.backends.oracle.reading import Reading, party, read
-from llm.backends.oracle.speaker import Oracle
-from llm.request import Message, Reply, Request, Sampling
+from parley.agents.debater import Debater
+from parley.agents.persona import load_personas
+from parley.agents.topic import load_topic, slugs
+from parley.llm.backends.oracle.banks import sentences
+from parley.llm.backends.oracle.reading import Reading, party, read
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.request import Message, Reply, Request, Sampling
 
 
 def reading(*contents: tuple[str, str]) -> Reading:

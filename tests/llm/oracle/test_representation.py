@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from agents.question import load_questions
-from agents.representative import Brief, Other, Representative
-from llm.backends.oracle import open_backend
-from llm.backends.oracle.civic import bank, read, shown
-from llm.request import Message, Reply, Request, Sampling
+from parley.agents.question import load_questions
+from parley.agents.representative import Brief, Other, Representative
+from parley.llm.backends.oracle import open_backend
+from parley.llm.backends.oracle.civic import bank, read, shown
+from parley.llm.request import Message, Reply, Request, Sampling
 
 ASKED, ELSEWHERE = load_questions()[:2]
 OPINION = (

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.character import Character
-from llm.backends.oracle import open_backend
-from llm.backends.oracle.asks.role import WAYS, role, said
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.speaker import Oracle
-from llm.request import Reply, Request
+from parley.agents.character import Character
+from parley.llm.backends.oracle import open_backend
+from parley.llm.backends.oracle.asks.role import WAYS, role, said
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.request import Reply, Request
 
 ASK = "Complete your next reply."
 
@@ -83,8 +83,8 @@ def test_deviation_is_the_distance_of_grades(asked: Callable[..., Reply], line: 
 
 def test_people_differ_more_on_news_than_on_a_topic(oracle: Oracle) -> None:
     """Nobody's party says what it believes: half of the spread on a topic is the party's, here all of it is the person's."""
-    from agents.persona import load_personas
-    from llm.backends.oracle.mind import start
+    from parley.agents.persona import load_personas
+    from parley.llm.backends.oracle.mind import start
 
     found = {
         party: [start(one.backstory, "blackout", oracle.parameters["blackout"]) for one in load_personas(party)]

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from llm.backends.oracle.banks import data, sentences, topics
-from llm.backends.oracle.reading import read
-from llm.backends.oracle.speaker import Oracle
-from llm.request import Request
+from parley.llm.backends.oracle.banks import data, sentences, topics
+from parley.llm.backends.oracle.reading import read
+from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.request import Request
 
 CLIMATE = "climate_change"
 PERSONAS = ("You are an American.", "You are a Republican.", "You are a Democrat.")

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from llm.backends.oracle.asks.alignment import NO, YES, whose
-from llm.backends.oracle.asks.validation import SIDES, questions
-from llm.backends.oracle.banks import recognised, sentences
-from llm.request import Reply
+from parley.llm.backends.oracle.asks.alignment import NO, YES, whose
+from parley.llm.backends.oracle.asks.validation import SIDES, questions
+from parley.llm.backends.oracle.banks import recognised, sentences
+from parley.llm.request import Reply
 
 PERSONAS = {
     "right": "You are Alex, an American who supports the Republican Party.",

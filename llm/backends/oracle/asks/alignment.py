@@ -7,14 +7,14 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks.validation import SIDES, question, questions
-from llm.backends.oracle.banks import sentences
-from llm.backends.oracle.reading import Reading, party
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.asks.validation import SIDES, question, questions
+from parley.llm.backends.oracle.banks import sentences
+from parley.llm.backends.oracle.reading import Reading, party
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 3
 NO, YES = "Not aligned", "Aligned"

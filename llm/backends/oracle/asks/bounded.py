@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks.bdi import intention
-from llm.backends.oracle.asks.civic_speech import fitted
-from llm.backends.oracle.reading import Reading
-from llm.backends.oracle.standing import standing, unknown
-from llm.request import Reply
+from parley.llm.backends.oracle.asks.bdi import intention
+from parley.llm.backends.oracle.asks.civic_speech import fitted
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.backends.oracle.standing import standing, unknown
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 4
 _KNOWS = re.compile(r"\bthink it over for yourself\b", re.I)

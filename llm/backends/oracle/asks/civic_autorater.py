@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks.civic_preference import chosen
-from llm.backends.oracle.asks.civic_representative import habits
-from llm.backends.oracle.civic import Habit, bank, law, read, shown
-from llm.backends.oracle.reading import Reading
-from llm.request import Reply
+from parley.llm.backends.oracle.asks.civic_preference import chosen
+from parley.llm.backends.oracle.asks.civic_representative import habits
+from parley.llm.backends.oracle.civic import Habit, bank, law, read, shown
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 0
 _CASE = re.compile(

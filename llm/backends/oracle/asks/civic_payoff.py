@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks.civic_rating import rated
-from llm.backends.oracle.civic import agreement, read, shown
-from llm.backends.oracle.reading import Reading
-from llm.request import Reply
+from parley.llm.backends.oracle.asks.civic_rating import rated
+from parley.llm.backends.oracle.civic import agreement, read, shown
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 0
 _CASE = re.compile(

@@ -6,15 +6,15 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks import scale
-from llm.backends.oracle.asks.civic_speech import question_of, statements
-from llm.backends.oracle.civic import HIGH, LOW, agreement, habit, now, read
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.asks import scale
+from parley.llm.backends.oracle.asks.civic_speech import question_of, statements
+from parley.llm.backends.oracle.civic import HIGH, LOW, agreement, habit, now, read
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 0
 _ANSWER = re.compile(r'\bthis answer to the question: "(?P<said>.+)"')

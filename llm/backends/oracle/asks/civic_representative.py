@@ -10,14 +10,14 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks.civic_speech import critique, fitted
-from llm.backends.oracle.civic import Habit, read, shown
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.asks.civic_speech import critique, fitted
+from parley.llm.backends.oracle.civic import Habit, read, shown
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 0
 WORDS = 75

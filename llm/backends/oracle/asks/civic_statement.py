@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks.civic_speech import fitted
-from llm.backends.oracle.civic import HIGH, LOW, MIDDLE, Read, bank, law, read
-from llm.backends.oracle.mind import dither
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.asks.civic_speech import fitted
+from parley.llm.backends.oracle.civic import HIGH, LOW, MIDDLE, Read, bank, law, read
+from parley.llm.backends.oracle.mind import dither
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 0
 _KNOWS = re.compile(

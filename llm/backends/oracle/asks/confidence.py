@@ -6,13 +6,13 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.reading import Reading
-from llm.backends.oracle.standing import standing, unknown
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.backends.oracle.standing import standing, unknown
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 4
 _KNOWS = re.compile(r"\bhow (?:confident|sure|certain) are you\b.* from (\d+) to (\d+)\b", re.I)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.reading import Reading
-from llm.request import Reply
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 3
 _CASE = re.compile(

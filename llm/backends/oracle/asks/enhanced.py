@@ -6,13 +6,13 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.banks import data
-from llm.backends.oracle.reading import Reading, party
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.banks import data
+from parley.llm.backends.oracle.reading import Reading, party
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 1
 _KNOWS = re.compile(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.reading import Reading
-from llm.backends.oracle.standing import share_of, standing, unknown
-from llm.request import Reply
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.backends.oracle.standing import share_of, standing, unknown
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 3
 _KNOWS = re.compile(r'"(?P<said>.+)" How much will this matter\b.* from (?P<low>\d+) to (?P<high>\d+)\b', re.S)

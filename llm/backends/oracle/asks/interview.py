@@ -6,15 +6,15 @@ import random
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks import scale
-from llm.backends.oracle.asks.speech import body_of
-from llm.backends.oracle.banks import data, recognised, topics
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.asks import scale
+from parley.llm.backends.oracle.asks.speech import body_of
+from parley.llm.backends.oracle.banks import data, recognised, topics
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 90
 

@@ -9,13 +9,13 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.banks import data, recognised
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.banks import data, recognised
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 6
 ALIKE = 0.7

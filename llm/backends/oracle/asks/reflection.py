@@ -6,12 +6,12 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.reading import Reading
-from llm.backends.oracle.standing import said_line, share_of
-from llm.request import Reply
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.backends.oracle.standing import said_line, share_of
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 4
 _KNOWS = re.compile(r"^Look back on\b.*\b(\d+) insights\b", re.I)

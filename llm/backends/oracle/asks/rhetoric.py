@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.banks import sentences, topics
-from llm.backends.oracle.reading import Reading
-from llm.randomness import digest
-from llm.request import Reply
+from parley.llm.backends.oracle.banks import sentences, topics
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import digest
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 3
 APPEALS = ("logos", "pathos", "ethos")

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.banks import recognised, topics
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.banks import recognised, topics
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 10
 _RANGE = re.compile(

@@ -9,14 +9,14 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.asks.speech import compose
-from llm.backends.oracle.banks import recognised, topics
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.asks.speech import compose
+from parley.llm.backends.oracle.banks import recognised, topics
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 39
 WAY = 0.8

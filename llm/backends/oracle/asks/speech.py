@@ -6,14 +6,14 @@ import random
 import re
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.banks import TopicBank, data, recognised, sentences, topics
-from llm.backends.oracle.mind import dither
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.banks import TopicBank, data, recognised, sentences, topics
+from parley.llm.backends.oracle.mind import dither
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 40
 _KNOWS = re.compile(

@@ -7,14 +7,14 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.banks import topics
-from llm.backends.oracle.mind import dither
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.mind import dither
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 5
 _KNOWS = re.compile(r"^summari[sz]e\b", re.I)

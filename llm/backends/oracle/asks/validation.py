@@ -6,13 +6,13 @@ import random
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from llm.backends.oracle.banks import data
-from llm.backends.oracle.reading import Reading
-from llm.randomness import derive
-from llm.request import Reply
+from parley.llm.backends.oracle.banks import data
+from parley.llm.backends.oracle.reading import Reading
+from parley.llm.randomness import derive
+from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.speaker import Oracle
 
 ORDER = 7
 SIDES = {"republican": "right", "democrat": "left", "none": "neutral"}

@@ -1,0 +1,36 @@
+"""Debates between language-model agents, measured. What a user imports comes from here, loaded when it is first used.
+
+>>> import parley
+>>> model = parley.DebateModel("three_way", llm="oracle", topics="racism", repetitions=1, rounds=1)
+>>> model.run()
+>>> parley.load("runs/a").attitudes  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "DebateModel": "model.debate",
+    "PopulationModel": "model.population",
+    "Scenario": "model.scenario",
+    "load_preset": "model.scenario",
+    "load": "analysis.load",
+    "UserError": "llm.errors",
+}
+"""The public names, and the modules that define them."""
+
+__all__ = ["DebateModel", "PopulationModel", "Scenario", "UserError", "load", "load_preset"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
