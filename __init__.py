@@ -14,22 +14,24 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "DebateModel": "model.debate",
-    "PopulationModel": "model.population",
-    "Scenario": "model.scenario",
-    "load_preset": "model.scenario",
-    "load": "analysis.load",
-    "UserError": "llm.errors",
+    "Agent": ("agents.debater", "Member"),
+    "DebateModel": ("model.debate", "DebateModel"),
+    "PopulationModel": ("model.population", "PopulationModel"),
+    "Scenario": ("model.scenario", "Scenario"),
+    "UserError": ("llm.errors", "UserError"),
+    "load": ("analysis.load", "load"),
+    "load_preset": ("model.scenario", "load_preset"),
 }
-"""The public names, and the modules that define them."""
+"""The public names: the module that defines each, and what it is called there."""
 
-__all__ = ["DebateModel", "PopulationModel", "Scenario", "UserError", "load", "load_preset"]
+__all__ = ["Agent", "DebateModel", "PopulationModel", "Scenario", "UserError", "load", "load_preset"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home, own = _HOMES[name]
+    return getattr(import_module(f"{__name__}.{home}"), own)
 
 
 def __dir__() -> list[str]:

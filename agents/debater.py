@@ -91,7 +91,7 @@ class Member(mesa.Agent, Privately, ABC):
     `prepares`: whether it asks itself anything before it speaks. `absent`: it is not there now;
     `late`: it came in when the others had begun. `opening` is the first paragraph that it reads, `others` whose
     lines it might be tempted to write, `hearers` who alone will hear what it says next (of a talk). A kind of member says in
-    `_ask` how each form of utterance is asked for.
+    `instruction` how each form of utterance is asked for.
     """
 
     def __init__(
@@ -129,8 +129,10 @@ class Member(mesa.Agent, Privately, ABC):
         self.memory.opening = "\n\n".join(filter(None, [self.memory.opening, character.part]))
 
     @abstractmethod
-    def _ask(self, form: str) -> str:
-        """The words with which an utterance of this form is asked for."""
+    def instruction(self, form: str) -> str:
+        """The words with which an utterance of this form (`reply`, `opening`, ...) is asked for: the end of the prompt. A kind of
+        agent of one's own says here what else it is told.
+        """
 
     def _tempting(self) -> tuple[str, ...]:
         """Whose lines it might be tempted to write."""
@@ -151,7 +153,7 @@ class Member(mesa.Agent, Privately, ABC):
 
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
         """Ask for an utterance of a form: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
-        self._instruction = self._ask(form)
+        self._instruction = self.instruction(form)
         if self.character.role:
             self._instruction += f" {self.character.ask}"
         messages = (self._system, *self.memory.messages(self._noted(self._instruction)))
@@ -264,7 +266,7 @@ class Debater(Member):
     def unable(self, form: str) -> str | None:
         return super().unable(form) or ("no_side" if self.sided and not self.side else None)
 
-    def _ask(self, form: str) -> str:
+    def instruction(self, form: str) -> str:
         return f"{self.side} {self._plain(form)}".strip()
 
     def _plain(self, form: str) -> str:

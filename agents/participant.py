@@ -54,7 +54,7 @@ class Participant(Member):
         """The critique of the last statement is somebody else's to write."""
         self._open = False
 
-    def _ask(self, form: str) -> str:
+    def instruction(self, form: str) -> str:
         return prompt(PROMPTS, form).fill(words=self.manner.words)
 
     def unable(self, form: str) -> str | None:

@@ -75,7 +75,7 @@ class StandIn(Member):
         self._at: float | None = None
         self._heard: list[float | None] = []
 
-    def _ask(self, form: str) -> str:
+    def instruction(self, form: str) -> str:
         raise TypeError("nothing is asked of a stand-in")
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:

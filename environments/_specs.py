@@ -25,8 +25,12 @@ def names(folder: ModuleType) -> list[str]:
 
 
 @cache
-def opened(folder: ModuleType, spec: str) -> Any:
-    """What a spec names, NAME[,option=value...]. Errors: ValueError on an unknown name, option or value."""
+def opened(folder: ModuleType, spec: Any) -> Any:
+    """What a spec names, NAME[,option=value...]; what is no text is the choice itself. Errors: ValueError on an unknown name,
+    option or value.
+    """
+    if not isinstance(spec, str):
+        return spec
     name, *pairs = [part.strip() for part in spec.split(",")]
     what = folder.__name__.rpartition(".")[2].removesuffix("s")
     if name not in names(folder):

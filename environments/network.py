@@ -82,6 +82,10 @@ class Network:
         path = getattr(opened(graphs, self.graph), "path", None)
         return (path,) if path else ()
 
+    @property
+    def _title(self) -> str:
+        return str(opened(graphs, self.graph).title)
+
     def _people(self) -> tuple[tuple[str, str], ...]:
         people: tuple[tuple[str, str], ...] = opened(graphs, self.graph).people
         return people
@@ -106,10 +110,10 @@ class Network:
         if set(seats) != set(self.parties):
             own = ",".join(dict.fromkeys(seats))
             raise ValueError(
-                f"the nodes of {self.files[0]} are of {own}, not {','.join(self.parties)}: set parties={own}"
+                f"the nodes of {self._title} are of {own}, not {','.join(self.parties)}: set parties={own}"
             )
         if len(seats) != self.size:
-            raise ValueError(f"{self.files[0]} has {len(seats)} nodes for {self.size} people: set size={len(seats)}")
+            raise ValueError(f"{self._title} has {len(seats)} nodes for {self.size} people: set size={len(seats)}")
 
     def nodes(self, seats: tuple[str, ...], rng: Random) -> tuple[Node, ...]:
         """The node of each seat of a graph from a file, by the draws of `links`; empty for other graphs."""

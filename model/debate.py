@@ -16,8 +16,7 @@ raises is raised always: without it there is no row.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from functools import partial
 from typing import Any, cast
@@ -47,13 +46,14 @@ from parley.model.recorder import Nowhere, Recorder
 from parley.model.representing import lots, represent
 from parley.model.room import Desk, RoomState
 from parley.model.scenario import MEDIATOR as PARTY
-from parley.model.scenario import Scenario, load_preset, parse_settings
+from parley.model.scenario import Scenario, load_preset
 from parley.model.seating import REFERENCE, Table, tables
-from parley.model.seats import Placed, Seat, chair, seat
+from parley.model.seats import AgentClass, Placed, Seat, agent_classes, chair, seat
 from parley.model.sides import opposed
 from parley.model.society import hold_networked, linked, settle
 from parley.model.standing_in import responses
 from parley.model.surveys import hold_surveys
+from parley.model.topology import Topology, on_topology, unlinked
 
 QUICK = 2
 """Repetitions of a preset given by name when none are asked for, so that `DebateModel()` is a matter of a second."""
@@ -63,9 +63,13 @@ class DebateModel(mesa.Model):
     """All rooms of a scenario, advancing together.
 
     preset: a scenario's name or a Scenario. topics, repetitions, rounds, llm: as on the command line; None leaves the
-    preset's value (repetitions: 2 for a preset given by name). settings: further fields, "frame=conversation memory=last:12",
-    a value with blanks in quotes.
-    rng: the seed (int). backend, recorder, progress: seams; by default the scenario's own model, no record, no progress.
+    preset's value (repetitions: 2 for a preset given by name). fields: any other field of the scenario or of its
+    environment by its name (`frame="conversation"`, `memory="last:12"`). rng: the seed (int).
+    agent_class: a class made from `parley.Agent`, or one by party, whose `instruction(form)` says what agents are told.
+    topology: who hears whom in a network: a graph of networkx, a sparse array, or a function of the number of agents that returns
+    one of these. Nodes that have the attribute `party` (and `persona`) say who sits there.
+    model_reporters, agent_reporters: further columns of the DataCollector, functions by name.
+    backend, recorder, progress: seams; by default the scenario's own model, no record, no progress.
     collect_errors: keep what stops the model in `error` instead of raising it; `run()` raises it all the same.
     keep_going: go on where (nearly) nothing that a model answers can be read (model/missing.py), which is an error otherwise.
 
@@ -79,16 +83,23 @@ class DebateModel(mesa.Model):
         repetitions: int | None = None,
         rounds: int | None = None,
         llm: str | None = None,
-        settings: str = "",
         rng: int | None = None,
+        *,
+        agent_class: AgentClass = None,
+        topology: Topology | None = None,
+        model_reporters: Mapping[str, Callable[[DebateModel], Any]] | None = None,
+        agent_reporters: Mapping[str, Callable[[Any], Any]] | None = None,
         backend: Backend | None = None,
         recorder: Recorder | None = None,
         progress: Progress | None = None,
         collect_errors: bool = False,
         keep_going: bool = False,
+        **fields: Any,
     ):
-        self.setup = _scenario(preset, topics, repetitions, rounds, llm, settings, rng)
+        named = {"topics": topics, "repetitions": repetitions, "rounds": rounds, "llm": llm}
+        self.setup = on_topology(_scenario(preset, named | fields, rng, topology), topology)
         super().__init__(rng=self.setup.seed)
+        self.agent_classes = agent_classes(agent_class, self.setup.parties())
         self.manner = self.setup.manner()
         self.characters = endowments(self.setup)
         self.environment = self.setup.build_environment()
@@ -114,7 +125,10 @@ class DebateModel(mesa.Model):
         for room in self._debating():
             for agent in away(self.setup.interventions, room, self.setup.seed):
                 room.members[agent].absent = True
-        self.datacollector = mesa.DataCollector(model_reporters=reporters(self), agent_reporters=AGENT_REPORTERS)
+        self.datacollector = mesa.DataCollector(
+            model_reporters=reporters(self) | dict(model_reporters or {}),
+            agent_reporters=AGENT_REPORTERS | dict(agent_reporters or {}),
+        )
         self._guarded(self._open)
 
     def step(self) -> None:
@@ -311,28 +325,13 @@ class DebateModel(mesa.Model):
         return request.key(self._identity, self.backend.seedless(request))
 
 
-def _scenario(
-    preset: str | Scenario,
-    topics: str | None,
-    repetitions: int | None,
-    rounds: int | None,
-    llm: str | None,
-    settings: str,
-    rng: int | None,
-) -> Scenario:
+def _scenario(preset: str | Scenario, given: Mapping[str, Any], rng: int | None, topology: Topology | None) -> Scenario:
+    """The scenario with the fields that are given (None: not given)."""
     scenario = preset if isinstance(preset, Scenario) else load_preset(preset)
-    if isinstance(preset, str) and repetitions is None:
-        repetitions = QUICK
-    given = {
-        "topics": topics,
-        "repetitions": repetitions,
-        "rounds": rounds,
-        "llm": llm,
-        "seed": None if rng is None else int(rng),
-    }
-    return scenario.with_settings(
-        {**parse_settings(shlex.split(settings)), **{key: value for key, value in given.items() if value is not None}}
-    )
+    own: dict[str, Any] = {"repetitions": QUICK} if isinstance(preset, str) else {}
+    own |= unlinked(scenario, topology)
+    own |= {} if rng is None else {"seed": int(rng)}
+    return scenario.with_settings(own | {name: value for name, value in given.items() if value is not None})
 
 
 def _adapters(scenario: Scenario, backend: Backend) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 import mesa
@@ -20,12 +20,17 @@ from parley.agents.standin import StandIn
 from parley.agents.topic import Probe
 from parley.environments.base import Networked
 from parley.llm.backends.oracle.banks import topics
+from parley.llm.errors import UserError, unknown
 from parley.model.scenario import MEDIATOR
 from parley.model.seating import REFERENCE, Place, Table
 from parley.model.standing_in import file_of
 
 if TYPE_CHECKING:
     from parley.model.debate import DebateModel
+
+
+AgentClass = type[Member] | Mapping[str, type[Member]] | None
+"""One for everybody, or by party."""
 
 
 class _Counters(WeakKeyDictionary):
@@ -120,8 +125,28 @@ def seat(model: DebateModel, table: Table, number: int) -> Placed:
     place = table.places[number]
     if table.group != REFERENCE and _surrogate(model, place):
         return StoodIn(model, table, number)
-    kind = PrivateSeat if table.mediated else NetworkSeat if table.links else Seat
-    return kind(model, table, number)
+    kind: Any = PrivateSeat if table.mediated else NetworkSeat if table.links else Seat
+    own = model.agent_classes.get(place.persona.party)
+    placed: Placed = (_combined(own, kind) if own else kind)(model, table, number)
+    return placed
+
+
+@cache
+def _combined(own: type[Member], kind: type[Placed]) -> type[Any]:
+    """An agent of one's own in a seat of this kind: what it defines comes first."""
+    return type(own.__name__, (own, kind), {})
+
+
+def agent_classes(given: AgentClass, parties: Iterable[str]) -> dict[str, type[Member]]:
+    """The agent's class of each party that has one of its own. Errors: UserError on another party, or what is no agent."""
+    known = list(dict.fromkeys(parties))
+    own = dict(given) if isinstance(given, Mapping) else dict.fromkeys(known, given) if given else {}
+    for party, kind in own.items():
+        if party not in known:
+            raise unknown("party of agent_class", party, known)
+        if not (isinstance(kind, type) and issubclass(kind, Member)):
+            raise UserError(f"agent_class of {party} must be a class made from parley.Agent, not {kind!r}")
+    return own
 
 
 def _surrogate(model: DebateModel, place: Place) -> str:

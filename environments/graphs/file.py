@@ -38,6 +38,11 @@ class File(Graph):
     directed: bool = False
 
     @property
+    def title(self) -> str:
+        """What it is called in messages."""
+        return self.path
+
+    @property
     def people(self) -> tuple[tuple[str, str], ...]:
         """Party and persona ("": anyone) of each node in the order of the file; empty where nodes have no parties. Errors:
         ValueError where some have one, or a persona, and others have no party."""
@@ -47,7 +52,7 @@ class File(Graph):
             return ()
         if lacking:
             raise ValueError(
-                f"{self.path}: node {lacking[0]} has no party; give all nodes the attribute party, or none"
+                f"{self.title}: node {lacking[0]} has no party; give all nodes the attribute party, or none"
             )
         return tuple((str(told[PARTY]), str(told.get(PERSONA, ""))) for _, told in nodes)
 
@@ -61,7 +66,7 @@ class File(Graph):
 
     def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
         if (size := len(self.read())) != len(seats):
-            raise ValueError(f"{self.path} has {size} nodes for {len(seats)} people: set size={size}")
+            raise ValueError(f"{self.title} has {size} nodes for {len(seats)} people: set size={size}")
         return nx.convert_node_labels_to_integers(self.read())
 
     def nodes(self, seats: tuple[str, ...], rng: Random) -> tuple[Node, ...]:

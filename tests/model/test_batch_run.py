@@ -13,7 +13,7 @@ PARAMETERS = {
     "topics": "racism",
     "repetitions": 2,
     "rounds": [1, 2],
-    "settings": ["words=40", "frame=conversation"],
+    "frame": ["debate", "conversation"],
 }
 
 
@@ -27,7 +27,7 @@ def sweep(parameters: dict, seeds: list[int], **options: object) -> list[dict]:
 def test_a_sweep_has_every_cell_and_ends_by_itself() -> None:
     """Two lengths x two frames x two seeds; each run ends at its own last round, whatever max_steps is."""
     rows = sweep(PARAMETERS, [1, 2])
-    runs = {(row["rounds"], row["settings"], row["rng"] if "rng" in row else row["seed"]) for row in rows}
+    runs = {(row["rounds"], row["frame"], row["rng"] if "rng" in row else row["seed"]) for row in rows}
     assert len(runs) == 8
     assert all(row["round"] == row["rounds"] for row in rows)
     assert all(row["stopped"] is None for row in rows)

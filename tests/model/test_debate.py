@@ -409,8 +409,13 @@ def test_genders_are_told_only_where_they_are_to_be(small: Small, disclose: str,
         assert (others in mine) == told
 
 
-def test_a_setting_may_hold_a_blank() -> None:
-    """In quotes, as on a command line: `settings` was parted at every blank."""
-    shock = "interventions=shock round=1 text=Rain."
-    model = DebateModel("two_way", topics="racism", rounds=1, llm="oracle", settings=f"words=40 '{shock}'")
-    assert (model.setup.words, len(model.setup.interventions)) == (40, 1)
+def test_any_field_is_a_keyword() -> None:
+    """Of the scenario or of its environment, with values of Python; a misspelt one is told with the nearest."""
+    shock = "shock round=1 text='It rains in the hall.'"
+    model = DebateModel(
+        "two_way", topics="racism", rounds=1, llm="oracle", words=40, interventions=shock, order="fixed"
+    )
+    assert (model.setup.words, model.setup.options["order"]) == (40, "fixed")
+    assert [one.text for one in model.setup.interventions] == ["It rains in the hall."]
+    with pytest.raises(UserError, match="did you mean memory"):
+        DebateModel("two_way", memry="whole")

@@ -1,0 +1,18 @@
+"""The code of docs/library.md runs as it is printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
+CODE = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+
+
+@pytest.mark.parametrize("code", CODE, ids=["scenario", "experiment"])
+def test_the_code_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+    exec(compile(code, "docs/library.md", "exec"), names)
+    assert "model" in names or re.fullmatch(r"(rng \d: variance \d\.\d\d\n){2}", capsys.readouterr().out)
