@@ -18,7 +18,7 @@ from scipy.stats import t as student
 from statsmodels.regression.mixed_linear_model import MixedLM
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, SingularMatrixWarning
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.bootstrap import FEWEST, Floats
 from parley.analysis.statistics.results import LEVEL, Result
 
 TOO_FEW = "too few rooms"
@@ -46,7 +46,7 @@ def slopes(
     within = [name for name in predictors if (kept.groupby(unit)[name].nunique() > 1).any()]
     spare = rooms - 1 - (len(predictors) - len(within))
     begun = [Result(f"{effect}: {name}", unit, rooms, f"points per {name}", "mixed model, t") for name in predictors]
-    if spare < 1:
+    if spare < 1 or rooms < FEWEST:
         return [replace(row, reason=TOO_FEW) for row in begun]
     found = _fitted(kept[value].to_numpy(dtype=float), kept[list(predictors)].to_numpy(dtype=float),
                     kept[list(within if varying is None else varying)].to_numpy(dtype=float), kept[unit].to_numpy())  # fmt: skip
