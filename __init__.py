@@ -19,12 +19,14 @@ _HOMES = {
     "PopulationModel": ("model.population", "PopulationModel"),
     "Scenario": ("model.scenario", "Scenario"),
     "UserError": ("llm.errors", "UserError"),
-    "load": ("analysis.load", "load"),
+    "Run": ("analysis.runs", "Run"),
+    "load": ("analysis.runs", "load"),
     "load_preset": ("model.scenario", "load_preset"),
+    "run": ("analysis.runs", "run"),
 }
 """The public names: the module that defines each, and what it is called there."""
 
-__all__ = ["Agent", "DebateModel", "PopulationModel", "Scenario", "UserError", "load", "load_preset"]
+__all__ = ["Agent", "DebateModel", "PopulationModel", "Run", "Scenario", "UserError", "load", "load_preset", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -103,9 +103,9 @@ class Tables:
 NOTED = ("unread", "repeated", "cut", "uncounted", "cached_tokens", "thinking_tokens", "drawn", "checked", "drifted")
 
 
-def load(run: Path | str) -> Tables:
+def load(run: Path) -> Tables:
     """Load a run folder or a record file. Errors: UserError when there is none."""
-    return tables(read(record_of(Path(run))), str(run))
+    return tables(read(record_of(run)), str(run))
 
 
 def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:

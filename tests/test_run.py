@@ -324,7 +324,7 @@ def test_a_signal_is_an_interrupt(
     name: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What was answered is kept, as with Ctrl-C, and the line says how to go on."""
-    monkeypatch.setattr(run, "debate", lambda given: signal.raise_signal(getattr(signal, name)))
+    monkeypatch.setattr("parley.__main__.debate", lambda given: signal.raise_signal(getattr(signal, name)))
     assert run.main(["--scenario", "two_way"]) == code
     assert "interrupted; what was answered is kept" in capsys.readouterr().err
 

@@ -19,6 +19,7 @@ from parley.analysis.summary import _axis, _used, caption, write_summary
 from parley.llm.backends.fake import Fake
 from parley.llm.limits import Budget
 from parley.llm.request import Reply, Request
+from parley.model.options import chosen
 from parley.model.scenario import load_preset
 from parley.model.session import Ask, sit
 
@@ -125,7 +126,7 @@ def test_the_command_gives_the_same_scenario(given: dict, header: Callable, held
     head = replace(header(), scenario=scenario.to_dict(), given=tuple(given))
     text = summary(replace(held({"republican": [2, 3]}), header=head), tmp_path)
     (command,) = [line for line in text.splitlines() if line.startswith("    python run.py ")]
-    again, named = run.chosen(run.debate_parser().parse_args(shlex.split(command)[2:]))
+    again, named = chosen(run.debate_parser().parse_args(shlex.split(command)[2:]))
     assert again == scenario
     assert set(named) == set(given)
 

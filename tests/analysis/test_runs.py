@@ -1,0 +1,60 @@
+"""A run in Python: the same run as from the command line, and everything that it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+import parley
+import run as command_line
+from parley.analysis.runs import FRAMES
+
+SMALL = {"llm": "oracle", "topics": "racism", "repetitions": 5, "rounds": 1}
+WORDS = "--scenario two_way --llm oracle --topic racism --repetitions 5 --rounds 1"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> parley.Run:
+    return parley.run("two_way", out=tmp_path_factory.mktemp("runs") / "a", **SMALL)
+
+
+def test_it_is_the_run_of_the_command_line(made: parley.Run, tmp_path: Path) -> None:
+    """Byte for byte but for the header, and nothing is asked again in the same folder."""
+    assert command_line.main([*WORDS.split(), "--out", str(tmp_path / "b")]) == 0
+    records = [folder / "record.jsonl" for folder in (made.folder, tmp_path / "b")]
+    mine, theirs = (record.read_text(encoding="utf-8").splitlines() for record in records)
+    assert mine[1:] == theirs[1:]
+    again = parley.run("two_way", out=made.folder, **SMALL)
+    assert again.attitudes.equals(made.attitudes)
+
+
+def test_its_tables_are_frames(made: parley.Run) -> None:
+    loaded = parley.load(str(made.folder))
+    assert len(loaded.attitudes) == 25
+    assert loaded.attitudes.equals(made.attitudes)
+    assert all(len(getattr(made, name).columns) for name in FRAMES)
+    assert set(FRAMES) < set(dir(made))
+    assert repr(made) == f"<Run of two_way on oracle in {made.folder}>"
+    with pytest.raises(AttributeError, match="a run has no 'atitudes'"):
+        made.atitudes  # noqa: B018
+
+
+def test_what_it_found(made: parley.Run, tmp_path: Path) -> None:
+    """Summary, a metric, a figure and a page; a metric that is none is told with the nearest."""
+    assert made.summary.startswith("# ")
+    assert "party" in made.metric("drift").columns
+    assert isinstance(made.plot(), Figure)
+    assert "<h1" in made.report(tmp_path / "a.html").read_text(encoding="utf-8")
+    with pytest.raises(parley.UserError, match="did you mean polarisation"):
+        made.metric("polarization")
+
+
+def test_what_is_wrong_is_a_user_error(tmp_path: Path) -> None:
+    """A folder without a record, a field that is none: one line, and no folder."""
+    with pytest.raises(parley.UserError, match="cannot read the record"):
+        parley.load(tmp_path / "nowhere")
+    with pytest.raises(parley.UserError, match="unknown field"):
+        parley.run("two_way", out=tmp_path / "x", memry="whole")
+    assert not (tmp_path / "x").exists()
