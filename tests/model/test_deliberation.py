@@ -348,10 +348,10 @@ def test_batch_run_sweeps_over_mediators() -> None:
     parameters = {
         "preset": ["consensus"],
         "repetitions": [1],
-        "settings": ["mediator=majority", "mediator=random_opinion"],
+        "mediator": ["majority", "random_opinion"],
     }
     rows = mesa.batch_run(DebateModel, parameters, max_steps=10, data_collection_period=-1, display_progress=False)
-    assert {row["settings"] for row in rows} == set(parameters["settings"])
+    assert {row["mediator"] for row in rows} == set(parameters["mediator"])
     assert all(row["round"] == 2 and row["stopped"] is None and row["missing"] == 0 for row in rows)
     assert all(row["attitude"] is not None for row in rows)
 

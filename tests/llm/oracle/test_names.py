@@ -142,8 +142,8 @@ def test_a_whole_debate_between_such_people(tmp_path: Path) -> None:
         tables = [f'[[persona]]\nname = "{name}"\nbackstory = "{told}"\n' for name in people]
         (tmp_path / f"{party}.toml").write_text("\n".join(tables), encoding="utf-8")
     record = InMemory()
-    settings = f"personas={tmp_path}/ repetitions=4 rounds=2"
-    DebateModel("three_way", "racism", llm="oracle", settings=settings, recorder=record).run()
+    people_of = f"{tmp_path}/"
+    DebateModel("three_way", "racism", llm="oracle", personas=people_of, repetitions=4, rounds=2, recorder=record).run()
     calls = [event for event in record.events if type(event).__name__ == "Called"]
     assert calls
     assert not [one for one in calls if one.notes]
