@@ -23,7 +23,7 @@ from docs import pages  # noqa: E402
 BUILD = ROOT / "build"
 SOURCE, SITE, RUNS = BUILD / "docs-source", BUILD / "docs", BUILD / "docs-runs"
 GENERATED = {"../CHANGELOG.md": "changelog.md", "../model/scenario.py": "fields.md", "../agents/prompts": "prompts.md"}
-"""Where the index leads in the repository, and on the site."""
+"""Where a link leads in the repository, and on the site."""
 LOADING = {
     "script": "src",
     "img": "src",
@@ -66,10 +66,11 @@ def stage(folder: Path) -> None:
         (folder / "scenarios" / f"{name}.md").write_text(pages.scenario_page(name), encoding="utf-8")
     for path in folder.rglob("*.md"):
         up = "../" if path.parent != folder else ""
-        path.write_text(linked(path.read_text(encoding="utf-8"), up), encoding="utf-8")
+        text = linked(path.read_text(encoding="utf-8"), up)
+        for there, here in GENERATED.items():
+            text = text.replace(f"]({there})", f"]({up}{here})")
+        path.write_text(text, encoding="utf-8")
     index = (folder / "index.md").read_text(encoding="utf-8")
-    for there, here in GENERATED.items():
-        index = index.replace(there, here)
     (folder / "index.md").write_text(index + pages.trees(index), encoding="utf-8")
 
 
