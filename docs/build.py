@@ -66,25 +66,28 @@ def stage(folder: Path) -> None:
         (folder / "scenarios" / f"{name}.md").write_text(pages.scenario_page(name), encoding="utf-8")
     for path in folder.rglob("*.md"):
         up = "../" if path.parent != folder else ""
-        text = linked(path.read_text(encoding="utf-8"), up)
-        for there, here in GENERATED.items():
-            text = text.replace(f"]({there})", f"]({up}{here})")
-        path.write_text(text, encoding="utf-8")
+        path.write_text(linked(path.read_text(encoding="utf-8"), up), encoding="utf-8")
     index = (folder / "index.md").read_text(encoding="utf-8")
     (folder / "index.md").write_text(index + pages.trees(index), encoding="utf-8")
 
 
 def linked(text: str, up: str = "") -> str:
-    """Pages named in the text (docs/odd.md) as links; code stays as it is.
+    """Name pages (docs/odd.md) as links, and lead links to what is generated to its page on the site; code stays as it is.
 
     >>> linked("see docs/odd.md, `docs/odd.md`")
     'see [](odd.md), `docs/odd.md`'
+    >>> linked("[Fields](../model/scenario.py)")
+    '[Fields](fields.md)'
     """
     parts = re.split(r"(^```.*?^```|`[^`\n]*`)", text, flags=re.M | re.S)
-    return "".join(
-        part if odd else re.sub(r"(?<!\]\()docs/(\w+\.md)", rf"[]({up}\1)", part)
-        for part, odd in zip(parts, (number % 2 for number in range(len(parts))), strict=True)
-    )
+    return "".join(part if number % 2 else _linked(part, up) for number, part in enumerate(parts))
+
+
+def _linked(prose: str, up: str) -> str:
+    """The same for a text without code."""
+    for there, here in GENERATED.items():
+        prose = prose.replace(f"]({there})", f"]({up}{here})")
+    return re.sub(r"(?<!\]\()docs/(\w+\.md)", rf"[]({up}\1)", prose)
 
 
 def draw(name: str, path: Path) -> None:

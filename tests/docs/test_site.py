@@ -46,6 +46,17 @@ def test_the_index_leads_to_every_page() -> None:
     assert listed == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
 
 
+def test_links_of_staged_pages_lead_to_pages_of_the_site(tmp_path: Path) -> None:
+    """Sphinx refuses a link out of the site, minutes later: from docs/library.md to model/scenario.py it once stopped CI."""
+    site = tmp_path / "site"
+    build.stage(site)
+    for page in sorted(site.rglob("*.md")):
+        prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        links = re.findall(r"\]\(([^)#\s]+\.(?:md|py|toml|txt|cfg))\)", prose)
+        local = [link for link in links if "://" not in link]
+        assert [link for link in local if not (page.parent / link).exists()] == [], page.relative_to(site)
+
+
 def test_files_that_are_named_are_there() -> None:
     """In README and docs: docs/NAME.md anywhere, files and folders of ours in code. The log tells of what was there then."""
     ours = "llm|agents|environments|model|analysis|training|benchmarks|tests|docs"
