@@ -14,7 +14,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Agent": ("agents.debater", "Member"),
+    "Agent": ("agents.agent", "DebateAgent"),
     "DebateModel": ("model.debate", "DebateModel"),
     "PopulationModel": ("model.population", "PopulationModel"),
     "Scenario": ("model.scenario", "Scenario"),

@@ -1,4 +1,6 @@
-"""The command line, as `parley`, `python -m parley` or `python run.py`. Wiring only; nothing heavy is imported before it is needed."""
+"""The command line, as `parley`, `python -m parley` or `python run.py`. Wiring only; nothing heavy is imported
+before it is needed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown_name
 from parley.model.commandline import Interrupted, Parser, Progress, natural, program, stoppable, told
 from parley.model.options import add_budget, add_scenario, budget, chosen, prices
 
@@ -95,20 +97,20 @@ def debate(arguments: Sequence[str]) -> int:
     if options.ui:
         return page(options, scenario, given)
     if options.dry_run:
-        from parley.model.estimate import lines
+        from parley.model.cost_estimate import estimate_lines
 
-        print("\n".join(lines(scenario, prices(scenario, options))))
+        print("\n".join(estimate_lines(scenario, prices(scenario, options))))
         return 0
     return hold(scenario, given, options)
 
 
 def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
     """Run the debates, then write the report."""
-    from parley.model.session import Ask, sit
+    from parley.model.scenario_run import RunSpec, run_scenario
 
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     (limits,) = budget(options, scenario)
-    task = Ask(scenario, folder, given, limits, options.retry_failures)
+    task = RunSpec(scenario, folder, given, limits, options.retry_failures)
     with Progress(scenario) as bar:
 
         def begin(backend: Backend) -> None:
@@ -116,7 +118,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
             bar.bar.write(f"folder   {folder}")
             bar.found(backend)
 
-        outcome = sit(task, bar.calls, bar.step, on_open=begin)
+        outcome = run_scenario(task, bar.calls, bar.step, on_open=begin)
     print(told(scenario, folder, outcome))
 
     from parley.analysis.report import SUMMARY, main_figure, write_report
@@ -137,8 +139,8 @@ NOT_FOR_A_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens",
 
 def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]) -> int:
     """`run.py --scenario NAME --ui`: the page, until it is interrupted."""
-    from parley.analysis.asked import value
     from parley.analysis.commands_page import serve
+    from parley.analysis.provenance import field_value
 
     unset = debate_parser().get_default
     if idle := [f"--{name.replace('_', '-')}" for name in NOT_FOR_A_PAGE if getattr(options, name) != unset(name)]:
@@ -150,23 +152,23 @@ def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]
         raise UserError(
             "--ui takes neither --intervene nor a party's own --llm: step in on the page, or put them into a preset"
         )
-    asked = {"scenario": options.scenario, **{key: value(scenario.to_dict(), key) for key in given}}
+    asked = {"scenario": options.scenario, **{key: field_value(scenario.to_dict(), key) for key in given}}
     return serve(Path(__file__).with_name("app.py"), asked, options.host or "127.0.0.1", options.port)
 
 
 def show_list() -> int:
     """`run.py --list`"""
-    from parley.agents.topic import load_topic, news, slugs
-    from parley.llm.backends import names
+    from parley.agents.topic import load_topic, news_names, topic_names
+    from parley.llm.backends import backend_names
     from parley.model.scenario import load_preset, preset_names
 
     width = max(map(len, preset_names()))
     for name in preset_names():
         scenario = load_preset(name)
         print(f"{name:<{width}} {scenario.title}\n{'':<{width}} {scenario.source}")
-    print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in slugs()))
-    print("news: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in news()))
-    print("models: " + ", ".join(names()))
+    print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in topic_names()))
+    print("news: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in news_names()))
+    print("models: " + ", ".join(backend_names()))
     return 0
 
 
@@ -254,7 +256,7 @@ def command(name: str) -> Callable[[Sequence[str]], int]:
     if name == "run":
         return debate
     if name not in homes:
-        raise unknown("command", name, homes)
+        raise unknown_name("command", name, homes)
     found: Callable[[Sequence[str]], int] = getattr(import_module(homes[name]), name.replace("-", "_"))
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from parley.llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown_name
 
 Kind = TypeVar("Kind")
 HERE = Path(__file__).parent
@@ -27,7 +27,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path} is not valid TOML: {error}") from error
 
 
-def section(values: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+def require_section(values: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     """The table called `key`; empty when there is none. Errors: UserError when it is no table."""
     found = values.get(key, {})
     if not isinstance(found, dict):
@@ -35,12 +35,12 @@ def section(values: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     return found
 
 
-def build(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
+def build_from_table(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
     """Make a dataclass from a mapping, refusing unknown and missing keys, and texts and whole numbers that are none."""
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     for key in values:
         if key not in fields:
-            raise unknown(f"key in {where}", key, fields)
+            raise unknown_name(f"key in {where}", key, fields)
         wanted = _PLAIN.get(str(fields[key].type))
         if wanted and type(values[key]) is not wanted:
             raise UserError(f"{key} in {where} must be {_ARTICLE[wanted]}, not {values[key]!r}")
@@ -51,7 +51,7 @@ def build(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
     return kind(**values)
 
 
-def save(path: Path, text: str) -> Path:
+def save_text(path: Path, text: str) -> Path:
     """Write a data file, its folder too. Errors: UserError when that cannot be."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

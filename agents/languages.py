@@ -56,7 +56,7 @@ def in_english(text: str) -> str:
     return text
 
 
-def numbered(text: str) -> bool:
+def replace_number_words(text: str) -> bool:
     """Is there a number word of another language than English in a plain text in lower case?"""
     return any(language.number.search(text) for language in LANGUAGES)
 

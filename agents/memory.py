@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, MutableSequence, Sequence
 
-from parley.agents.retrieval import MOST, Trace, best, novelty, words
+from parley.agents.retrieval import MOST, Trace, novelty, top_memories, words
 from parley.llm.errors import UserError
 from parley.llm.request import Message
 
@@ -152,7 +152,7 @@ class Retrieval(_Lines):
         short = self._lines[-self.size :]
         older = [trace for trace in self.traces if trace.insight or trace.time <= len(self._lines) - len(short)]
         query = "\n".join([*[text for _, text in short], instruction])
-        found = best(older, query, len(self._lines), self.size)
+        found = top_memories(older, query, len(self._lines), self.size)
         recalled = "\n".join([self.header, *map(_recalled, found)]) if found else ""
         return _chat(short, "\n\n".join(filter(None, [self.opening, recalled])), instruction)
 

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
-from parley.llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown_name
 
 
-def made(spec: str, what: str, package: str, method: str, known: Sequence[str], also: Sequence[str] = ()) -> Any:
+def build_option(
+    spec: str, what: str, package: str, method: str, known: Sequence[str], also: Sequence[str] = ()
+) -> Any:
     """The one dataclass of `package`.NAME that has this method, with the options of the spec.
 
     `what` is said in errors, `also` are words that stand for something without a module.
@@ -20,7 +22,7 @@ def made(spec: str, what: str, package: str, method: str, known: Sequence[str], 
     """
     name, *pairs = spec.split(",")
     if name not in known:
-        raise unknown(what, name, [*also, *known])
+        raise unknown_name(what, name, [*also, *known])
     module = importlib.import_module(f"{package}.{name}")
     own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
     kind = next(kind for kind in own if hasattr(kind, method))
@@ -39,7 +41,7 @@ def options_of(name: str, pairs: Iterable[str], kind: Any) -> dict[str, int | st
 def _option(name: str, pair: str, known: dict[str, str]) -> tuple[str, int | str]:
     key, equals, value = pair.partition("=")
     if key not in known:
-        raise unknown(f"option of {name}", key, known)
+        raise unknown_name(f"option of {name}", key, known)
     if known[key] == "int" and not value.isdecimal():
         raise UserError(f"option {key} of {name} must be a whole number, not {value!r}")
     if not equals or not value:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from parley.agents.debater import SURVEY_TOKENS, Member, Rating, Speech
+from parley.agents.agent import SURVEY_TOKENS, DebateAgent, Rating, Speech
 from parley.agents.persona import Persona
 from parley.agents.question import POSITION
-from parley.agents.questionnaire import Answer, Item, questionnaire
+from parley.agents.questionnaire import QuestionnaireAnswer, QuestionnaireItem, questionnaire
 from parley.agents.topic import PROMPTS, Probe, Topic, scales
+from parley.llm.prompts import prompt
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.llm.template import prompt
 
 STATEMENTS = ("draft", "revision")
 """The forms of what a mediator says."""
 
 
-class Participant(Member):
+class Participant(DebateAgent):
     """`people` is how many deliberate, itself among them: all that it is told of the others.
 
     `position` is its first readable agreement with the question's statement (1-7), None before that; `said` its opinion and
@@ -57,9 +57,9 @@ class Participant(Member):
     def instruction(self, form: str) -> str:
         return prompt(PROMPTS, form).fill(words=self.manner.words)
 
-    def unable(self, form: str) -> str | None:
+    def blocked_reason(self, form: str) -> str | None:
         """A critique needs a statement of the mediator that was not criticised yet."""
-        return "no_statement" if form == "critique" and not self._open else super().unable(form)
+        return "no_statement" if form == "critique" and not self._open else super().blocked_reason(form)
 
     def hear(self, name: str, text: str, form: str = "draft") -> None:
         super().hear(name, text, form)
@@ -88,7 +88,7 @@ class Participant(Member):
         """Nobody answers for somebody else who has a position and words of its own on a question."""
         return ""
 
-    def compose_item(self, item: Item, seed: int, again: bool = False) -> Request:
+    def compose_item(self, item: QuestionnaireItem, seed: int, again: bool = False) -> Request:
         """Ask an item of the questionnaire: the persona and the item alone, so that nothing that was said colours the answer."""
         asked = item.ask()
         text = prompt(PROMPTS, "reask").fill(survey=asked) if again else asked
@@ -96,15 +96,15 @@ class Participant(Member):
         messages = (self._system, Message("user", text))
         return Request(messages, sampling, seed, item.answers, "questionnaire", "", self.adapter, self.voice)
 
-    def absorb_item(self, reply: Reply, item: Item) -> Answer:
+    def absorb_item(self, reply: Reply, item: QuestionnaireItem) -> QuestionnaireAnswer:
         """The answer read from a reply, or None and a reason. It colours nothing that is said later."""
-        answer = item.read(reply.text) if reply.failure is None else Answer(None, reply.failure.name)
+        answer = item.read(reply.text) if reply.failure is None else QuestionnaireAnswer(None, reply.failure.name)
         if answer.text is not None:
             self.answers[item.name] = answer.text
         return answer
 
 
-def rates(name: str, statement: str) -> Probe:
+def agreement_probe(name: str, statement: str) -> Probe:
     """The survey question on agreement (1-7) with a statement of the mediator; `name` says which (draft, revision)."""
     asked = prompt(PROMPTS, "agree_statement").fill(statement=statement)
     return Probe(name, "agreement", scales()["agreement_1_7"], asked)

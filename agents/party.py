@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from parley.agents.datafiles import build, read_toml, section
+from parley.agents.datafiles import build_from_table, read_toml, require_section
 from parley.llm.errors import UserError
 
 NO_NAMES: Mapping[str, str] = {}
@@ -29,7 +29,7 @@ class Party:
 def load_party(party: str, folder: Path) -> Party:
     """Return what the file of a party's personas says of the party. Errors: UserError on an unknown key or another colour."""
     where = f"[party] of {party}.toml"
-    found = build(Party, section(read_toml(folder / f"{party}.toml"), "party", where), where)
+    found = build_from_table(Party, require_section(read_toml(folder / f"{party}.toml"), "party", where), where)
     if found.colour and not _COLOUR.fullmatch(found.colour):
         raise UserError(f"colour in {where} must be written as #rrggbb, not {found.colour!r}")
     return found

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from parley.agents.datafiles import HERE, build, read_toml
+from parley.agents.datafiles import HERE, build_from_table, read_toml
 from parley.agents.party import article, party_name
-from parley.llm.errors import UserError, unknown
-from parley.llm.template import prompt
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.prompts import prompt
 
 PERSONAS = HERE / "personas"
 VOTERS = PERSONAS / "voters"
@@ -49,7 +49,7 @@ def persona_set(name: str) -> Path:
         return Path(name)
     known = sorted(path.name for path in PERSONAS.iterdir() if path.is_dir())
     if name not in known:
-        raise unknown("set of personas", name, known)
+        raise unknown_name("set of personas", name, known)
     return PERSONAS / name
 
 
@@ -81,14 +81,14 @@ def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
     """
     party, _, traits = seat.partition(":")
     if party not in parties(folder):
-        raise unknown("party", party, parties(folder))
-    people = everybody(party, folder)
+        raise unknown_name("party", party, parties(folder))
+    people = all_personas(party, folder)
     entries = Counter(person.name for person in people)
     plain = {person.name for person in people if not person.variant}
     open_ = [one for one in people if one.variant == traits or (not traits and entries[one.name] == 1)]
     known = sorted({f"{party}:{one.variant}" if one.variant else party for one in people})
     if not open_:
-        raise unknown(f"seat with the personas of {folder.name}", seat, known)
+        raise unknown_name(f"seat with the personas of {folder.name}", seat, known)
     if torn := [name for name, number in entries.items() if not traits and number > 1 and name not in plain]:
         choices = ", ".join(f"{party}:{one.variant}" for one in people if one.name == torn[0])
         raise UserError(
@@ -99,13 +99,15 @@ def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
 
 
 @cache
-def everybody(party: str, folder: Path) -> tuple[Persona, ...]:
+def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
     """All personas of a party, in all variants, in file order. Errors: UserError on a broken file."""
     entries = read_toml(folder / f"{party}.toml").get("persona", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UserError(f"{folder / party}.toml needs a [[persona]] table for each persona")
     people = tuple(
-        build(Persona, {**entry, "id": f"{party}_{number:02}", "party": party}, f"persona {number} of {party}.toml")
+        build_from_table(
+            Persona, {**entry, "id": f"{party}_{number:02}", "party": party}, f"persona {number} of {party}.toml"
+        )
         for number, entry in enumerate(entries, 1)
     )
     if not people or len({(one.name, one.gender, one.age) for one in people}) < len(people):
@@ -115,7 +117,7 @@ def everybody(party: str, folder: Path) -> tuple[Persona, ...]:
     return people
 
 
-def namesake(person: Persona, number: int) -> Persona:
+def rename_persona(person: Persona, number: int) -> Persona:
     """The same persona under a name of its own, for its second, third, ... (`number` 1, 2, ...) bearer in one population.
 
     A name of agents/names.toml is added to its own, and a further one when they are used up: Wyatt, Wyatt Darlene, Wyatt Travis.
@@ -137,7 +139,7 @@ def _first_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in read_toml(HERE / "names.toml").values() for name in names))
 
 
-def reminder(backstory: str) -> str:
+def persona_reminder(backstory: str) -> str:
     """Who somebody is, told once more before it is asked something."""
     return prompt(HERE / "prompts", "reminder").fill(persona=backstory)
 
@@ -177,10 +179,10 @@ def _facts(one: Persona) -> list[str]:
     ]
 
 
-def introduced(people: Sequence[Persona], as_: str) -> str:
+def introduction(people: Sequence[Persona], as_: str) -> str:
     """A sentence on each: a person, an AI, a copy of oneself; even: such a copy, and what follows for the chances.
 
-    >>> introduced([Persona("", "", "Ann", "")], "ai")
+    >>> introduction([Persona("", "", "Ann", "")], "ai")
     'Ann is an AI.'
     """
     told = {"ai": "an AI", "person": "a person"}.get(as_, "an exact copy of you, under another name")

@@ -13,11 +13,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from parley.agents.datafiles import HERE, build, quoted, read_toml
+from parley.agents.datafiles import HERE, build_from_table, quoted, read_toml
 from parley.agents.topic import PROMPTS, Probe, Topic, scales
-from parley.llm.errors import UserError, unknown
-from parley.llm.randomness import digest, stream
-from parley.llm.template import prompt
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.prompts import prompt
+from parley.llm.seeding import digest, stream
 
 FOLDER = HERE / "questions"
 SHIPPED = FOLDER / "divisive.toml"
@@ -78,7 +78,7 @@ def set_path(name: str) -> Path:
 
 
 @cache
-def by_id(name: str) -> Mapping[str, Question]:
+def questions_by_id(name: str) -> Mapping[str, Question]:
     """The questions that a scenario names, by id. Errors: as question_set."""
     return {one.id: one for one in question_set(name)}
 
@@ -87,7 +87,9 @@ def load_questions(path: Path = SHIPPED) -> tuple[Question, ...]:
     """The questions of a TOML file, in its order. Errors: UserError on a missing or broken file, one line."""
     found = read_toml(path).get("question")
     entries = _tables(found, f"{path} needs a table [[question]] for each question")
-    return _checked([build(Question, entry, f"question {number} of {path}") for number, entry in entries], path)
+    return _checked(
+        [build_from_table(Question, entry, f"question {number} of {path}") for number, entry in entries], path
+    )
 
 
 def read_public(path: Path) -> tuple[Question, ...]:
@@ -99,7 +101,7 @@ def read_public(path: Path) -> tuple[Question, ...]:
     except ValueError as error:
         raise UserError(f"{path} is not valid JSON: {error}") from error
     entries = _tables(found, f"{path} must be a list of questions")
-    read = [build(_Public, entry, f"question {number} of {path}") for number, entry in entries]
+    read = [build_from_table(_Public, entry, f"question {number} of {path}") for number, entry in entries]
     return _checked(
         [
             Question(one.id, one.question, one.affirming_statement, one.negating_statement, str(one.topic), one.split)
@@ -109,7 +111,7 @@ def read_public(path: Path) -> tuple[Question, ...]:
     )
 
 
-def identify(topic: str, question: str) -> str:
+def question_id(topic: str, question: str) -> str:
     """The id of a question: its topic, and six hexadecimal digits that its wording alone decides."""
     return f"{topic}_{digest(question).hex()[:6]}"
 
@@ -119,7 +121,7 @@ def topics_of(questions: Collection[Question], *splits: str) -> list[str]:
     return sorted({one.topic for one in questions if not splits or one.split in splits})
 
 
-def assign(questions: Sequence[Question], held_out: Collection[str], seed: int) -> tuple[Question, ...]:
+def assign_questions(questions: Sequence[Question], held_out: Collection[str], seed: int) -> tuple[Question, ...]:
     """The questions with their splits, in the same order: ood_test for the topics held out, a tenth of all drawn for iid_test.
 
     What is drawn depends on the seed and on which questions there are, not on their order.
@@ -151,7 +153,7 @@ def _checked(questions: Sequence[Question], path: Path) -> tuple[Question, ...]:
     seen: set[str] = set()
     for one in questions:
         if one.split not in SPLITS:
-            raise unknown(f"split of {one.id} in {path}", one.split, SPLITS)
+            raise unknown_name(f"split of {one.id} in {path}", one.split, SPLITS)
         if one.id in seen:
             raise UserError(f"{path} has {one.id} twice")
         seen.add(one.id)

@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from parley.agents.agent import Speech
+from parley.agents.participant import Participant
 from parley.agents.question import Question
 from parley.agents.questionnaire import questionnaire
-from parley.agents.refusal import refuses
+from parley.agents.reply_cleaning import is_refusal
 from parley.agents.topic import PROMPTS, scales
 from parley.llm.errors import UserError
+from parley.llm.prompts import prompt
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.llm.template import prompt
 
 HERE = PROMPTS / "representative"
 KINDS = {"D": "demographics", "O": "opinions", "C": "critiques", "P": "positions"}
@@ -31,7 +33,7 @@ SCALE = "agreement_1_7"
 
 
 @dataclass(frozen=True)
-class Other:
+class OtherOpinion:
     """What somebody wrote on another question; None where nothing is known."""
 
     question: Question
@@ -41,7 +43,7 @@ class Other:
 
 
 @dataclass(frozen=True)
-class Brief:
+class CritiqueBrief:
     """What a representative may be told of the participant and of the matter.
 
     Errors: ValueError when the current question, by its id or by its words, is among the others.
@@ -51,10 +53,10 @@ class Brief:
     opinion: str
     draft: str
     demographics: Mapping[str, str] = field(default_factory=dict)
-    others: tuple[Other, ...] = ()
+    others: tuple[OtherOpinion, ...] = ()
 
     def __post_init__(self) -> None:
-        if any(same(self.question, other.question) for other in self.others):
+        if any(same_question(self.question, other.question) for other in self.others):
             raise ValueError(f"the current question {self.question.id} is among the others")
 
 
@@ -70,9 +72,14 @@ class Representative:
     """Composes the request for one critique and reads the reply; it does not ask the model itself."""
 
     def __init__(
-        self, brief: Brief, knows: str = "", sampling: Sampling | None = None, adapter: str = "", voice: str = ""
+        self,
+        brief: CritiqueBrief,
+        knows: str = "",
+        sampling: Sampling | None = None,
+        adapter: str = "",
+        voice: str = "",
     ):
-        self.brief, self.knows, self.adapter, self.voice = brief, known(knows), adapter, voice
+        self.brief, self.knows, self.adapter, self.voice = brief, parse_knowledge(knows), adapter, voice
         self.sampling = sampling or Sampling(1.0, TOKENS)
 
     def messages(self) -> tuple[Message, ...]:
@@ -93,16 +100,16 @@ class Representative:
         """The critique on one line. A failed or empty reply and a refusal are none, with the reason."""
         if reply.failure:
             return Critique(None, reply.failure.name)
-        text = line(reply.text or "")
+        text = knowledge_line(reply.text or "")
         if not text:
             return Critique(None, "empty")
-        return Critique(None, "refusal") if refuses(text) else Critique(text)
+        return Critique(None, "refusal") if is_refusal(text) else Critique(text)
 
 
-def known(letters: str) -> str:
+def parse_knowledge(letters: str) -> str:
     """The letters in the order D, O, C, P. Errors: UserError on another letter, and on one that comes twice.
 
-    >>> known("co"), known("")
+    >>> parse_knowledge("co"), parse_knowledge("")
     ('OC', '')
     """
     given = letters.upper()
@@ -111,50 +118,102 @@ def known(letters: str) -> str:
     return "".join(key for key in KINDS if key in given)
 
 
-def same(one: Question, other: Question) -> bool:
+def same_question(one: Question, other: Question) -> bool:
     """Are they one question, by id or by words (case and spaces aside)?"""
-    return one.id == other.id or line(one.question).casefold() == line(other.question).casefold()
+    return one.id == other.id or knowledge_line(one.question).casefold() == knowledge_line(other.question).casefold()
 
 
-def positioned(position: float) -> str:
+def position_label(position: float) -> str:
     """A position score as text: its label; between two points of the scale the number itself.
 
-    >>> positioned(6), positioned(4.5)
+    >>> position_label(6), position_label(4.5)
     ('moderately agree', '4.5 of 7')
     """
     labels: Mapping[int, str] = scales()[SCALE].labels
     return labels[int(position)] if position == int(position) else f"{position:g} of 7"
 
 
-def line(text: str) -> str:
+def knowledge_line(text: str) -> str:
     """On one line: a line of its own could be taken for another section, or for somebody else's."""
     return " ".join(text.split())
 
 
-def _sections(brief: Brief, knows: str) -> Iterator[str]:
+def _sections(brief: CritiqueBrief, knows: str) -> Iterator[str]:
     yield prompt(HERE, "role").text
     if "D" in knows and brief.demographics:
-        yield prompt(HERE, "demographics").fill(profile=profile(brief.demographics))
+        yield prompt(HERE, "demographics").fill(profile=profile_text(brief.demographics))
     for other in brief.others[:OTHERS]:
         yield from _other(other, knows)
     slots = {"question": brief.question.question, "opinion": brief.opinion, "draft": brief.draft}
-    yield prompt(HERE, "base").fill(**{name: line(text) for name, text in slots.items()})
+    yield prompt(HERE, "base").fill(**{name: knowledge_line(text) for name, text in slots.items()})
     yield prompt(HERE, "ask").text
 
 
-def profile(demographics: Mapping[str, str]) -> str:
+def profile_text(demographics: Mapping[str, str]) -> str:
     """`gender (woman), political leaning (left of centre)`, in the order of the questionnaire, by the titles of its items."""
     known = [item for item in questionnaire() if item.name in demographics]
-    return ", ".join(f"{item.title} ({line(demographics[item.name])})" for item in known)
+    return ", ".join(f"{item.title} ({knowledge_line(demographics[item.name])})" for item in known)
 
 
-def _other(other: Other, knows: str) -> Sequence[str]:
+def _other(other: OtherOpinion, knows: str) -> Sequence[str]:
     """The sections on one other question; none where nothing asked for is known of it."""
     found = []
     if "P" in knows and other.position is not None:
-        found.append(prompt(HERE, "other_position").fill(position=positioned(other.position)))
+        found.append(prompt(HERE, "other_position").fill(position=position_label(other.position)))
     if "O" in knows and other.opinion is not None:
-        found.append(prompt(HERE, "other_opinion").fill(opinion=line(other.opinion)))
+        found.append(prompt(HERE, "other_opinion").fill(opinion=knowledge_line(other.opinion)))
     if "C" in knows and other.critique is not None:
-        found.append(prompt(HERE, "other_critique").fill(critique=line(other.critique)))
-    return [prompt(HERE, "other").fill(question=line(other.question.question)), *found] if found else []
+        found.append(prompt(HERE, "other_critique").fill(critique=knowledge_line(other.critique)))
+    return [prompt(HERE, "other").fill(question=knowledge_line(other.question.question)), *found] if found else []
+
+
+CRITIQUE = "critique"
+Past = Sequence[tuple[Question, Participant]]
+
+
+class ProxySeat:
+    """Writes the critiques that `member` would be asked for. `before`: the questions on which the same person wrote for itself.
+
+    Brief and request are made when a critique is due, of what the member said until then; the member hears the mediator as
+    before, and of what is written in its name nothing.
+    """
+
+    prepares = False
+
+    def __init__(
+        self, member: Participant, question: Question, before: Past, knows: str, adapter: str = "", voice: str = ""
+    ):
+        self.member, self.question, self.before = member, question, tuple(before)
+        self.knows, self.adapter, self.voice = knows, adapter, voice
+        self.told: tuple[str, ...] = ()
+
+    @property
+    def ready(self) -> bool:
+        """Nobody can represent who has not said what it thinks."""
+        return "opinion" in self.member.said
+
+    def blocked_reason(self, form: str) -> str | None:
+        return self.member.blocked_reason(form)
+
+    def brief(self) -> CritiqueBrief:
+        """All that a representative may be told of its member now. Of the current question: opinion and statement alone."""
+        others = [
+            OtherOpinion(question, one.said.get("opinion"), one.said.get(CRITIQUE), one.position)
+            for question, one in self.before
+            if not same_question(question, self.question)
+        ]
+        member = self.member
+        return CritiqueBrief(
+            self.question, member.said["opinion"], member.statement or "", member.demographics, tuple(others[:OTHERS])
+        )
+
+    def compose_speech(self, seed: int, form: str = CRITIQUE) -> Request:
+        """Ask the representative; `told` are the ids of the other questions that it is told of."""
+        self.member.stand_aside()
+        speaker = Representative(self.brief(), self.knows, self.member.manner.sampling, self.adapter, self.voice)
+        self.told = speaker.told
+        return speaker.compose_critique(seed)
+
+    def absorb_speech(self, reply: Reply) -> Speech:
+        found = Representative.absorb_critique(reply)
+        return Speech(found.text, found.reason or None)

@@ -34,28 +34,28 @@ class Trace:
     insight: bool = False
 
 
-def best(traces: Sequence[Trace], query: str, now: int, count: int) -> list[Trace]:
+def top_memories(traces: Sequence[Trace], query: str, now: int, count: int) -> list[Trace]:
     """The `count` memories that score highest, in their order in time; of equals the later."""
-    totals = scores(traces, query, now)
+    totals = memory_scores(traces, query, now)
     ranked = sorted(range(len(traces)), key=lambda one: (totals[one], one), reverse=True)
     return [traces[one] for one in sorted(ranked[:count])]
 
 
-def scores(traces: Sequence[Trace], query: str, now: int) -> list[float]:
+def memory_scores(traces: Sequence[Trace], query: str, now: int) -> list[float]:
     """Recency, importance and relevance of each memory, scaled to 0-1: their mean over those that are known."""
     columns: list[list[float | None]] = [
         [DECAY ** (now - trace.time) for trace in traces],
         [trace.importance for trace in traces],
         [*relevance(query, [trace.text for trace in traces])],
     ]
-    parts = [[one for one in row if one is not None] for row in zip(*map(scaled, columns), strict=True)]
+    parts = [[one for one in row if one is not None] for row in zip(*map(min_max, columns), strict=True)]
     return [sum(row) / len(row) for row in parts]
 
 
-def scaled(values: Sequence[float | None]) -> list[float | None]:
+def min_max(values: Sequence[float | None]) -> list[float | None]:
     """To 0-1 between the least and the most of them; all 0 where they are equal. None stays None.
 
-    >>> scaled([1.0, 4.0, None, 5.0])
+    >>> min_max([1.0, 4.0, None, 5.0])
     [0.0, 0.75, None, 1.0]
     """
     known = [value for value in values if value is not None]

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from parley.agents.attitude import LABELLED, Reading, Scale, read_rating
-from parley.agents.datafiles import HERE, build, read_toml, section
-from parley.llm.errors import UserError, unknown
-from parley.llm.randomness import stream
-from parley.llm.template import prompt
+from parley.agents.datafiles import HERE, build_from_table, read_toml, require_section
+from parley.agents.scales import LABELLED, Reading, Scale, read_rating
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.prompts import prompt
+from parley.llm.seeding import stream
 
 TOPICS = HERE / "topics"
 PROMPTS = HERE / "prompts"
@@ -46,7 +46,7 @@ class Probe:
         if self.polarity not in (1, -1, 0):
             raise UserError(f"probe {self.name}: polarity must be 1, -1 or 0, not {self.polarity}")
         if self.audience not in get_args(Audience):
-            raise unknown(f"audience of probe {self.name}", self.audience, get_args(Audience))
+            raise unknown_name(f"audience of probe {self.name}", self.audience, get_args(Audience))
 
     def ask(self, frame: str, order: Sequence[int] = ()) -> str:
         """The survey question as it is put to an agent in a `frame` (debate, conversation).
@@ -95,7 +95,8 @@ class Topic:
 
     `question` and `case` open a structured debate: what it is to answer, and the situation it is asked in ("" for none).
     `base` is the topic that this one is another case of (run.py case): what is known of that holds for this.
-    `in_backstories`: whether who writes a persona is asked to state a position on it (agents/recruit.py). `positions`: those
+    `in_backstories`: whether who writes a persona is asked to state a position on it (agents/persona_generator.py).
+    `positions`: those
     that the personas of a party are given there, in the words of the survey; for a party without one the writer chooses.
     """
 
@@ -136,12 +137,12 @@ class Topic:
         told = name.removesuffix(PUBLIC).removesuffix(TURNS)
         bare, at, scale = told.partition("@")
         if bare not in known or name not in (told, f"{told}{PUBLIC}", f"{told}{TURNS}"):
-            raise unknown(f"probe of topic {self.slug}", name, known)
+            raise unknown_name(f"probe of topic {self.slug}", name, known)
         audience: Audience = "public" if name.endswith(PUBLIC) else known[bare].audience
-        return replace(on_scale(known[bare], scale) if at else known[bare], name=name, audience=audience)
+        return replace(with_scale(known[bare], scale) if at else known[bare], name=name, audience=audience)
 
 
-def listing(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
+def answer_order(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
     """The points of a probe's scale as they are listed: `given` (from low to high), `reversed`, or `shuffled` by a seed."""
     points = probe.scale.points
     if order == "shuffled":
@@ -149,18 +150,18 @@ def listing(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
     return points[::-1] if order == "reversed" else points
 
 
-def foretold(probe: Probe, frame: str) -> Probe:
+def forecast_probe(probe: Probe, frame: str) -> Probe:
     """The question what one expects to answer to a probe at the end."""
     asked = prompt(PROMPTS, "forecast").fill(frame=frame, question=probe.question)
     return replace(probe, name=FORECAST, question=asked)
 
 
-def on_scale(probe: Probe, scale: str) -> Probe:
+def with_scale(probe: Probe, scale: str) -> Probe:
     """The question of a probe on another numeric scale of its construct. Errors: UserError on one that is none."""
     lead = f"{probe.construct}_"
     known = [one for one, found in scales().items() if found.kind != LABELLED and one.startswith(lead)]
     if scale not in known:
-        raise unknown(f"scale for probe {probe.name}", scale, known)
+        raise unknown_name(f"scale for probe {probe.name}", scale, known)
     return replace(probe, scale=scales()[scale])
 
 
@@ -174,30 +175,30 @@ def scales(path: Path = HERE / "scales.toml") -> Mapping[str, Scale]:
 def shared_probes(path: Path = HERE / "probes.toml") -> Mapping[str, Probe]:
     """The probes that can be asked on any topic, by name."""
     entries = read_toml(path)
-    return {name: _probe(name, section(entries, name, path.name), scales(), path.stem) for name in entries}
+    return {name: _probe(name, require_section(entries, name, path.name), scales(), path.stem) for name in entries}
 
 
 def _scales(entries: dict, where: str) -> dict[str, Scale]:
-    return {name: _scale(name, section(entries, name, where), f"scale {name} of {where}") for name in entries}
+    return {name: _scale(name, require_section(entries, name, where), f"scale {name} of {where}") for name in entries}
 
 
 def _scale(name: str, values: dict, where: str) -> Scale:
-    labels = section(values, "labels", where)
+    labels = require_section(values, "labels", where)
     for point, label in labels.items():
         if not point.removeprefix("-").isdecimal() or not isinstance(label, str):
             raise UserError(f"{where}: a label is a whole number and a text, not {point} = {label!r}")
     named = {int(point): label for point, label in labels.items()}
-    return build(Scale, {**values, "name": name, "labels": MappingProxyType(named)}, where)
+    return build_from_table(Scale, {**values, "name": name, "labels": MappingProxyType(named)}, where)
 
 
-def slugs(folder: Path = TOPICS) -> list[str]:
+def topic_names(folder: Path = TOPICS) -> list[str]:
     """The names of all topics of debates."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def news(folder: Path = TOPICS) -> list[str]:
+def news_names(folder: Path = TOPICS) -> list[str]:
     """The names of all items of news, which are believed or not."""
-    return slugs(folder / NEWS)
+    return topic_names(folder / NEWS)
 
 
 def topic_file(slug: str, folder: Path = TOPICS) -> Path:
@@ -205,26 +206,26 @@ def topic_file(slug: str, folder: Path = TOPICS) -> Path:
     if "/" in slug or slug.endswith(".toml"):
         if not Path(slug).is_file():
             raise UserError(
-                f"there is no topic file {slug}: give a path to a .toml file, or a name ({', '.join(slugs(folder))})"
+                f"there is no topic file {slug}: give a path to a .toml file, or a name ({', '.join(topic_names(folder))})"
             )
         return Path(slug)
-    if slug not in (known := [*slugs(folder), *news(folder)]):
-        raise unknown("topic", slug, known)
-    return folder / (NEWS if slug in news(folder) else "") / f"{slug}.toml"
+    if slug not in (known := [*topic_names(folder), *news_names(folder)]):
+        raise unknown_name("topic", slug, known)
+    return folder / (NEWS if slug in news_names(folder) else "") / f"{slug}.toml"
 
 
 @cache
 def load_topic(slug: str, folder: Path = TOPICS) -> Topic:
     """The topic or item called `slug`, or in the file at that path. Errors: UserError on an unknown or broken one."""
     values = read_toml(topic_file(slug, folder))
-    known = {**scales(), **_scales(section(values, "scales", f"topic {slug}"), f"{slug}.toml")}
+    known = {**scales(), **_scales(require_section(values, "scales", f"topic {slug}"), f"{slug}.toml")}
     values.pop("scales", None)
-    entries = section(values, "probes", f"topic {slug}")
+    entries = require_section(values, "probes", f"topic {slug}")
     if not entries:
         raise UserError(f"topic {slug} lacks probes: a [probes.NAME] table for each survey question")
-    probes = {name: _probe(name, section(entries, name, f"topic {slug}"), known, slug) for name in entries}
-    positions = _positions(section(values, "positions", f"topic {slug}"), f"topic {slug}")
-    return build(
+    probes = {name: _probe(name, require_section(entries, name, f"topic {slug}"), known, slug) for name in entries}
+    positions = _positions(require_section(values, "positions", f"topic {slug}"), f"topic {slug}")
+    return build_from_table(
         Topic, {**values, "slug": slug, "probes": MappingProxyType(probes), "positions": positions}, f"topic {slug}"
     )
 
@@ -240,7 +241,7 @@ def _positions(entries: dict, where: str) -> Mapping[str, str]:
 def _probe(name: str, entry: dict, known: Mapping[str, Scale], slug: str) -> Probe:
     scale = str(entry.get("scale"))
     if scale not in known:
-        raise unknown(f"scale of probe {name} in topic {slug}", scale, known)
+        raise unknown_name(f"scale of probe {name} in topic {slug}", scale, known)
     if known[scale].kind == LABELLED and "{label}" not in str(entry.get("sentence")):
         raise UserError(f"probe {name} in topic {slug}: a labelled scale needs a sentence with {{label}}")
-    return build(Probe, {**entry, "name": name, "scale": known[scale]}, f"probe {name} of topic {slug}")
+    return build_from_table(Probe, {**entry, "name": name, "scale": known[scale]}, f"probe {name} of topic {slug}")

@@ -33,8 +33,10 @@ Ends = tuple[float, float]
 
 
 def mean_interval(values: Floats) -> Ends:
-    """Return the 95% interval of the mean of one number a room, by Student's t; (nan, nan) where `why_none` has a reason."""
-    if why_none(values):
+    """Return the 95% interval of the mean of one number a room, by Student's t; (nan, nan) where `why_no_interval`
+    has a reason.
+    """
+    if why_no_interval(values):
         return NONE
     reach = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2) * values.std(ddof=1)) / math.sqrt(len(values))
     return float(values.mean()) - reach, float(values.mean()) + reach
@@ -46,7 +48,7 @@ def means_interval(groups: Sequence[Floats]) -> Ends:
     Degrees of freedom: Welch and Satterthwaite's. (nan, nan) where a group has fewer than `FEWEST` rooms, or nothing varies.
     Source: Satterthwaite 1946, Biometrics Bulletin 2(6).
     """
-    if not groups or min(map(len, groups)) < FEWEST or all(map(even, groups)):
+    if not groups or min(map(len, groups)) < FEWEST or all(map(is_even, groups)):
         return NONE
     errors = np.array([values.var(ddof=1) / len(values) for values in groups])
     freedom = errors.sum() ** 2 / (errors**2 / [len(values) - 1 for values in groups]).sum()
@@ -68,7 +70,7 @@ def interval(values: Floats, statistic: Callable[[Floats], Floats]) -> Ends:
     whole = float(statistic(values[None])[0])
     without = np.array([float(statistic(np.delete(values, room, axis=0)[None])[0]) for room in range(rooms)])
     pseudo = rooms * whole - (rooms - 1) * without
-    if not np.isfinite(pseudo).all() or even(without):
+    if not np.isfinite(pseudo).all() or is_even(without):
         return NONE
     return mean_interval(pseudo)
 
@@ -83,11 +85,11 @@ def correlation_interval(sums: Floats) -> Ends:
     return math.tanh(low), math.tanh(high)
 
 
-def why_none(values: Floats, unit: str = "room") -> str:
+def why_no_interval(values: Floats, unit: str = "room") -> str:
     """Return why a mean of these values, one a unit, has no interval: `fewer than 5 rooms`, `no variation`, or nothing."""
     if len(values) < FEWEST:
         return too_few(unit)
-    return NO_VARIATION if even(values) else ""
+    return NO_VARIATION if is_even(values) else ""
 
 
 def too_few(unit: str = "room") -> str:
@@ -95,7 +97,7 @@ def too_few(unit: str = "room") -> str:
     return f"fewer than {FEWEST} {unit}s"
 
 
-def even(values: Floats) -> bool:
+def is_even(values: Floats) -> bool:
     """Return whether all values are the same but for rounding (also where there are none)."""
     return not len(values) or bool(np.ptp(values) <= ALIKE * max(1.0, float(np.abs(values).max())))
 

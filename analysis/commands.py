@@ -12,8 +12,8 @@ from parley.model.commandline import Parser, Progress, amount, bar, natural, tol
 from parley.model.options import add_limits, budget_of
 
 if TYPE_CHECKING:
-    from parley.analysis.load import Tables
-    from parley.llm.limits import Budget, Ledger
+    from parley.analysis.tables import Tables
+    from parley.llm.budget import Budget, Ledger
     from parley.llm.request import Backend
     from parley.model.scenario import Scenario
 
@@ -39,14 +39,14 @@ def analyse(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/analyse-<time>)")
     options = parser.parse_args(arguments)
     from parley.analysis.judge.quality import warning_of
-    from parley.analysis.scores.report import Told, write
+    from parley.analysis.scores.report import ReportedTest, write
     from parley.analysis.scores.table import read
     from parley.analysis.scores.ucl import is_smoothed
 
     scores = read(options.file)
     out = options.out or Path("runs") / f"analyse-{time.strftime('%Y%m%d-%H%M%S')}"
     warned = warning_of(options.file.parent)
-    told = Told([f"> {warned}"] if warned else [])
+    told = ReportedTest([f"> {warned}"] if warned else [])
     report = write(scores, out, options.mode == "ucl", options.file.name, told=told, already=options.smoothed)
     if warned:
         print(warned.replace("**", ""))
@@ -70,7 +70,7 @@ def human(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/human)")
     options = parser.parse_args(arguments)
     from parley.analysis.human.report import write
-    from parley.analysis.load import load
+    from parley.analysis.tables import load
 
     out = options.out or (options.run if options.run.is_dir() else options.run.parent) / "human"
     report = write(load(options.run), options.data, out, options.verdicts)
@@ -100,13 +100,12 @@ def judge(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     from parley.agents.topic import load_topic
     from parley.analysis.deliberation.consensus_report import deliberates
-    from parley.analysis.judge.bench import judged, scores
+    from parley.analysis.journaled_calls import missing_lines
+    from parley.analysis.judge.judging import Judging, judge_run, score_table
     from parley.analysis.judge.quality import against_truth, warning
     from parley.analysis.judge.report import write
-    from parley.analysis.judge.verdicts import Judging
-    from parley.analysis.kept import missing
-    from parley.analysis.load import load
-    from parley.model.checks import check_topics
+    from parley.analysis.tables import load
+    from parley.model.validation import check_topics
 
     told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
     judging = Judging(options.calls, options.temperature, options.examples, told, options.seed)
@@ -120,10 +119,10 @@ def judge(arguments: Sequence[str]) -> int:
         raise UserError(f"{options.run} holds no statement to judge")
     check_topics(options.llm, map(load_topic, sorted(set(tables.utterances["topic"]))))
     (limits,) = budget_of(options, options.llm)
-    found = judged(tables, out, options.llm, judging, bar, limits)
+    found = judge_run(tables, out, options.llm, judging, bar, limits)
     said = found[found["text"].notna()]
-    print(missing(said[["score"]], said["reasons"], "verdicts"))
-    scores(found).to_csv(out / "scores.csv", index=False)
+    print(missing_lines(said[["score"]], said["reasons"], "verdicts"))
+    score_table(found).to_csv(out / "scores.csv", index=False)
     print(
         f"verdicts {out / 'verdicts.csv'}\nscores   {out / 'scores.csv'}  (python run.py analyse {out / 'scores.csv'})"
     )
@@ -162,16 +161,16 @@ def hold_all(
     backend: one for all of them, and each begins with the replies of the one before it. budgets: one for each, with the prices of
     its models; ledger: what all of them share. Errors: UserError when that is spent; what was answered is kept.
     """
-    from parley.analysis.load import load
-    from parley.llm.limits import NO_LIMIT
-    from parley.model.session import Ask, sit
+    from parley.analysis.tables import load
+    from parley.llm.budget import NO_LIMIT
+    from parley.model.scenario_run import RunSpec, run_scenario
 
     scenario, before = next(study), None
     try:
         for name, budget in zip(names, budgets or [NO_LIMIT] * len(names), strict=True):
-            task = Ask(scenario, out / name, given, budget, ledger=ledger, start=before if backend else None)
+            task = RunSpec(scenario, out / name, given, budget, ledger=ledger, start=before if backend else None)
             with Progress(scenario) as progress:
-                outcome = sit(task, progress.calls, progress.step, backend)
+                outcome = run_scenario(task, progress.calls, progress.step, backend)
                 print(told(scenario, out / name, outcome))
             if outcome.stopped:
                 raise UserError(outcome.stopped)
@@ -203,17 +202,17 @@ def validate(arguments: Sequence[str]) -> int:
         return _review(options.review, options.out, options.llm, options.judge)
     if not options.llm or not options.judge:
         raise UserError(f"name {'a model to interview: --llm SPEC' if not options.llm else 'a judge: --judge SPEC'}")
-    from parley.analysis.alignment.bench import Validation, items, validated
+    from parley.analysis.alignment.persona_validation import Validation, interview_items, validate_personas
     from parley.analysis.alignment.report import write
-    from parley.analysis.kept import missing
+    from parley.analysis.journaled_calls import missing_lines
 
     sets = tuple(part.strip() for part in options.personas.split(",") if part.strip())
     validation = Validation(tuple(options.llm), options.judge, sets, options.seed)
     out = options.out or Path("runs") / f"validate-{time.strftime('%Y%m%d-%H%M%S')}"
-    calls = len(items(validation)) * len(validation.models)
+    calls = len(interview_items(validation)) * len(validation.models)
     print(f"folder   {out}\ncalls    {calls:,} answers and as many verdicts", flush=True)
-    answers = validated(validation, out, bar, budget_of(options, *options.llm, options.judge))
-    print(missing(answers[["verdict"]].replace("", None), answers["reason"], "verdicts"))
+    answers = validate_personas(validation, out, bar, budget_of(options, *options.llm, options.judge))
+    print(missing_lines(answers[["verdict"]].replace("", None), answers["reason"], "verdicts"))
     print(
         f"report   {write(answers, validation, out)}\nfigure   {out / 'alignment.png'}\nreview   {out / 'review.csv'}"
     )

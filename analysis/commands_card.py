@@ -14,13 +14,13 @@ from parley.model.commandline import Parser, amount, bar, natural, price
 from parley.model.options import add_keep_going, addressed, prices
 
 if TYPE_CHECKING:
-    from parley.analysis.card.battery import Sections
     from parley.analysis.card.conditions import Batch
-    from parley.analysis.card.held import Held
-    from parley.analysis.card.outside import Bench
+    from parley.analysis.card.interviews import InterviewBench
+    from parley.analysis.card.protocol import Sections
+    from parley.analysis.card.records import ConditionRecords
     from parley.analysis.card.remedies import Remedy
     from parley.analysis.human.table import Source
-    from parley.llm.limits import Budget
+    from parley.llm.budget import Budget
     from parley.model.scenario import Scenario
 
 PROBE, BLOCKS, MOST = "attitude_labelled", 10, 8
@@ -45,21 +45,21 @@ def audit(arguments: Sequence[str]) -> int:
     )
     _add(parser)
     options = parser.parse_args(arguments)
+    from parley.analysis.card.budget import audit_limit
     from parley.analysis.card.conditions import Batch
-    from parley.analysis.card.costs import limit
-    from parley.analysis.card.holding import hold
+    from parley.analysis.card.runner import run_conditions
     from parley.analysis.card.sections import sections
 
     chosen = sections([name.strip() for name in options.sections.split(",") if name.strip()])
     base, people = _base(options), _people(options.data)
     folder = options.out or Path("runs") / f"audit-{time.strftime('%Y%m%d-%H%M%S')}"
-    first, most = Batch(base, folder, judge=_judge(options, base)), limit(options.budget)
+    first, most = Batch(base, folder, judge=_judge(options, base)), audit_limit(options.budget)
     batches = options.batches or (MOST if options.tight is not None else 1)
     remedies = _remedies(options, first)
     if options.dry_run:
-        from parley.analysis.card.plan import lines
+        from parley.analysis.card.budget import plan_lines
 
-        print("\n".join(lines(first, chosen, batches, options.spread, prices(base, options))))
+        print("\n".join(plan_lines(first, chosen, batches, options.spread, prices(base, options))))
         if remedies:
             from parley.analysis.card.remedies import plan
 
@@ -67,7 +67,7 @@ def audit(arguments: Sequence[str]) -> int:
         return 0
     print(f"folder   {folder}", flush=True)
     bench = _bench(first, options, most)
-    held, stopped = hold(first, chosen, batches, options.tight, bench)
+    held, stopped = run_conditions(first, chosen, batches, options.tight, bench)
     if not held.records:
         raise UserError(stopped)
     held.people = people
@@ -138,8 +138,8 @@ def _add(parser: argparse.ArgumentParser) -> None:
 def _base(options: argparse.Namespace) -> Scenario:
     """Whom is asked about what. Errors: UserError."""
     from parley.llm.backends import check_spec
-    from parley.model.checks import check_topics
     from parley.model.scenario import load_preset, parse_settings
+    from parley.model.validation import check_topics
 
     if options.blocks < 2:
         raise UserError("--blocks must be at least 2; below 5 blocks in all there is no interval")
@@ -176,36 +176,37 @@ def _judge(options: argparse.Namespace, base: Scenario) -> str:
 
 
 def _remedies(options: argparse.Namespace, first: Batch) -> list[Remedy]:
-    from parley.analysis.card.remedies import chosen
+    from parley.analysis.card.remedies import choose_remedies
 
-    found = chosen(options.remedies, options.tuned, first.base.llm) if options.remedies or options.tuned else []
+    found = (
+        choose_remedies(options.remedies, options.tuned, first.base.llm) if options.remedies or options.tuned else []
+    )
     for one in found:
         one.batch(first)  # before anything is asked: a field may not go with the card's
     return found
 
 
-def _bench(first: Batch, options: argparse.Namespace, most: Budget) -> Bench:
+def _bench(first: Batch, options: argparse.Namespace, most: Budget) -> InterviewBench:
     """What asks, within a limit. Errors: UserError for a limit on money where a price is not known."""
-    from parley.analysis.card.costs import budgets, ledger
-    from parley.analysis.card.holding import opened
-    from parley.analysis.card.outside import Bench
-    from parley.llm.limits import FREE
-    from parley.llm.prices import tariff
+    from parley.analysis.card.budget import audit_ledger, step_budgets
+    from parley.analysis.card.interviews import InterviewBench
+    from parley.analysis.card.runner import open_models
+    from parley.llm.budget import FREE, load_prices
 
-    judge = tariff(first.judge, {}, options.prices)[""] if first.judge else FREE
-    found = budgets(most, prices(first.base, options), judge)
+    judge = load_prices(first.judge, {}, options.prices)[""] if first.judge else FREE
+    found = step_budgets(most, prices(first.base, options), judge)
     known = found[0]._replace(keep_going=options.keep_going), found[1]._replace(keep_going=options.keep_going)
-    return Bench(opened, bar, partial(print, flush=True), ledger(most, first.folder, known), known)
+    return InterviewBench(open_models, bar, partial(print, flush=True), audit_ledger(most, first.folder, known), known)
 
 
-def _written(first: Batch, chosen: Sections, held: Held, stopped: str) -> None:
-    from parley.analysis.card import battery, card
+def _written(first: Batch, chosen: Sections, held: ConditionRecords, stopped: str) -> None:
+    from parley.analysis.card import card, protocol
 
     header = next(iter(held.records.values()))[0].header
     made = card.Card(
         first,
         chosen,
-        battery.claims(held, first, chosen),
+        protocol.card_estimates(held, first, chosen),
         header,
         card.blocks_of(held),
         card.calls_of(held),
@@ -216,23 +217,23 @@ def _written(first: Batch, chosen: Sections, held: Held, stopped: str) -> None:
     print("\n".join(sentence.replace("**", "") for sentence in (*made.warnings, *made.sentences)))
 
 
-def _with_remedies(first: Batch, plain: Held, remedies: Sequence[Remedy], bench: Bench) -> str:
+def _with_remedies(first: Batch, plain: ConditionRecords, remedies: Sequence[Remedy], bench: InterviewBench) -> str:
     """The core with each remedy beside that without; why it was stopped, if it was."""
-    from parley.analysis.card.holding import hold
-    from parley.analysis.card.remedies import core, differences, holds, measured
+    from parley.analysis.card.remedies import core_conditions, differences, keeps_people, measure_remedy
     from parley.analysis.card.remedies_report import write
+    from parley.analysis.card.runner import run_conditions
 
     batches, found, stopped = max(len(plain.tables.get("three", ())), 1), [], ""
-    if not holds(plain, first):
-        plain, stopped = hold(first, core(), batches, None, bench)
+    if not keeps_people(plain, first):
+        plain, stopped = run_conditions(first, core_conditions(), batches, None, bench)
     for one in remedies if not stopped else ():
         print(f"remedy   {one.title}", flush=True)
-        held, stopped = hold(one.batch(first), core(), batches, None, bench)
+        held, stopped = run_conditions(one.batch(first), core_conditions(), batches, None, bench)
         if stopped:
             break
-        found.append((one, measured(held, one.batch(first))))
+        found.append((one, measure_remedy(held, one.batch(first))))
     if found:
-        header, table = plain.records["three"][0].header, differences(measured(plain, first), found)
+        header, table = plain.records["three"][0].header, differences(measure_remedy(plain, first), found)
         path = write(table, [one for one, _ in found], first, header, stopped)
         print(f"remedies {path}\nfigure   {first.folder / 'remedies.png'}")
     return stopped
@@ -247,11 +248,12 @@ def compare(arguments: Sequence[str]) -> int:
     parser.add_argument("cards", metavar="CARD", type=Path, nargs="+", help="folders of cards, or their card.json")
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/compare-<time>)")
     options = parser.parse_args(arguments)
-    from parley.analysis.card.compare import read
-    from parley.analysis.card.compare_page import write
+    from parley.analysis.card.comparison import read_card, write_comparison
 
     if len(options.cards) < 2:
         raise UserError("name two cards or more: python run.py compare runs/a runs/b")
     out = options.out or Path("runs") / f"compare-{time.strftime('%Y%m%d-%H%M%S')}"
-    print(f"page     {write([read(path) for path in options.cards], out)}\nfigure   {out / 'compare.png'}")
+    print(
+        f"page     {write_comparison([read_card(path) for path in options.cards], out)}\nfigure   {out / 'compare.png'}"
+    )
     return 0

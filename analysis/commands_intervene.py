@@ -13,7 +13,7 @@ from parley.model.commandline import Parser
 from parley.model.options import add_limits, add_scenario, budget, chosen, prices
 
 if TYPE_CHECKING:
-    from parley.llm.prices import Prices
+    from parley.llm.budget import Prices
     from parley.model.scenario import Scenario
 
 
@@ -42,11 +42,18 @@ def intervene(arguments: Sequence[str]) -> int:
     )
     options = parser.parse_args(arguments)
     from parley.analysis.report import SUMMARY, write_report
-    from parley.analysis.studies.intervention import BRANCHES, PLACEBO, WITH, WITHOUT, intervention, placebo_of
-    from parley.analysis.studies.intervention_report import write
-    from parley.llm.journal import shared
-    from parley.llm.several import open_all
-    from parley.model.session import JOURNAL
+    from parley.analysis.studies.intervention import (
+        BRANCHES,
+        PLACEBO,
+        WITH,
+        WITHOUT,
+        intervention,
+        placebo_of,
+        write_intervention,
+    )
+    from parley.llm.journal import shared_ledger
+    from parley.llm.router import open_all
+    from parley.model.scenario_run import JOURNAL
 
     base, given = chosen(options)
     placebo, why = placebo_of(base, options.placebo)
@@ -63,13 +70,13 @@ def intervene(arguments: Sequence[str]) -> int:
     begun = [
         branch for branch in branches if (out / branch / JOURNAL).exists()
     ]  # each has the journal of the one before
-    ledger = shared(limits, [(out / branch / JOURNAL, limits) for branch in begun[-1:]])
+    ledger = shared_ledger(limits, [(out / branch / JOURNAL, limits) for branch in begun[-1:]])
     opened = open_all(base.llm, base.own_llms())
     found = hold_all(study, branches, out, given, opened, [limits] * len(branches), ledger)
     for branch in branches:
         if not (out / branch / SUMMARY).exists():
             write_report(out / branch)
-    print(f"report   {write(found, out)}\nfigure   {out / 'intervention.png'}")
+    print(f"report   {write_intervention(found, out)}\nfigure   {out / 'intervention.png'}")
     return 0
 
 
@@ -77,18 +84,17 @@ def _planned(base: Scenario, branches: Sequence[str], known: Prices) -> Iterator
     """`--dry-run`: each branch is a run of its own, but what comes before the first intervention is asked once."""
     from dataclasses import replace
 
-    from parley.model.estimate import cost, lines
-    from parley.model.estimate import time as lasting
-    from parley.model.plan import plan
+    from parley.model.cost_estimate import estimate_cost, estimate_lines, plan_run
+    from parley.model.cost_estimate import estimate_time as lasting
 
-    yield from list(lines(base, known))[:4]
+    yield from list(estimate_lines(base, known))[:4]
     first = min(one.round for one in base.interventions)
-    calls = plan(base).calls
-    alike = plan(replace(base, rounds=first - 1, interventions=(), survey="never")).calls if first > 1 else 0
-    surveys = plan(replace(base, rounds=0, interventions=())).ratings * (first if base.survey == "rounds" else 1)
+    calls = plan_run(base).calls
+    alike = plan_run(replace(base, rounds=first - 1, interventions=(), survey="never")).calls if first > 1 else 0
+    surveys = plan_run(replace(base, rounds=0, interventions=())).ratings * (first if base.survey == "rounds" else 1)
     whole = len(branches) * calls - (len(branches) - 1) * (alike + surveys)
     yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {whole:,}:"
     yield f"  what comes before round {first} is the same in all and asked once"
-    yield from cost([(base, len(branches))], [known])
+    yield from estimate_cost([(base, len(branches))], [known])
     yield "  (tokens and cost as if every branch asked everything)"
     yield lasting([base], whole)

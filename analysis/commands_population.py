@@ -61,7 +61,7 @@ def population(arguments: Sequence[str]) -> int:
 
 def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
     """Run it, unless the folder has it; its summary. What cannot be built claims no folder."""
-    from parley.agents.laws import open_law
+    from parley.agents.opinion_dynamics import open_law
     from parley.analysis.population import SUMMARY, write
     from parley.model.population import PopulationModel
 
@@ -84,7 +84,7 @@ def _file(graph: str) -> dict[str, str]:
     """The digest of the file that a graph is read from; a changed one is another population."""
     from parley.environments import graphs
     from parley.environments._specs import opened
-    from parley.llm.randomness import digest
+    from parley.llm.seeding import digest
 
     if not graph.startswith("file,"):
         return {}
@@ -107,21 +107,21 @@ def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
 
 
 def _recorder(folder: Path, run: dict[str, Any]) -> Any:
-    from parley.model.columns import ToParquet
-    from parley.model.experiment import revision, versions
+    from parley.model.population import ToParquet
+    from parley.model.run_folder import code_revision, package_versions
 
-    return ToParquet(folder, run["every"], run | {"revision": revision(), "versions": versions()})
+    return ToParquet(folder, run["every"], run | {"revision": code_revision(), "versions": package_versions()})
 
 
 def _claimed(folder: Path, run: dict[str, Any]) -> None:
     """One folder, one population. Errors: UserError on a folder of another, or of something else."""
-    from parley.analysis.kept import claim
+    from parley.analysis.journaled_calls import check_manifest
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not (folder / LABEL).exists():
             raise UserError(f"{folder} is not empty and holds no population; give another --out")
-        claim(folder / LABEL, run, "population")
+        check_manifest(folder / LABEL, run, "population")
     except OSError as error:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
 
@@ -143,9 +143,9 @@ def surrogate(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--out", metavar="FILE", type=Path, help="(RUN/surrogate.json)")
     options = parser.parse_args(arguments)
-    from parley.analysis.load import load
     from parley.analysis.surrogate.report import surrogate as fitted
     from parley.analysis.surrogate.report import write
+    from parley.analysis.tables import load
 
     found = fitted(load(options.run), options.heard)
     for topic in found["topics"].values():

@@ -13,7 +13,7 @@ from parley.model.commandline import Parser, amount, bar, natural
 from parley.model.options import add_limits, budget_of, budgets_of
 
 if TYPE_CHECKING:
-    from parley.analysis.load import Tables
+    from parley.analysis.tables import Tables
     from parley.model.scenario import Scenario
 
 
@@ -30,19 +30,19 @@ def rhetoric(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/rhetoric)")
     add_limits(parser, "folder")
     options = parser.parse_args(arguments)
-    from parley.analysis.kept import missing
-    from parley.analysis.load import load
-    from parley.analysis.rhetoric.report import write
-    from parley.analysis.rhetoric.tags import APPEALS, tagged
+    from parley.analysis.journaled_calls import missing_lines
+    from parley.analysis.rhetoric.report import write_rhetoric
+    from parley.analysis.rhetoric.tags import APPEALS, tag_run
+    from parley.analysis.tables import load
 
     tables, out = load(options.run), options.out or options.run / "rhetoric"
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no utterance to tag")
     (limits,) = budget_of(options, options.llm)
-    found = tagged(tables, out, options.llm, options.seed, bar, limits)
+    found = tag_run(tables, out, options.llm, options.seed, bar, limits)
     said = found[found["text"].notna()]
-    print(missing(said[list(APPEALS)], said["reasons"], "utterances"))
-    print(f"tags     {out / 'tags.csv'}\nreport   {write(found, tables, out, options.llm)}")
+    print(missing_lines(said[list(APPEALS)], said["reasons"], "utterances"))
+    print(f"tags     {out / 'tags.csv'}\nreport   {write_rhetoric(found, tables, out, options.llm)}")
     return 0
 
 
@@ -60,19 +60,19 @@ def deviation(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/deviation)")
     add_limits(parser, "folder")
     options = parser.parse_args(arguments)
-    from parley.analysis.deviation.judge import judged, source_of
+    from parley.analysis.deviation.judge import judge_deviation, source_of
     from parley.analysis.deviation.report import write
-    from parley.analysis.kept import missing
-    from parley.analysis.load import load
+    from parley.analysis.journaled_calls import missing_lines
+    from parley.analysis.tables import load
 
     tables, out = load(options.run), options.out or options.run / "deviation"
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no utterance to set beside the news")
     source = options.source or source_of(tables, str(options.run))
     (limits,) = budget_of(options, options.llm)
-    found = judged(tables, source, out, options.llm, options.seed, bar, limits)
+    found = judge_deviation(tables, source, out, options.llm, options.seed, bar, limits)
     said = found[found["text"].notna()]
-    print(missing(said[["deviation"]], said["reason"], "verdicts"))
+    print(missing_lines(said[["deviation"]], said["reason"], "verdicts"))
     print(f"verdicts {out / 'verdicts.csv'}\nreport   {write(found, tables, source, out, options.llm)}")
     return 0
 
@@ -107,7 +107,7 @@ def prior_beliefs(arguments: Sequence[str]) -> int:
     )
     options = parser.parse_args(arguments)
     from parley.analysis.commands import hold_all
-    from parley.analysis.studies import beliefs as study
+    from parley.analysis.studies import prior_beliefs as study
     from parley.model.scenario import load_preset
 
     settings = given(options)
@@ -177,18 +177,18 @@ def audit_probe(arguments: Sequence[str]) -> int:
     add_limits(parser, "folder")
     options = parser.parse_args(arguments)
     from parley.agents.topic import load_topic
-    from parley.analysis.kept import missing
+    from parley.analysis.journaled_calls import missing_lines
     from parley.analysis.studies import probe_audit as study
-    from parley.model.checks import check_topics
+    from parley.model.validation import check_topics
 
     named = {name: getattr(options, name) for name in ("topic", "probe", "personas", "repeats", "temperature", "seed")}
-    audit, folder = study.Audit(**named), out_of(options, "audit-probe")
+    audit, folder = study.ProbeAudit(**named), out_of(options, "audit-probe")
     audit.question, audit.people()  # what is misspelt is told before anything is asked
     check_topics(options.llm, [load_topic(options.topic)])
     print(f"folder   {folder}", flush=True)
     (limits,) = budget_of(options, options.llm)
-    found = study.audited(audit, options.llm, folder, bar, limits)
-    print(missing(found[["rating"]], found["reason"], "ratings"))
+    found = study.audit_probe(audit, options.llm, folder, bar, limits)
+    print(missing_lines(found[["rating"]], found["reason"], "ratings"))
     print(f"report   {study.write(found, audit, options.llm, folder)}")
     return 0
 

@@ -32,9 +32,8 @@ def archetypes(arguments: Sequence[str]) -> int:
     add_limits(parser, "study's folder, by both")
     options = parser.parse_args(arguments)
     from parley.analysis.commands import hold_all
-    from parley.analysis.studies.archetypes import ALL, SHARED
-    from parley.analysis.studies.archetypes import archetypes as study
-    from parley.analysis.studies.archetypes_report import headline, write
+    from parley.analysis.studies.answer_sharing import ALL, SHARED, savings_headline, write_savings
+    from parley.analysis.studies.answer_sharing import archetypes as study
     from parley.model.scenario import load_preset, parse_settings
 
     named = {"topics": options.topic} | {
@@ -50,6 +49,7 @@ def archetypes(arguments: Sequence[str]) -> int:
     limits = budgets_of(options, base, folder, names)
     found = hold_all(study(base, options.size), names, folder, tuple(settings), None, *limits)
     print(
-        f"{headline(found)}\nreport   {write(found, folder, base, options.size)}\nfigure   {folder / 'archetypes.png'}"
+        f"{savings_headline(found)}\nreport   {write_savings(found, folder, base, options.size)}\nfigure "
+        f"  {folder / 'archetypes.png'}"
     )
     return 0

@@ -16,7 +16,7 @@ from parley.model.commandline import Parser, amount, bar, natural
 from parley.model.options import add_limits, budget, budget_of
 
 if TYPE_CHECKING:
-    from parley.analysis.judge.verdicts import Judging
+    from parley.analysis.judge.judging import Judging
     from parley.analysis.studies.structured.experiments import Experiment
     from parley.model.scenario import Scenario
 
@@ -66,16 +66,15 @@ def parser() -> Parser:
 def structured(arguments: Sequence[str]) -> int:
     """`run.py structured EXPERIMENT`"""
     options = parser().parse_args(arguments)
-    from parley.analysis.judge.bench import VERDICTS
-    from parley.analysis.judge.verdicts import Judging
+    from parley.analysis.judge.judging import VERDICTS, Judging
     from parley.analysis.studies.structured.experiments import experiment
-    from parley.analysis.studies.structured.hold import folders
-    from parley.analysis.studies.structured.hold import structured as study
     from parley.analysis.studies.structured.report import write
+    from parley.analysis.studies.structured.runner import condition_folders
+    from parley.analysis.studies.structured.runner import run_experiment as study
     from parley.llm.backends import check_reached, check_spec
-    from parley.llm.journal import shared
-    from parley.model.checks import check_topics
-    from parley.model.session import JOURNAL
+    from parley.llm.journal import shared_ledger
+    from parley.model.scenario_run import JOURNAL
+    from parley.model.validation import check_topics
 
     models = options.llm or ["pocket"]
     judge = options.judge or _judge(models)
@@ -96,9 +95,9 @@ def structured(arguments: Sequence[str]) -> int:
     _claim(out, options.experiment, base, judge, judging)
     scenarios = [base.with_settings(settings) for settings in chosen.conditions.values()]
     (judges,), budgets = budget_of(options, judge), budget(options, *scenarios)
-    held = list(folders(chosen, out).values())
+    held = list(condition_folders(chosen, out).values())
     debated = [(folder / JOURNAL, one) for folder, one in zip(held, budgets, strict=True)]
-    ledger = shared(judges, [*debated, *((folder / "judge" / VERDICTS, judges) for folder in held)])
+    ledger = shared_ledger(judges, [*debated, *((folder / "judge" / VERDICTS, judges) for folder in held)])
     steps = study(chosen, base, out, judge, judging, bar, judges, ledger)
     found = hold_all(steps, [folder.name for folder in held], out, given, budgets=budgets, ledger=ledger)
     command = f"python run.py structured {shlex.join(arguments)}"
@@ -134,11 +133,11 @@ def _judge(models: Sequence[str]) -> str:
 
 
 def _planned(chosen: Experiment, base: Scenario, calls: int) -> int:
-    from parley.model.plan import count
+    from parley.model.cost_estimate import count_calls
 
     whole, width = 0, max(28, *map(len, chosen.conditions))
     for name, settings in chosen.conditions.items():
-        _, rooms, replies, ratings = count(base.with_settings(settings))
+        _, rooms, replies, ratings = count_calls(base.with_settings(settings))
         whole += replies + ratings + replies * calls
         print(
             f"{name:<{width}} {rooms:>5} rooms  {replies:>7,} replies  {ratings:>7,} ratings  {replies:>7,} statements to judge"
@@ -149,13 +148,13 @@ def _planned(chosen: Experiment, base: Scenario, calls: int) -> int:
 
 def _claim(out: Path, name: str, base: Scenario, judge: str, judging: Judging) -> None:
     """One folder, one experiment. Errors: UserError on a folder of another."""
-    from parley.analysis.kept import claim
-    from parley.llm.backends import essence
+    from parley.analysis.journaled_calls import check_manifest
+    from parley.llm.backends import identity_spec
 
     out.mkdir(parents=True, exist_ok=True)
-    asked = {**base.to_dict(), "llm": essence(base.llm)}
-    claim(
+    asked = {**base.to_dict(), "llm": identity_spec(base.llm)}
+    check_manifest(
         out / "structured.json",
-        {"experiment": name, "base": asked, "judge": essence(judge), **asdict(judging)},
+        {"experiment": name, "base": asked, "judge": identity_spec(judge), **asdict(judging)},
         "experiment",
     )

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.wording import counted
+from parley.analysis.formatting import count_phrase
 from parley.llm.errors import UserError
 from parley.model.commandline import Parser, meter, natural
 from parley.model.options import add_budget, add_scenario, addressed, budget, chosen, prices
 
 if TYPE_CHECKING:
     from parley.model.scenario import Scenario
-    from parley.model.sweep.cells import Cell
-    from parley.model.sweep.holding import Held
+    from parley.model.sweep.cell_runner import CellResult
+    from parley.model.sweep.design import SweepCell
 
 EPILOG = """examples:
   python run.py sweep --scenario two_way --llm oracle --vary rounds=2,5,10 --seeds 0:20 --workers 4 --out runs/rounds
@@ -72,9 +72,9 @@ def sweep(arguments: Sequence[str]) -> int:
     if options.dry_run:
         return _planned(cells, options)
     from parley.llm.backends import check_reached
-    from parley.model.session import locked
-    from parley.model.sweep.cells import claim_sweep
-    from parley.model.sweep.cluster import check_address
+    from parley.model.scenario_run import lock_folder
+    from parley.model.sweep.design import check_sweep_manifest
+    from parley.model.sweep.ray_cluster import check_address
 
     for scenario, *_ in _combinations(cells):  # before the folder is made
         for spec in (scenario.llm, *scenario.own_llms().values()):
@@ -83,8 +83,8 @@ def sweep(arguments: Sequence[str]) -> int:
         check_address(options.ray)
     out = options.out or Path("runs") / f"sweep-{cells[0].combined.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
-    with locked(out):
-        claim_sweep(out, cells)
+    with lock_folder(out):
+        check_sweep_manifest(out, cells)
         return _held(options, cells, given, out, f"python run.py sweep {shlex.join(_design(arguments))}")
 
 
@@ -99,11 +99,11 @@ def _design(arguments: Sequence[str]) -> list[str]:
     return kept
 
 
-def _cells(options: argparse.Namespace) -> tuple[list[Cell], tuple[str, ...]]:
+def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...]]:
     """The cells, and the names of the fields that were given. Errors: UserError."""
-    from parley.model.checks import check_topics
-    from parley.model.seating import check_files
-    from parley.model.sweep.cells import cells, parse_seeds, parse_vary
+    from parley.model.casting import check_files
+    from parley.model.sweep.design import parse_seeds, parse_vary, sweep_cells
+    from parley.model.validation import check_topics
 
     varied = _addressed(parse_vary(options.vary), options)
     base, given = chosen(options)
@@ -111,7 +111,7 @@ def _cells(options: argparse.Namespace) -> tuple[list[Cell], tuple[str, ...]]:
         raise UserError("seeds go into --seeds")
     if taken := sorted(set(varied) & set(given)):
         raise UserError(f"--vary {taken[0]}: it is set as well")
-    found = cells(base, varied, parse_seeds(options.seeds))
+    found = sweep_cells(base, varied, parse_seeds(options.seeds))
     for scenario, *_ in _combinations(found):
         check_files(scenario)
         for spec in (scenario.llm, *scenario.own_llms().values()):
@@ -133,24 +133,24 @@ def _addressed(varied: dict[str, tuple[str, ...]], options: argparse.Namespace) 
     return {**varied, **own}
 
 
-def _planned(cells: Sequence[Cell], options: argparse.Namespace) -> int:
+def _planned(cells: Sequence[SweepCell], options: argparse.Namespace) -> int:
     """`--dry-run`: the cells and calls of each combination; tokens, cost and time of all."""
-    from parley.model.estimate import cost, time
+    from parley.model.cost_estimate import estimate_cost, estimate_time
 
     whole, rows = 0, _combinations(cells)
     width = max(40, *[len(name) for _, name, _ in rows])
     for scenario, name, seeds in rows:
         calls = _calls(scenario)
         whole += calls * seeds
-        print(f"{name:<{width}} {counted(seeds, 'seed'):>10} {calls:>10,} calls each")
-    print(f"{'in all':<{width}} {counted(len(cells), 'cell'):>10} {whole:>10,} calls")
+        print(f"{name:<{width}} {count_phrase(seeds, 'seed'):>10} {calls:>10,} calls each")
+    print(f"{'in all':<{width}} {count_phrase(len(cells), 'cell'):>10} {whole:>10,} calls")
     held = [(scenario, seeds) for scenario, _, seeds in rows]
-    print("\n".join(cost(held, [prices(scenario, options) for scenario, _ in held])))
-    print(time([scenario for scenario, _ in held], whole))
+    print("\n".join(estimate_cost(held, [prices(scenario, options) for scenario, _ in held])))
+    print(estimate_time([scenario for scenario, _ in held], whole))
     return 0
 
 
-def _combinations(cells: Sequence[Cell]) -> list[tuple[Scenario, str, int]]:
+def _combinations(cells: Sequence[SweepCell]) -> list[tuple[Scenario, str, int]]:
     """Scenario, name and seeds of each combination."""
     seeds = Counter(cell.combination for cell in cells)
     return [
@@ -159,30 +159,32 @@ def _combinations(cells: Sequence[Cell]) -> list[tuple[Scenario, str, int]]:
 
 
 def _calls(scenario: Scenario) -> int:
-    from parley.model.plan import expected
+    from parley.model.cost_estimate import expected_usage
 
-    return expected(scenario)
+    return expected_usage(scenario)
 
 
-def _held(options: argparse.Namespace, cells: Sequence[Cell], given: tuple[str, ...], out: Path, command: str) -> int:
+def _held(
+    options: argparse.Namespace, cells: Sequence[SweepCell], given: tuple[str, ...], out: Path, command: str
+) -> int:
     """Hold the cells, write the report."""
-    from parley.analysis.sweep.measure import measured
     from parley.analysis.sweep.report import write
-    from parley.model.missing import Tally
-    from parley.model.sweep.holding import Job
-    from parley.model.sweep.running import hold_all
+    from parley.analysis.sweep.tables import measure_cell
+    from parley.model.missing_replies import MissingTally
+    from parley.model.sweep.cell_runner import SweepJob
+    from parley.model.sweep.runner import run_cells
 
     scenarios = {cell.combination: cell.combined for cell in cells}
     limits = dict(zip(scenarios, budget(options, *scenarios.values()), strict=True))
     how = options.retry_failures, options.keep_going
-    jobs = [Job(cell, out, given, limits[cell.combination].prices, *how) for cell in cells]
+    jobs = [SweepJob(cell, out, given, limits[cell.combination].prices, *how) for cell in cells]
     workers, limit = options.workers or _cores(), limits[cells[0].combination]
-    found, stopped, asked, gone, last, began, tally = {}, {}, 0, 0, None, time.monotonic(), Tally()
+    found, stopped, asked, gone, last, began, tally = {}, {}, 0, 0, None, time.monotonic(), MissingTally()
     with _Bar(cells) as shown:
-        for place, held in hold_all(jobs, measured, workers, limit, options.ray, shown.calls, shown.say):
+        for place, held in run_cells(jobs, measure_cell, workers, limit, options.ray, shown.calls, shown.say):
             shown.cell(place, held)
             asked += held.asked
-            tally.add(held.tally or Tally())
+            tally.add(held.tally or MissingTally())
             if held.stopped is None:
                 found[place] = held.found
             else:
@@ -203,7 +205,7 @@ def _held(options: argparse.Namespace, cells: Sequence[Cell], given: tuple[str, 
         raise UserError(f"{why}: {last}; the same command goes on")
     if stopped:
         raise UserError(
-            f"{counted(len(stopped), 'cell')} of {len(cells)} unfinished: {stopped[min(stopped)]}; the same command goes on"
+            f"{count_phrase(len(stopped), 'cell')} of {len(cells)} unfinished: {stopped[min(stopped)]}; the same command goes on"
         )
     return 0
 
@@ -215,7 +217,7 @@ def _cores() -> int:
 class _Bar:
     """Cells and calls done, calls a second and time left."""
 
-    def __init__(self, cells: Sequence[Cell]):
+    def __init__(self, cells: Sequence[SweepCell]):
         self.expected = {name: _calls(scenario) for scenario, name, _ in _combinations(cells)}
         self.cells, self.done = cells, 0
 
@@ -227,7 +229,7 @@ class _Bar:
     def calls(self, number: int) -> None:
         self.bar.update(number)
 
-    def cell(self, place: int, held: Held) -> None:
+    def cell(self, place: int, held: CellResult) -> None:
         self.done += 1
         if not held.asked + held.replayed and held.stopped is None:  # it was there
             self.bar.update(self.expected[self.cells[place].combination])

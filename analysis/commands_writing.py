@@ -34,12 +34,11 @@ def personas(arguments: Sequence[str]) -> int:
         help="folder for <party>.toml; agents/personas is where the shipped ones are",
     )
     options = parser.parse_args(arguments)
-    from parley.agents.enhanced import write_enhanced
-    from parley.agents.recruit import vacant, write_personas
-    from parley.agents.topic import load_topic, slugs
-    from parley.agents.twins import write_twins
+    from parley.agents.persona_generator import check_unused, write_personas
+    from parley.agents.persona_variants import write_enhanced, write_twins
+    from parley.agents.topic import load_topic, topic_names
     from parley.llm.backends import open_spec
-    from parley.model.checks import check_topics
+    from parley.model.validation import check_topics
 
     write, known = {
         "voters": (write_personas, ("republican", "democrat")),
@@ -50,9 +49,9 @@ def personas(arguments: Sequence[str]) -> int:
     if not set(wanted) <= set(known):
         raise UserError(f"the {options.set} that are written are {' and '.join(known)}; the Default is one sentence")
     if options.set == "voters":
-        check_topics(options.llm, [topic for topic in map(load_topic, slugs()) if topic.in_backstories])
+        check_topics(options.llm, [topic for topic in map(load_topic, topic_names()) if topic.in_backstories])
     for party in wanted:
-        vacant(options.out, party)
+        check_unused(options.out, party)
     backend = open_spec(options.llm)
     topics = [topic.strip() for topic in options.topics.split(",") if topic.strip()]
     if topics and options.set != "voters":
@@ -74,11 +73,11 @@ def questions(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", metavar="N", type=natural, default=0)
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the new file, .toml")
     options = parser.parse_args(arguments)
-    from parley.agents.question_writer import told, write_questions
+    from parley.agents.question_generator import question_text, write_questions
     from parley.llm.backends import open_spec
 
     written = write_questions(options.count, options.out, open_spec(options.llm), options.llm, options.seed)
-    print(f"questions {options.out}: {len(written.questions)} (dropped: {told(written.dropped)})")
+    print(f"questions {options.out}: {len(written.questions)} (dropped: {question_text(written.dropped)})")
     return 0
 
 
@@ -103,7 +102,7 @@ def case(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", metavar="N", type=natural, default=0)
     parser.add_argument("--out", metavar="FILE", type=Path, required=True, help="the new topic file, .toml")
     options = parser.parse_args(arguments)
-    from parley.agents.case import write_topic
+    from parley.agents.case_generator import write_topic
     from parley.agents.topic import load_topic
     from parley.llm.backends import open_spec
 

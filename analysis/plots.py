@@ -3,7 +3,7 @@
 Party is told by colour, marker and line style alike, so that the figure reads without colour. Bars are standard errors over
 rooms. The dashed line is the Default's level before the debates where no Default takes part (Figs 4 and 8); the legend
 says of how many agents a panel. A population has a line for each party and two thin ones around it, between which half of its
-people are (analysis/crowd.py). An upright line is an intervention. Sizes are those of print: 3.5 inches for one panel a row (a
+people are (analysis/plots.py). An upright line is an intervention. Sizes are those of print: 3.5 inches for one panel a row (a
 column of a page), 7 for more (its width).
 """
 
@@ -25,11 +25,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.analysis.crowd import HALF, by_party
-from parley.analysis.load import Tables
-from parley.analysis.looks import LABELLED, STYLES, of_run
+from parley.analysis.formatting import format_range, group_title, seat_title, slug
 from parley.analysis.metrics._cells import DEFAULT, Level, default_level
-from parley.analysis.wording import group_title, seat_title, slug, span
+from parley.analysis.party_styles import LABELLED, STYLES, styles_of_run
+from parley.analysis.tables import Tables
 
 LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
 MARK: Any = {"color": "#555555", "linestyle": "-", "linewidth": 0.6, "zorder": 0.5}
@@ -86,9 +85,9 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
     rows, columns = _grid(len(groups), len(tables.topics))
     shown = [_points(tables, points, group, topic) for group, topic in panels]
     levels = [_level(tables, topic, group, lines) for (group, topic), lines in zip(panels, shown, strict=True)]
-    dashed = f"Default, before (n={span(level.n for level in levels if level)})"
+    dashed = f"Default, before (n={format_range(level.n for level in levels if level)})"
     seats = pd.unique(pd.concat([lines["seat"] for lines in shown]))
-    looks = of_run(tables)
+    looks = styles_of_run(tables)
     half = [HALF] if any("low" in lines for lines in shown) else []
     labels = [*(seat_title(str(seat), tables.names) for seat in seats), *half, *([dashed] if any(levels) else [])]
     with style():
@@ -122,7 +121,7 @@ def mark(axis: Axes, tables: Tables, group: str, topic: str) -> None:
 
 def _points(tables: Tables, points: pd.DataFrame, group: str, topic: str) -> pd.DataFrame:
     """The points of a panel, by seat; of a population, by party."""
-    crowd = by_party(tables, topic, group)
+    crowd = party_means(tables, topic, group)
     return points[(points["group"] == group) & (points["topic"] == topic)] if crowd is None else crowd
 
 
@@ -237,3 +236,32 @@ def _look(style: Mapping[str, Any], seat: str) -> dict[str, Any]:
         "markersize": 5.4 if number % 2 else 3.4,
         "markeredgewidth": 0.8,
     }
+
+
+SEATS = 8
+"""Up to so many seats of a party have a line each: more cannot be told apart (analysis/plots.py)."""
+HALF = "Half of a party"
+"""What the thin lines mean."""
+
+
+def party_means(tables: Tables, topic: str, group: str) -> pd.DataFrame | None:
+    """The points of a crowded panel, None where seats have a line each.
+
+    One row a party and round: seat (the party), party, round, iteration (replies so far, mean over rooms), n (rooms rated), mean
+    and se (over the rooms' means), low and high (quartiles over all agents), all on 0-10.
+    """
+    seats = tables.agents[tables.agents["group"] == group]
+    if not seats.groupby("party")["seat"].nunique().max() > SEATS:
+        return None
+    ratings = tables.attitudes[(tables.attitudes["group"] == group) & (tables.attitudes["topic"] == topic)]
+    keys = ["party", "round"]
+    rooms = ratings.groupby([*keys, "room"], sort=False)["attitude"].mean().groupby(keys, sort=False)
+    points = rooms.agg(n="count", mean="mean", sd="std")
+    people = ratings.groupby(keys, sort=False)
+    points = points.assign(
+        iteration=people["iteration"].mean(),
+        low=people["attitude"].quantile(0.25),
+        high=people["attitude"].quantile(0.75),
+        se=points["sd"] / points["n"] ** 0.5,
+    ).reset_index()
+    return points.assign(seat=points["party"])

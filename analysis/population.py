@@ -15,12 +15,12 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.agents.laws import Law
-from parley.analysis.looks import looks
+from parley.agents.opinion_dynamics import Law
+from parley.analysis.formatting import escape_markdown, format_number, markdown_table, strip_controls
+from parley.analysis.party_styles import styles_by_party
 from parley.analysis.plots import add_caption, save, style
 from parley.analysis.tables import write_table
-from parley.analysis.wording import harmless, markdown_table, number, plain
-from parley.model.columns import ATTITUDES
+from parley.model.population import ATTITUDES
 
 BINS = 50
 AXIS = (0.0, 10.0)
@@ -91,7 +91,7 @@ def drawn(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
             )
         axis.set(xlabel="Step", ylabel="Attitude (0–10)", ylim=AXIS, xlim=(edges[0], edges[-1]))
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        add_caption(figure, plain(caption), 8)
+        add_caption(figure, strip_controls(caption), 8)
         axis.legend(loc="best", fontsize=7)
     return figure
 
@@ -99,7 +99,7 @@ def drawn(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
 def _looks(scalars: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
     """The columns of means, of the parties where there are several, and how each is drawn."""
     names = [name for name in scalars if name.startswith("mean_")] or ["mean"]
-    for name, look in zip(names, looks(name.removeprefix("mean_") for name in names).values(), strict=True):
+    for name, look in zip(names, styles_by_party(name.removeprefix("mean_") for name in names).values(), strict=True):
         every = max(1, math.ceil(len(scalars) / 12))
         yield (
             name,
@@ -110,7 +110,7 @@ def _looks(scalars: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _lines(scalars: pd.DataFrame, run: Mapping[str, Any], law: Law, figure: str, command: str) -> Iterator[str]:
     yield f"# A population of {run['agents']:,}\n"
-    yield harmless(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.") + "\n"
+    yield escape_markdown(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.") + "\n"
     yield f"> {ABOUT}\n"
     if warning := law.extrapolation(run["steps"]):
         yield f"> **{warning}: what comes after is not checked against any debate.**\n"
@@ -121,13 +121,19 @@ def _lines(scalars: pd.DataFrame, run: Mapping[str, Any], law: Law, figure: str,
     yield markdown_table(
         ["", "start", f"step {int(end['step'])}"],
         [
-            [harmless(name.replace("_", ", ")), number(float(start[name]), 3), number(float(end[name]), 3)]
+            [
+                escape_markdown(name.replace("_", ", ")),
+                format_number(float(start[name]), 3),
+                format_number(float(end[name]), 3),
+            ]
             for name in shown
         ],
     )
     yield "\nAttitudes run from 0 to 10; `above` is the share of people above 5, the variance is that of the population.\n"
     if end["beyond"] is not None and not pd.isna(end["beyond"]):
-        told = f"{number(float(end['beyond']))} at the end, {number(float(scalars['beyond'].max()))} at most"
+        told = (
+            f"{format_number(float(end['beyond']))} at the end, {format_number(float(scalars['beyond'].max()))} at most"
+        )
         yield f"Share of people outside of what the surrogate was fitted to: {told}.\n"
     yield from law.told
     yield "## Files\n"

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parley.analysis import contagion
+from parley.analysis import contagion_plot
 from parley.analysis.deliberation import consensus_report
-from parley.analysis.load import load
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.plots import save, write_figures
 from parley.analysis.summary import caption, write_summary
-from parley.analysis.tables import write_table, write_tables
+from parley.analysis.tables import load, write_table, write_tables
 from parley.analysis.transcript import write_transcript
+from parley.llm.budget import UNPRICED, Prices
 from parley.llm.errors import UserError
-from parley.llm.prices import UNPRICED, Prices
 
 SUMMARY = "summary.md"
 
@@ -35,7 +34,7 @@ def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
         tables = load(run)
         (run / SUMMARY).unlink(missing_ok=True)
         if consensus_report.deliberates(tables):
-            return consensus_report.write(tables, run, run / SUMMARY, prices)
+            return consensus_report.write_consensus_report(tables, run, run / SUMMARY, prices)
         write_tables(tables, run / "tables")
         results = {name: metric.compute(tables) for name, metric in metrics().items()}
         for name, metric in metrics().items():
@@ -44,7 +43,7 @@ def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
         figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
         if len(results["sis"]):
             save(
-                contagion.figure(tables, results["sis"]),
+                contagion_plot.contagion_figure(tables, results["sis"]),
                 run / "figures" / "sis",
             )
         write_transcript(tables, run / "transcript.md")

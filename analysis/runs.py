@@ -10,15 +10,15 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis import load as record
+from parley.analysis import tables as record
 from parley.analysis.metrics import metrics
 from parley.analysis.plots import attitudes
 from parley.analysis.report import SUMMARY, write_report
 from parley.analysis.summary import caption
-from parley.llm.errors import UserError, unknown
-from parley.llm.limits import Budget
+from parley.llm.budget import Budget
+from parley.llm.errors import UserError, unknown_name
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 FRAMES = tuple(one.name for one in fields_of(record.Tables) if one.name not in ("header", "finished"))
 """The tables of a run, each a DataFrame."""
@@ -62,7 +62,7 @@ class Run:
         """One metric of the run (docs/metrics.md), such as `drift` or `polarisation`. Errors: UserError on an unknown one."""
         known = metrics()
         if name not in known:
-            raise unknown("metric", name, known)
+            raise unknown_name("metric", name, known)
         frame: pd.DataFrame = known[name].compute(self.tables)
         return frame
 
@@ -92,7 +92,7 @@ def run(
     base = scenario if isinstance(scenario, Scenario) else load_preset(scenario)
     asked = base.with_settings(fields)
     folder = Path(out) if out else Path("runs") / f"{asked.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    outcome = sit(Ask(asked, folder, tuple(fields), Budget(keep_going=keep_going)))
+    outcome = run_scenario(RunSpec(asked, folder, tuple(fields), Budget(keep_going=keep_going)))
     if outcome.stopped:
         raise UserError(outcome.stopped)
     write_report(folder)

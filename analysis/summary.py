@@ -11,34 +11,34 @@ from typing import Any
 
 import pandas as pd
 
-from parley.agents.checker import PURPOSE as CHECK
+from parley.agents.fact_checker import PURPOSE as CHECK
 from parley.agents.topic import load_topic
-from parley.analysis import asked, honesty, outside
+from parley.analysis import disclaimers, intervention_text, provenance
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.load import Tables
-from parley.analysis.measured import told
-from parley.analysis.metrics import applies, metrics
-from parley.analysis.metrics._cells import DEFAULT, default_level
-from parley.analysis.wording import (
+from parley.analysis.formatting import (
     REFERENCE,
-    counted,
-    estimate,
+    count_phrase,
+    count_table,
+    escape_markdown,
+    format_estimate,
+    format_number,
+    format_range,
     group_title,
-    harmless,
-    listed,
+    join_phrases,
     markdown_table,
-    number,
-    plain,
     seat_title,
     seats_in,
-    span,
-    tally,
+    strip_controls,
 )
+from parley.analysis.metrics import applies, metrics
+from parley.analysis.metrics._cells import DEFAULT, default_level
+from parley.analysis.rating_values import rating_value_note
+from parley.analysis.tables import Tables
+from parley.llm.budget import UNPRICED, Prices, cost_by_model
 from parley.llm.errors import UserError
-from parley.llm.prices import UNPRICED, Prices, bill
 from parley.llm.request import Usage
 from parley.model import attendance
-from parley.model.interventions import parse
+from parley.model.interventions import parse_intervention
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.scenario import REPRESENTATIVE
 
@@ -64,25 +64,25 @@ def caption(tables: Tables, points: pd.DataFrame) -> str:
     """One line over every figure: scenario, model, seed, what the points are."""
     scenario = tables.header.scenario
     unfinished = "" if tables.finished else " (unfinished)"
-    run = f"{scenario['name']}{unfinished} on {honesty.model(tables.header)}, seed {scenario['seed']}"
-    rooms = span(points.loc[points["group"] != REFERENCE, "n"])
-    return plain(f"{run}: means over {rooms} rooms, bars are standard errors")
+    run = f"{scenario['name']}{unfinished} on {disclaimers.model_label(tables.header)}, seed {scenario['seed']}"
+    rooms = format_range(points.loc[points["group"] != REFERENCE, "n"])
+    return strip_controls(f"{run}: means over {rooms} rooms, bars are standard errors")
 
 
 def _lines(tables: Tables, results: Results, figure: str, prices: Prices) -> Iterator[str]:
     scenario = tables.header.scenario
-    yield f"# {harmless(scenario['name'])}\n"
-    yield harmless(f"{asked.title(tables.header)}.") + "\n"
+    yield f"# {escape_markdown(scenario['name'])}\n"
+    yield escape_markdown(f"{provenance.experiment_title(tables.header)}.") + "\n"
     if not tables.finished:
         done = f"{_rounds_done(tables)} of {scenario['rounds']} rounds are here"
         yield f"**Unfinished**: {done}. Run the same command again to go on.\n"
-    note = honesty.note(tables.header)
+    note = disclaimers.disclaimer(tables.header)
     if note:
         yield f"> {note}\n"
     yield f"![Attitudes by number of replies]({figure})\n"
     yield from _in_short(tables, results)
     yield from _how_to_read(tables)
-    yield from outside.told(tables)
+    yield from intervention_text.intervention_table(tables)
     for name, metric in metrics().items():
         if metric.LABELS and applies(metric, tables):
             yield from _metric(tables, metric, results[name])
@@ -111,10 +111,11 @@ def _how_to_read(tables: Tables) -> Iterator[str]:
     yield (
         f"The unit of analysis is the room, one debate: n = {scenario['repetitions']} rooms per topic and group. Agents of "
         "a room are averaged first. Brackets hold 95% intervals over rooms; nothing is corrected for the number "
-        f"of rows.{_few(scenario['repetitions'])} {told(tables)}{_shared(tables)}{_donors(tables)} {ASKED[scenario['survey']]}\n"
+        f"of rows.{_few(scenario['repetitions'])} {rating_value_note(tables)}{_shared(tables)}{_donors(tables)} "
+        f"{ASKED[scenario['survey']]}\n"
     )
     for topic in tables.topics:
-        yield f"- {harmless(tables.title(topic))}: {_axis(topic, str(scenario['probe']))}"
+        yield f"- {escape_markdown(tables.title(topic))}: {_axis(topic, str(scenario['probe']))}"
     yield ""
     yield from _level(tables)
 
@@ -156,10 +157,10 @@ def _level(tables: Tables) -> Iterator[str]:
                 known[group, level.source].append(level.n)
     if known:
         told = [
-            f"{group_title(group, tables.names)}: {_source(group, source, tables.names)} (n = {span(ns)} a topic)"
+            f"{group_title(group, tables.names)}: {_source(group, source, tables.names)} (n = {format_range(ns)} a topic)"
             for (group, source), ns in known.items()
         ]
-        yield harmless(f"The Default's level is its mean before the debates. {'; '.join(told)}.") + "\n"
+        yield escape_markdown(f"The Default's level is its mean before the debates. {'; '.join(told)}.") + "\n"
 
 
 def _source(group: str, source: str, names: Mapping[str, str]) -> str:
@@ -177,7 +178,7 @@ def _axis(topic: str, probe: str) -> str:
     asked_on = " to ".join(f"{end} ({scale.labels[end]})" for end in (scale.low, scale.high))
     low, high = (f"{found.attitude(end):g}" for end in (scale.low, scale.high))
     shown = "" if (low, high) == (f"{scale.low}", f"{scale.high}") else f", which are {low} and {high} here"
-    return harmless(f"{found.construct}, asked from {asked_on}{shown}: {found.question}")
+    return escape_markdown(f"{found.construct}, asked from {asked_on}{shown}: {found.question}")
 
 
 def missing(tables: Tables) -> Iterator[str]:
@@ -196,7 +197,9 @@ def missing(tables: Tables) -> Iterator[str]:
         ("calls with lines that the model could not read", len(calls), calls.loc[calls["unread"] > 0, "purpose"], ()),
     ]
     yield "## What is missing\n"
-    told = [[what, f"{len(why)}", f"{of}", tally(why), tally(who)] for what, of, why, who in rows if len(why)]
+    told = [
+        [what, f"{len(why)}", f"{of}", count_table(why), count_table(who)] for what, of, why, who in rows if len(why)
+    ]
     if told:
         yield markdown_table(["what", "count", "of", "reasons", "by party"], told) + "\n"
     else:
@@ -206,15 +209,15 @@ def missing(tables: Tables) -> Iterator[str]:
             ("reply", len(spoken)),
             ("call", len(calls)),
         ]
-        named = [counted(number_, noun) for noun, number_ in there if number_]
+        named = [count_phrase(number_, noun) for noun, number_ in there if number_]
         none = "" if len(ratings) else " There are no ratings."
-        yield f"Nothing: {listed(named)}, all readable.{none}\n" if named else "Nothing was asked yet.\n"
+        yield f"Nothing: {join_phrases(named)}, all readable.{none}\n" if named else "Nothing was asked yet.\n"
 
 
 def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING) -> Iterator[str]:
     """What was run on what; `changed` are rows that read otherwise, or come in addition."""
     scenario, calls, seats = tables.header.scenario, asked_of_model(tables.calls), tables.agents
-    rooms, own = seats.loc[seats["group"] != REFERENCE, "room"].nunique(), honesty.own_models(tables.header)
+    rooms, own = seats.loc[seats["group"] != REFERENCE, "room"].nunique(), disclaimers.own_models(tables.header)
     rows = {
         "model": "; ".join([scenario["llm"], *[f"{who}: {spec}" for who, spec in own.items()]]),
         "groups": "; ".join(group_title(group, tables.names) for group in tables.groups),
@@ -252,7 +255,7 @@ def _personas(tables: Tables) -> str:
     return (
         f"{len(ids):,} sat; their files have changed since"
         if changed
-        else attendance.told(found, attendance.NAMED if named else str(scenario["cast"]))
+        else attendance.attendance_lines(found, attendance.NAMED if named else str(scenario["cast"]))
     )
 
 
@@ -273,7 +276,7 @@ def _tokens(calls: pd.DataFrame) -> str:
 def _cost(tables: Tables, prices: Prices) -> str:
     """What the tokens cost that were told, empty where nothing has a price."""
     calls = asked_of_model(tables.calls)
-    missing, cost = int(calls["uncounted"].sum()), bill(_used(tables), prices)
+    missing, cost = int(calls["uncounted"].sum()), cost_by_model(_used(tables), prices)
     if not cost or not missing:
         return cost
     if missing == len(calls):
@@ -297,7 +300,7 @@ def _ways(ratings: pd.DataFrame) -> str:
 
 def _used(tables: Tables) -> dict[str, Usage]:
     """Tokens by voice: that of the seat or the party where it has a model of its own, else ""; from its round on a later one."""
-    own = set(honesty.own_models(tables.header))
+    own = set(disclaimers.own_models(tables.header))
     agents = tables.agents.drop_duplicates("agent").set_index("agent")  # a mediator has one number in every room
     named = agents["seat"].where(agents["seat"].isin(own), agents["party"].where(agents["party"].isin(own), ""))
     who = tables.calls["agent"]  # a representative has the number of its member with a minus
@@ -308,7 +311,7 @@ def _used(tables: Tables) -> dict[str, Usage]:
     checks = [
         one for one in tables.header.scenario.get("interventions", ()) if one.get("llm") and one["kind"] == "fact_check"
     ]
-    for one in map(parse, checks):
+    for one in map(parse_intervention, checks):
         assert isinstance(one, FactCheck)
         due = tables.calls["round"].map(one.due).astype(bool) & (tables.calls["purpose"] == CHECK)
         voices = voices.mask(due, one.voice)
@@ -333,7 +336,7 @@ def _metric(tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> Iterator
     if frame.empty:
         yield "Nothing to report: no line has ratings from two surveys.\n"
         return
-    rooms = f" n = {span(frame['rooms'])} rooms a row." if "rooms" in frame else ""
+    rooms = f" n = {format_range(frame['rooms'])} rooms a row." if "rooms" in frame else ""
     shown = [name for name in metric.LABELS if frame[name].notna().any() and not _same_rooms(name, frame)]
     keys = _keys(frame, metric)
     if "round" in keys:
@@ -371,13 +374,17 @@ def _key(tables: Tables, key: str, value: Any) -> str:
 
 
 def _cell(row: Mapping[Any, Any], name: str) -> str:
-    return estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) if f"{name}_low" in row else number(row[name])
+    return (
+        format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
+        if f"{name}_low" in row
+        else format_number(row[name])
+    )
 
 
 def again(tables: Tables) -> Iterator[str]:
     """How to run it again, and where everything is."""
     yield "## Run it again\n"
-    command = asked.command(tables.header)
+    command = provenance.rerun_command(tables.header)
     if command:
         yield f"    {command}\n"
     else:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis import asked, honesty, outside
-from parley.analysis.load import Tables
-from parley.analysis.wording import REFERENCE, group_title, harmless, number
+from parley.analysis import disclaimers, intervention_text, provenance
+from parley.analysis.formatting import REFERENCE, escape_markdown, format_number, group_title
+from parley.analysis.tables import Tables
 from parley.environments.dyads import POST
 
 Rows = list[dict[str, Any]]
@@ -43,8 +43,10 @@ def text(tables: Tables) -> str:
 
 def _lines(tables: Tables) -> Iterator[str]:
     scenario = tables.header.scenario
-    yield f"# {harmless(scenario['name'])}: transcripts\n"
-    yield harmless(f"{asked.title(tables.header)}. Model: {honesty.model(tables.header)}. Seed {scenario['seed']}.")
+    yield f"# {escape_markdown(scenario['name'])}: transcripts\n"
+    yield escape_markdown(
+        f"{provenance.experiment_title(tables.header)}. Model: {disclaimers.model_label(tables.header)}. Seed {scenario['seed']}."
+    )
     yield "Ratings (0-10) are private: nobody in the room sees them.\n"
     sections = _sections(tables)
     if len(tables.agents) and sum(map(len, sections.values())) > 1:
@@ -101,43 +103,49 @@ def _contents(tables: Tables, sections: dict[tuple[str, str], list[_Room]]) -> I
 
 def _heading(tables: Tables, topic: str, group: str) -> str:
     told = "asked outside the debates" if group == REFERENCE else group_title(group, tables.names)
-    return harmless(f"{tables.title(topic)}: {told}")
+    return escape_markdown(f"{tables.title(topic)}: {told}")
 
 
 def _room(room: _Room, number_: int, group: str) -> Iterator[str]:
     yield f'<a id="room-{number_}"></a>\n'
     if group != REFERENCE:
-        seated = ", ".join(f"**{harmless(row['name'])}** ({harmless(row['seat'])})" for row in room.seated)
+        seated = ", ".join(
+            f"**{escape_markdown(row['name'])}** ({escape_markdown(row['seat'])})" for row in room.seated
+        )
         yield f"### Room {room.seated[0]['repetition'] + 1}\n\n{seated}\n"
     yield from _ratings(room, 0)
     for round_, turns in room.turns.items():
         yield f"#### Round {round_}\n"
         for row in room.outside.get(round_, ()):
-            yield f"*{outside.happened(row, room.seated)}*\n"
+            yield f"*{intervention_text.intervention_sentence(row, room.seated)}*\n"
         for row in turns:
-            label = f"{harmless(row['name'])}{' (post)' if row['form'] == POST else ''}"
+            label = f"{escape_markdown(row['name'])}{' (post)' if row['form'] == POST else ''}"
             yield f"**{label}:** {_said(row)}\n" if not row["what"] else f"*{_remembered(row)}*\n"
         yield from _ratings(room, round_)
 
 
 def _said(row: dict[str, Any]) -> str:
-    return harmless(row["text"]) if isinstance(row["text"], str) else f"*(silent: {harmless(str(row['reason']))})*"
+    return (
+        escape_markdown(row["text"])
+        if isinstance(row["text"], str)
+        else f"*(silent: {escape_markdown(str(row['reason']))})*"
+    )
 
 
 def _remembered(row: dict[str, Any]) -> str:
     """What stands between two asterisks of emphasis: no space at its end."""
     none = "no summary" if row["what"] == "memory" else "none"
     told = row["text"] if isinstance(row["text"], str) else f"– ({none}: {row['reason']})"
-    return harmless(f"{row['name']}'s {row['what']}: {told}").strip()
+    return escape_markdown(f"{row['name']}'s {row['what']}: {told}").strip()
 
 
 def _ratings(room: _Room, round_: int) -> Iterator[str]:
-    told = ", ".join(f"{harmless(row['name'])} {_rated(row)}" for row in room.ratings.get(round_, ()))
+    told = ", ".join(f"{escape_markdown(row['name'])} {_rated(row)}" for row in room.ratings.get(round_, ()))
     if told:
         yield f"> {'Before the debate' if round_ == 0 else f'After round {round_}'}: {told}\n"
 
 
 def _rated(row: dict[str, Any]) -> str:
     if pd.notna(row["attitude"]):
-        return number(row["attitude"], 1)
-    return f"– (no rating: {harmless(str(row['reason']))})"
+        return format_number(row["attitude"], 1)
+    return f"– (no rating: {escape_markdown(str(row['reason']))})"

@@ -29,7 +29,7 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 
 from parley.analysis.views._layout import layout
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMES = 5
@@ -127,7 +127,9 @@ def laid_out(people: int) -> None:
 def main(people: int = 1000) -> None:
     settings = {"size": people, "repetitions": 1, "rounds": 2, "llm": "oracle", "reference": ""}
     with tempfile.TemporaryDirectory() as home:
-        sit(Ask(load_preset("network").with_settings(settings), Path(home) / "runs" / "network", tuple(settings)))
+        run_scenario(
+            RunSpec(load_preset("network").with_settings(settings), Path(home) / "runs" / "network", tuple(settings))
+        )
         laid_out(people)
         command = [
             sys.executable,

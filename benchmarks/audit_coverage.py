@@ -29,21 +29,21 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import share_interval
-from parley.analysis.card.battery import Sections, audit, claims
-from parley.analysis.card.claims import ALL, Claim, paired
+from parley.analysis.card.protocol import Sections, run_protocol, card_estimates
+from parley.analysis.card.estimates import ALL, CardEstimate, paired_difference
 from parley.analysis.card.conditions import Batch, Conditions, alone, asked, closing, empty, same, three, turned, two
-from parley.analysis.card.held import Held
-from parley.analysis.card.remedies import core, measured
+from parley.analysis.card.records import ConditionRecords
+from parley.analysis.card.remedies import core_conditions, measure_remedy
 from parley.analysis.card.sections import sections
-from parley.analysis.card.sections.nulls import directions
+from parley.analysis.card.sections.null_conditions import directions
 from parley.analysis.card.truth import Planted, covered, truth
-from parley.analysis.load import Tables, tables
-from parley.analysis.wording import markdown_table, number
+from parley.analysis.tables import Tables, tables
+from parley.analysis.formatting import markdown_table, format_number
 from parley.llm.backends.oracle.mind import planted
-from parley.llm.several import open_all
+from parley.llm.router import open_all
 from parley.model.debate import DebateModel
-from parley.model.experiment import header
-from parley.model.recorder import InMemory
+from parley.model.run_folder import make_header
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset
 
 SETTINGS = [
@@ -77,8 +77,8 @@ def bare(section: ModuleType) -> ModuleType:
 
 def held(scenario: Scenario) -> Tables:
     """A scenario held in memory."""
-    recorder, backend = InMemory(), open_all(scenario.llm, scenario.own_llms())
-    recorder.write([header(scenario, (), backend)])
+    recorder, backend = MemoryRecorder(), open_all(scenario.llm, scenario.own_llms())
+    recorder.write([make_header(scenario, (), backend)])
     DebateModel(scenario, backend=backend, recorder=recorder).run()
     return tables(recorder.events)
 
@@ -93,7 +93,7 @@ def audited(
     probe: str = PROBE,
     batches: int = 1,
     tight: float | None = None,
-) -> Iterator[tuple[Claim, float]]:
+) -> Iterator[tuple[CardEstimate, float]]:
     """The claims of one audit, each with what was planted; of several batches, ended by `tight`."""
     base = base_of(setting, {"topics": topics, "repetitions": blocks, "seed": seed, "probe": probe})
     known = {name: bare(section) for name, section in sections(names).items()}
@@ -101,7 +101,7 @@ def audited(
         first = Batch(base, Path(folder))
         found = driven(first, known, measure, batches, tight)
     truths, sides = Planted(planted(setting), base), directions(found) if "three" in found else NOWHERE
-    for claim in claims(found, first, known):
+    for claim in card_estimates(found, first, known):
         true = truth(truths, claim, sides)
         if true is not None:
             yield claim, true
@@ -109,32 +109,32 @@ def audited(
 
 def driven(
     first: Batch, known: Sections, measure: str = "expected", batches: int = 1, tight: float | None = None
-) -> Held:
+) -> ConditionRecords:
     """An audit held in memory, without a judge."""
-    study, tables_ = audit(first, known, batches, tight), None
+    study, tables_ = run_protocol(first, known, batches, tight), None
     try:
         while True:
             step = next(study) if tables_ is None else study.send(tables_)
             step.folder.mkdir(parents=True, exist_ok=True)
             tables_ = _told(held(step.scenario), measure)
     except StopIteration as done:
-        found: Held = done.value
+        found: ConditionRecords = done.value
     return found
 
 
-def halved(setting: Mapping[str, float], seed: int, topics: str, blocks: int) -> Iterator[tuple[Claim, float]]:
+def halved(setting: Mapping[str, float], seed: int, topics: str, blocks: int) -> Iterator[tuple[CardEstimate, float]]:
     """What a remedy moves that halves the pull, within blocks, each difference with what is planted."""
     less = setting | {"mu": setting["mu"] / 2}
     base, other = (base_of(one, {"topics": topics, "repetitions": blocks, "seed": seed}) for one in (setting, less))
-    truths, laws = [Planted(planted(one), base) for one in (setting, less)], core()
+    truths, laws = [Planted(planted(one), base) for one in (setting, less)], core_conditions()
     with tempfile.TemporaryDirectory() as folder:
         arms = [Batch(one, Path(folder) / name) for name, one in (("plain", base), ("less", other))]
         held_ = [driven(first, laws) for first in arms]
     sides = directions(held_[0])
-    for before, after in zip(*(measured(*each).values() for each in zip(held_, arms, strict=True)), strict=True):
+    for before, after in zip(*(measure_remedy(*each).values() for each in zip(held_, arms, strict=True)), strict=True):
         ends = [truth(one, replace(before, topic=ALL), sides) for one in truths]
         if None not in ends:
-            yield paired(before, after), float(np.subtract(ends[1], ends[0]))
+            yield paired_difference(before, after), float(np.subtract(ends[1], ends[0]))
 
 
 def base_of(setting: Mapping[str, float], more: Mapping[str, object]) -> Scenario:
@@ -204,8 +204,8 @@ def main() -> None:
     told = summary(found[found["audit"] < options.audits])
     heads = ["quantity", "claims", "without", "coverage", "95% interval", "mean error", "mean half width"]
     cells = [
-        [row.quantity, str(row.claims), str(row.missing), number(row.coverage, 3), f"{row.low:.3f} to {row.high:.3f}",
-         number(row.error, 4), number(row.width, 4)]
+        [row.quantity, str(row.claims), str(row.missing), format_number(row.coverage, 3), f"{row.low:.3f} to {row.high:.3f}",
+         format_number(row.error, 4), format_number(row.width, 4)]
         for row in told.itertuples()
     ]  # fmt: skip
     print(markdown_table(heads, cells))

@@ -34,9 +34,9 @@ Claims = Iterator[tuple[str, bool]]
 def held(folder: Path, preset: str, seed: int, **settings: Any) -> Path:
     """Run a preset on the control into a folder; the folder."""
     from parley.model.scenario import load_preset
-    from parley.model.session import Ask, sit
+    from parley.model.scenario_run import RunSpec, run_scenario
 
-    sit(Ask(load_preset(preset).with_settings({"llm": SPEAKER, "seed": seed} | settings), folder))
+    run_scenario(RunSpec(load_preset(preset).with_settings({"llm": SPEAKER, "seed": seed} | settings), folder))
     return folder
 
 
@@ -48,8 +48,8 @@ def claims(frame: pd.DataFrame, name: str, called: str) -> Claims:
 
 def summary(seed: int, rooms: int, folder: Path) -> Claims:
     """The headlines of summary.md on the paper's three-way debate and four topics."""
-    from parley.analysis.load import load
     from parley.analysis.metrics import drift, first_cycle, polarisation
+    from parley.analysis.tables import load
 
     tables = load(held(folder, "three_way", seed, repetitions=rooms, rounds=3))
     yield from claims(drift.compute(tables), "drift", "drift toward the Default")
@@ -62,36 +62,35 @@ def summary(seed: int, rooms: int, folder: Path) -> Claims:
 def intervention(seed: int, rooms: int, folder: Path) -> Claims:
     """The headline of `intervene` and its placebo: a moderator whom nobody can hear."""
     from parley.analysis.commands import hold_all
+    from parley.analysis.studies.intervention import estimate_rows
     from parley.analysis.studies.intervention import intervention as study
-    from parley.analysis.studies.intervention_report import estimates
     from parley.model.scenario import load_preset
 
     given = {"llm": SPEAKER, "seed": seed, "repetitions": rooms, "rounds": 5, "topics": "racism,climate_change"}
     base = load_preset("intervention").with_settings(given)
     found = hold_all(study(base, placebo=True), ["without", "placebo", "with"], folder, ())
     for effects in (found.effects, *(part for _, part in found.beside.groupby("contrast"))):
-        last = estimates(effects[effects["round"] == effects["round"].max()])
+        last = estimate_rows(effects[effects["round"] == effects["round"].max()])
         yield from claims(last, "effect", "effect of an intervention")
 
 
 def sweep(seed: int, rooms: int, folder: Path) -> Claims:
     """Effects of two fields that do nothing; the unit is the seed, of which there are as many as rooms."""
-    from parley.analysis.sweep.measure import measured
-    from parley.analysis.sweep.tables import effects
+    from parley.analysis.sweep.tables import field_effects, measure_cell
     from parley.model.scenario import load_preset
-    from parley.model.sweep.cells import cells
+    from parley.model.sweep.design import sweep_cells
 
     given = {"llm": SPEAKER, "repetitions": 2, "topics": "racism,climate_change"}
     base = load_preset("three_way").with_settings(given)
     fields = {"rounds": ("1", "2"), "words": ("20", "40")}
-    asked = cells(base, fields, range(seed * rooms, (seed + 1) * rooms))
+    asked = sweep_cells(base, fields, range(seed * rooms, (seed + 1) * rooms))
     done = {}
     for place, cell in enumerate(asked):
         values = dict(cell.values)
-        done[place] = measured(
+        done[place] = measure_cell(
             held(folder / str(place), "three_way", cell.seed, repetitions=2, topics="racism,climate_change", **values)
         )
-    found = effects(asked, done)
+    found = field_effects(asked, done)
     for name in ("change", "difference"):
         yield from claims(found.dropna(subset=name), name, f"{name} by a field of a sweep")
 
@@ -107,9 +106,9 @@ NOTHING = (
 def card(seed: int, rooms: int, folder: Path) -> Claims:
     """A bias card of two topics, over all topics and by topic; the unit is the block, of which there are as many as rooms."""
     from benchmarks.audit_coverage import TOPICS, base_of, driven
-    from parley.analysis.card.battery import claims as claimed
-    from parley.analysis.card.claims import ALL
     from parley.analysis.card.conditions import Batch
+    from parley.analysis.card.estimates import ALL
+    from parley.analysis.card.protocol import card_estimates as claimed
     from parley.analysis.card.sections import sections
 
     more = {"topics": TOPICS, "repetitions": rooms, "rounds": 3, "seed": seed}
@@ -124,15 +123,15 @@ def structured(seed: int, rooms: int, folder: Path) -> Claims:
     """The tables of the reports on structured debates, P values before their correction, with other people for every seed."""
     from contextlib import nullcontext
 
-    from parley.agents.twins import write_twins
+    from parley.agents.persona_variants import write_twins
     from parley.analysis.commands import hold_all
-    from parley.analysis.judge.verdicts import Judging
+    from parley.analysis.judge.judging import Judging
     from parley.analysis.scores.gradients import echo_chambers, gradients
     from parley.analysis.scores.report import parties_of
     from parley.analysis.scores.ucl import compare
     from parley.analysis.studies.structured.experiments import PRESET, experiment
-    from parley.analysis.studies.structured.hold import structured as study
     from parley.analysis.studies.structured.report import compared, tables
+    from parley.analysis.studies.structured.runner import run_experiment as study
     from parley.llm.backends import open_spec
     from parley.model.scenario import load_preset
 

@@ -21,9 +21,9 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 
 from parley.analysis.report import write_report
 from parley.model.debate import DebateModel
-from parley.model.plan import plan
+from parley.model.cost_estimate import plan_run
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 GROUPS, BAR = 200, 60
 
@@ -41,12 +41,12 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def main(mediator: str = "draft_revise") -> None:
     setup = scenario(mediator)
-    told = plan(setup)
+    told = plan_run(setup)
     print(f"{told.rooms} groups of 5, mediator {mediator}: {told.calls:,} calls")
     bare, _ = timed(lambda: DebateModel(setup).run())
     print(f"the model alone                 {bare:6.1f} s  {told.calls / bare:8,.0f} calls/s")
     with tempfile.TemporaryDirectory() as folder:
-        seconds, done = timed(lambda: sit(Ask(setup, Path(folder) / "run")))
+        seconds, done = timed(lambda: run_scenario(RunSpec(setup, Path(folder) / "run")))
         print(f"with journal and record         {seconds:6.1f} s  {done.asked / seconds:8,.0f} calls/s  (bar: {BAR} s)")
         report, _ = timed(lambda: write_report(Path(folder) / "run"))
         print(f"report                          {report:6.1f} s")

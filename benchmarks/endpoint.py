@@ -85,7 +85,7 @@ def parley(url: str, agents: int, steps: int) -> int:
     """Agents side by side, each with a room of its own, nobody surveyed: one call an agent and step."""
     from parley.llm.backends import open_spec
     from parley.model.scenario import load_preset
-    from parley.model.session import Ask, sit
+    from parley.model.scenario_run import RunSpec, run_scenario
 
     spec = f"openai:echo,base_url={url},closed=text,in_flight={IN_FLIGHT}"
     settings = {"topics": "climate_change", "repetitions": agents, "rounds": steps, "survey": "never", "llm": spec}
@@ -93,7 +93,7 @@ def parley(url: str, agents: int, steps: int) -> int:
     scenario = load_preset("echo_chamber").with_settings(settings)
     backend = open_spec(spec)
     with tempfile.TemporaryDirectory() as folder:
-        return sit(Ask(scenario, Path(folder) / "run"), backend=backend).asked
+        return run_scenario(RunSpec(scenario, Path(folder) / "run"), backend=backend).asked
 
 
 async def loop(ask: Callable[[], Awaitable[object]], agents: int, steps: int) -> int:
@@ -147,7 +147,7 @@ WAYS = {"parley": parley, "aiohttp": bare_aiohttp, "openai": bare_openai}
 def memory(calls: int) -> None:
     """Resident memory after each tenth of the calls, and what the imports alone take."""
     from parley.llm.backends import open_spec
-    from parley.llm.flight import all_of
+    from parley.llm.driver import complete_all
     from parley.llm.request import Message, Request, Sampling
 
     with server(0.0) as url:
@@ -156,7 +156,9 @@ def memory(calls: int) -> None:
         for tenth in range(10):
             for start in range(0, calls // 10, 1000):
                 first = tenth * calls + start
-                all_of(backend, [Request((Message("user", f"{first + n} " * 50),), Sampling(), n) for n in range(1000)])  # type: ignore[arg-type]
+                complete_all(
+                    backend, [Request((Message("user", f"{first + n} " * 50),), Sampling(), n) for n in range(1000)]
+                )  # type: ignore[arg-type]
             print(f"{(tenth + 1) * calls // 10:>8,} calls: {resident():,.0f} MB")
 
 

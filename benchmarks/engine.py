@@ -24,7 +24,7 @@ import mesa
 from parley.llm.backends.fake import Fake
 from parley.llm.journal import Journal
 from parley.model.debate import DebateModel
-from parley.model.recorder import ToFile
+from parley.model.recorder import FileRecorder
 from parley.model.scenario import Scenario, load_preset
 
 AGENTS, ROUNDS, BEST_OF = 1000, 10, 3
@@ -83,7 +83,7 @@ def kept(survey: str, memory: str) -> float:
     """With journal and record on disk."""
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "journal.sqlite", _fake())
-        recorder = ToFile(Path(folder) / "record.jsonl")
+        recorder = FileRecorder(Path(folder) / "record.jsonl")
         model = DebateModel(scenario(survey, memory), backend=journal, recorder=recorder)
         rate = _rate(model.run, AGENTS * ROUNDS)
         recorder.close()

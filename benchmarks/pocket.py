@@ -26,7 +26,7 @@ import torch
 
 from parley.llm.backends import open_spec
 from parley.llm.backends.hf.prompts import encode
-from parley.llm.backends.pocket.names import cast, masked
+from parley.llm.backends.pocket.names import name_tokens, mask_names
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.model.debate import DebateModel
 from parley.model.scenario import Scenario, load_preset
@@ -70,7 +70,7 @@ def one_at_a_time(backend: Listening) -> float:
     sample = backend.asked[::EVERY]
     started = time.perf_counter()
     for request in sample:
-        messages = tuple(masked(request.messages, cast(request.messages)))
+        messages = tuple(mask_names(request.messages, name_tokens(request.messages)))
         ids = encode([Request(messages, request.sampling, request.seed)], loaded.tokenizer, "auto")[0]
         most = 1 if request.answers else request.sampling.max_tokens
         with torch.inference_mode():

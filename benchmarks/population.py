@@ -27,9 +27,9 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
-from parley.agents.laws import Law, open_law
-from parley.agents.laws.base import Floats
-from parley.agents.laws.surrogate import NAMES, Surrogate
+from parley.agents.opinion_dynamics import Law, open_law
+from parley.agents.opinion_dynamics.base import Floats
+from parley.agents.opinion_dynamics.surrogate import NAMES, Surrogate
 from parley.environments.sparse import small_world
 
 SPECS = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
@@ -151,8 +151,7 @@ def growth() -> Path:
 
 
 def record() -> None:
-    from parley.model.columns import ATTITUDES, ToParquet
-    from parley.model.population import PopulationModel
+    from parley.model.population import ATTITUDES, PopulationModel, ToParquet
 
     with tempfile.TemporaryDirectory() as folder:
         started = time.process_time()

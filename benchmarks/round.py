@@ -29,12 +29,12 @@ from benchmarks.endpoint import IN_FLIGHT, resident, server
 from benchmarks.engine import AGENTS, population
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.flight import all_of
+from parley.llm.driver import complete_all
 from parley.llm.journal import Journal
 from parley.llm.request import Backend, Request, Wrapper
 from parley.model.debate import DebateModel
-from parley.model.recorder import Nowhere, Recorder, ToFile
-from parley.model.session import COLLECT, Ask, sit
+from parley.model.recorder import NullRecorder, Recorder, FileRecorder
+from parley.model.scenario_run import COLLECT, RunSpec, run_scenario
 
 ROUNDS = 7
 
@@ -64,8 +64,8 @@ def pairs(url: str, rounds: int, kept: bool) -> list[tuple[tuple[float, float], 
     heard = Listening(client)
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "journal.sqlite", heard) if kept else None
-        file = ToFile(Path(folder) / "record.jsonl") if kept else None
-        recorder: Recorder = file or Nowhere()
+        file = FileRecorder(Path(folder) / "record.jsonl") if kept else None
+        recorder: Recorder = file or NullRecorder()
         setup = population("never", "last:4").with_settings({"rounds": rounds + 1})
         model = DebateModel(setup, backend=journal or heard, recorder=recorder)
         found = []
@@ -74,7 +74,7 @@ def pairs(url: str, rounds: int, kept: bool) -> list[tuple[tuple[float, float], 
             held = seconds(model.step)
             assert model.error is None, model.error
             assert len(heard.sent) == AGENTS
-            found.append((held, seconds(lambda: all_of(client, heard.sent))))  # type: ignore[arg-type]
+            found.append((held, seconds(lambda: complete_all(client, heard.sent))))  # type: ignore[arg-type]
         for one in (journal, file):
             if one:
                 one.close()
@@ -93,8 +93,8 @@ def memory(agents: int) -> None:
     fake = Fake(lambda request: request.answers[0] if request.answers else line)
     setup = population("rounds", "last:4").with_settings({"rounds": 2, "size": agents})
     with tempfile.TemporaryDirectory() as folder:
-        sit(
-            Ask(setup, Path(folder) / "run"),
+        run_scenario(
+            RunSpec(setup, Path(folder) / "run"),
             None,
             lambda model: told(f"round {model.round} held"),
             fake,

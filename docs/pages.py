@@ -138,7 +138,7 @@ def with_pages(text: str) -> str:
 def prompts_page() -> str:
     """Every prompt as it is sent, with its digest."""
     sys.path.insert(0, str(ROOT))
-    from parley.llm.template import prompt
+    from parley.llm.prompts import prompt
 
     parts = [
         "# Prompts\n\nEvery prompt of the package, all in our own words. Words in braces are filled in; the digest of an "

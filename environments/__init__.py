@@ -16,7 +16,7 @@ SHARED = ("base", "sparse")
 """Modules that are no environments."""
 
 
-def names() -> list[str]:
+def environment_names() -> list[str]:
     """Every environment, sorted: the modules of the folder but for those in SHARED and those with an underscore."""
     found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
     return sorted(name for name in found if name not in SHARED and not name.startswith("_"))

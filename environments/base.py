@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Literal, NamedTuple, Protocol, get_args
 
-from parley.environments._society import Feed, Pairs, Society
+from parley.environments.social_graph import Feed, Pairs, SocialGraph
 
 Order = Literal["random_first", "random_second", "random", "reshuffled", "fixed"]
 
@@ -54,7 +54,7 @@ class Room(NamedTuple):
     seated: tuple[int, ...]
     shuffled: tuple[int, ...]
     reshuffle: Callable[[], tuple[int, ...]]
-    society: Society | None = None
+    society: SocialGraph | None = None
 
 
 class Turn(NamedTuple):
@@ -113,10 +113,10 @@ class Networked(Environment, Protocol):
         """What is shown to whom once a round's turns were held, out of what is on the wall."""
 
 
-def waves(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
+def concurrent_turns(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
     """The turns in the lots in which they are asked: each by itself, or with those that go together with it.
 
-    >>> [len(wave) for wave in waves([Turn(1, ()), Turn(2, (), together=True), Turn(3, ())])]
+    >>> [len(wave) for wave in concurrent_turns([Turn(1, ()), Turn(2, (), together=True), Turn(3, ())])]
     [2, 1]
     """
     wave: list[Turn] = []

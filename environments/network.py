@@ -24,10 +24,10 @@ from random import Random
 from typing import Annotated, Any, Literal
 
 from parley.environments import activation, graphs, rewiring, rules
-from parley.environments._society import Feed, Pairs, Society
 from parley.environments._specs import opened
 from parley.environments.base import Group, Order, Room, Turn, speaking_order
 from parley.environments.graphs._base import Node
+from parley.environments.social_graph import Feed, Pairs, SocialGraph
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,6 @@ class Network:
         return feeds
 
 
-def _society(room: Room) -> Society:
+def _society(room: Room) -> SocialGraph:
     assert room.society is not None, "a networked room has links"
     return room.society

@@ -29,10 +29,10 @@ class MissingRecording(UserError):
     """A replay was asked for a call that the recording does not hold."""
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
     """A misspelt name, with the nearest right ones.
 
-    >>> str(unknown("scenario", "thre_way", ["two_way", "three_way"]))
+    >>> str(unknown_name("scenario", "thre_way", ["two_way", "three_way"]))
     "unknown scenario 'thre_way': did you mean three_way, two_way?"
     """
     names = sorted(known)

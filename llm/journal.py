@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from parley.llm.budget import Budget, Ledger
 from parley.llm.errors import BudgetSpent, UserError
-from parley.llm.limits import Budget, Ledger
-from parley.llm.request import Backend, Reply, Request, Usage, Wrapper, checked, identity_text
+from parley.llm.request import Backend, Reply, Request, Usage, Wrapper, check_replies, identity_text
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS outcomes (
@@ -75,7 +75,7 @@ def read_database(path: Path) -> sqlite3.Connection:
         return sqlite3.connect(f"file:{quote(str(path.resolve()))}?{how}", uri=True)
 
 
-def take_over(source: Path, path: Path) -> None:
+def copy_journal(source: Path, path: Path) -> None:
     """A journal at `path` that knows all that the one at `source` does, made whole or not at all. Errors: UserError."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
@@ -158,7 +158,7 @@ class Journal(Wrapper):
 
     def _ask(self, fresh: dict[bytes, Request]) -> dict[bytes, Reply]:
         try:
-            return self._keep(fresh, checked(self.inner.complete(list(fresh.values())), len(fresh)))
+            return self._keep(fresh, check_replies(self.inner.complete(list(fresh.values())), len(fresh)))
         except BudgetSpent as spent:
             self._keep(fresh, list(spent.replies))
             raise
@@ -239,13 +239,13 @@ def _spent(rows: Sequence[Sequence[Any]]) -> tuple[int, dict[str, Usage]]:
     return sum(int(calls) for _, calls, *_ in rows), {voice: Usage(*map(int, used)) for voice, _, *used in rows}
 
 
-def spent_in(path: Path) -> tuple[int, dict[str, Usage]]:
+def usage_of_journal(path: Path) -> tuple[int, dict[str, Usage]]:
     """What a journal that is not open has spent, as `Journal.spent`. Errors: UserError when there is no such journal."""
     with journal_errors(path), closing(read_database(path)) as connection:
         return _spent(connection.execute(_SPENT).fetchall())
 
 
-def shared(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Ledger | None:
+def shared_ledger(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Ledger | None:
     """One ledger for all of some journals, with what they have spent by now; None where there is no limit.
 
     Each journal has a budget beside it, whose prices are its own.
@@ -255,12 +255,12 @@ def shared(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Ledger | 
     ledger = Ledger(budget)
     for path, own in journals:
         if path.exists():
-            calls, used = spent_in(path)
+            calls, used = usage_of_journal(path)
             ledger.spend(calls, sum(map(sum, used.values())), own.money(used))
     return ledger
 
 
-def rate_in(path: Path) -> float | None:
+def reply_rate(path: Path) -> float | None:
     """Calls a second over the sittings of a journal that is not open; None where fewer than 20 were asked."""
     with journal_errors(path), closing(read_database(path)) as connection:
         asked, seconds = connection.execute(
@@ -269,7 +269,7 @@ def rate_in(path: Path) -> float | None:
     return asked / seconds if asked >= FEWEST and seconds else None
 
 
-def thoughts_in(path: Path) -> float | None:
+def thinking_tokens(path: Path) -> float | None:
     """Tokens a call that the model of a journal thought before it answered; None where fewer than 20 replies tell."""
     with journal_errors(path), closing(read_database(path)) as connection:
         told, mean = connection.execute(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, cast
 
-from parley.llm.randomness import digest
+from parley.llm.seeding import digest
 
 
 class Message(NamedTuple):
@@ -34,7 +34,7 @@ class Request:
     of each. `answer_prefix` is how the reply begins before the answer, where the question fixes that ("I think it is a ").
     `adapter` names the adapter of a local model that is to answer (empty: the model as it is), `voice` the model, where a run has
     several. `purpose` (speech, survey, ...) is a label for the record and the meters; it is no part of what is asked. Neither is
-    `archetype`, which names those who may share answers to a closed question (llm/archetypes.py; empty: it is asked itself),
+    `archetype`, which names those who may share answers to a closed question (llm/answer_sharing.py; empty: it is asked itself),
     nor `names`: everybody whose lines, `NAME: text`, the messages may hold (None: unknown). No pattern has to guess at names.
     """
 
@@ -195,7 +195,7 @@ class Wrapper:
         return cast(Network, self.inner).receive(wait)
 
 
-def checked(replies: list[Reply], expected: int) -> list[Reply]:
+def check_replies(replies: list[Reply], expected: int) -> list[Reply]:
     """The replies, if there is one per request: a backend that loses one would answer every later request wrongly."""
     if len(replies) != expected:
         raise RuntimeError(f"the backend answered {len(replies)} of {expected} requests")

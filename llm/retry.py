@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from parley.llm.request import Backend, Reply, Request, Wrapper, checked
+from parley.llm.request import Backend, Reply, Request, Wrapper, check_replies
 
 
 class Retry(Wrapper):
@@ -21,7 +21,7 @@ class Retry(Wrapper):
         self.attempts, self.pause, self.sleep = attempts, pause, sleep
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        replies = checked(self.inner.complete(requests), len(requests))
+        replies = check_replies(self.inner.complete(requests), len(requests))
         for attempt in range(1, self.attempts):
             again = [index for index, reply in enumerate(replies) if reply.failure and reply.failure.transient]
             if not again:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from parley.agents.persona import load_personas, party_of, persona_set
+from parley.model.casting import personas_seated
 from parley.model.scenario import Scenario
-from parley.model.seating import personas_seated
 
 SHOWN = 6
 """Names of those without a seat that a line gives."""
@@ -56,21 +56,21 @@ def attendance(seats: Iterable[str], personas: str, sat: Collection[str]) -> lis
     ]
 
 
-def planned(scenario: Scenario) -> list[Attendance]:
+def planned_attendance(scenario: Scenario) -> list[Attendance]:
     """Return who will sit in the debates of a scenario. Errors: UserError as of `tables`."""
     seats = dict.fromkeys(seat for group in scenario.groups() for seat in group.seats)
     return attendance(seats, scenario.personas, personas_seated(scenario))
 
 
-def cast_of(scenario: Scenario) -> str:
+def personas_of(scenario: Scenario) -> str:
     """Return the cast of a scenario, or NAMED."""
     return NAMED if all(group.people and all(group.people) for group in scenario.groups()) else scenario.cast
 
 
-def told(found: Sequence[Attendance], cast: str) -> str:
+def attendance_lines(found: Sequence[Attendance], cast: str) -> str:
     """Return one line that says how many sit, who does not, and why.
 
-    >>> told([Attendance("cdu", ("Ann", "Bob"), ()), Attendance("spd", ("Cy",), ("Dora",))], "fixed")[:66]
+    >>> attendance_lines([Attendance("cdu", ("Ann", "Bob"), ()), Attendance("spd", ("Cy",), ("Dora",))], "fixed")[:66]
     '3 of 4 personas sit (cdu 2, spd 1 of 2); without a seat: Dora (spd'
     """
     absent = [(name, one.party) for one in found for name in one.absent]

@@ -17,7 +17,7 @@ from parley.llm.errors import UserError
 
 if TYPE_CHECKING:
     from parley.model.scenario import Scenario
-    from parley.model.session import Outcome
+    from parley.model.scenario_run import RunOutcome
 
 
 class Interrupted(KeyboardInterrupt):
@@ -166,10 +166,10 @@ class Progress:
         self.scenario = scenario
 
     def __enter__(self) -> Progress:
-        from parley.model.plan import count, expected
+        from parley.model.cost_estimate import count_calls, expected_usage
 
-        self.rooms = count(self.scenario)[1]
-        self.bar = meter(self.scenario.name, expected(self.scenario), postfix=f"{self.rooms} rooms")
+        self.rooms = count_calls(self.scenario)[1]
+        self.bar = meter(self.scenario.name, expected_usage(self.scenario), postfix=f"{self.rooms} rooms")
         return self
 
     def calls(self, number: int) -> None:
@@ -187,7 +187,7 @@ class Progress:
         self.bar.close()
 
 
-def told(scenario: Scenario, folder: Path, outcome: Outcome) -> str:
+def told(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
     """One line on what the sitting did, and one on what could not be read."""
     if outcome.already:
         return f"{folder} is finished; nothing was asked (--retry-failures asks the failed calls again)"
@@ -195,6 +195,6 @@ def told(scenario: Scenario, folder: Path, outcome: Outcome) -> str:
     replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
     replayed += f", {outcome.twins:,} the same as others" if outcome.twins else ""
     cost = f"; this folder has cost {outcome.cost:.4g} so far" if outcome.cost else ""
-    done = "replayed" if scenario.llm.startswith("recorded:") else "asked"
+    done = "replayed" if scenario.llm.startswith("replay:") else "asked"
     asked = f"{outcome.asked:,} calls {done}{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
     return "\n".join(filter(None, [f"{scenario.name} on {scenario.llm}: {asked}", outcome.tally.line]))

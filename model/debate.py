@@ -23,37 +23,42 @@ from typing import Any, cast
 
 import mesa
 
-from parley.agents.character import PLAIN
-from parley.agents.topic import foretold
+from parley.agents.topic import forecast_probe
+from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
-from parley.llm.archetypes import Archetypes
-from parley.llm.backends import scripted
+from parley.llm.answer_sharing import AnswerSharing
+from parley.llm.backends import is_scripted
 from parley.llm.driver import Conversation, Progress, drive
-from parley.llm.errors import UserError, unknown
-from parley.llm.randomness import stream
+from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend, Request, identity_text
-from parley.llm.several import open_all
-from parley.model.checks import check_taught
-from parley.model.closing import hold_closing, hold_questionnaire
-from parley.model.collecting import AGENT_REPORTERS, reporters, standing
-from parley.model.conversation import hold_round
-from parley.model.endowment import endowments
+from parley.llm.router import open_all
+from parley.llm.seeding import stream
+from parley.model.agent_factory import (
+    AgentClass,
+    DebateSeat,
+    SeatedAgent,
+    agent_classes,
+    concurrent_batches,
+    make_agent,
+    make_mediator,
+    represent_members,
+)
+from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.events import Endowed, Event, Posed, Seated
-from parley.model.grid import grid
-from parley.model.interventions import Intervention, away, intervene
-from parley.model.missing import Tally
-from parley.model.recorder import Nowhere, Recorder
-from parley.model.representing import lots, represent
-from parley.model.room import Desk, RoomState
+from parley.model.interventions import Intervention, initially_absent, intervene
+from parley.model.missing_replies import MissingTally
+from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
+from parley.model.recorder import NullRecorder, Recorder
+from parley.model.reporters import AGENT_REPORTERS, attitudes_by_party, reporters
+from parley.model.room import RoomState, RunContext
+from parley.model.round import run_round
 from parley.model.scenario import MEDIATOR as PARTY
 from parley.model.scenario import Scenario, load_preset
-from parley.model.seating import REFERENCE, Table, tables
-from parley.model.seats import AgentClass, Placed, Seat, agent_classes, chair, seat
-from parley.model.sides import opposed
-from parley.model.society import hold_networked, linked, settle
-from parley.model.standing_in import responses
-from parley.model.surveys import hold_surveys
+from parley.model.surrogate_seats import load_surrogates
+from parley.model.surveys import run_closing, run_questionnaire, run_surveys
 from parley.model.topology import Topology, on_topology, unlinked
+from parley.model.trait_assignment import alternate_sides, traits_by_seat
+from parley.model.validation import check_taught
 
 QUICK = 2
 """Repetitions of a preset given by name when none are asked for, so that `DebateModel()` is a matter of a second."""
@@ -71,7 +76,8 @@ class DebateModel(mesa.Model):
     model_reporters, agent_reporters: further columns of the DataCollector, functions by name.
     backend, recorder, progress: seams; by default the scenario's own model, no record, no progress.
     collect_errors: keep what stops the model in `error` instead of raising it; `run()` raises it all the same.
-    keep_going: go on where (nearly) nothing that a model answers can be read (model/missing.py), which is an error otherwise.
+    keep_going: go on where (nearly) nothing that a model answers can be read (model/missing_replies.py), which is an
+    error otherwise.
 
     For `mesa.batch_run` pass parameters by name; seeds as {"rng": [1, 2]} on Mesa 3.3 or rng=[1, 2] on 3.5 (docs/sweeps.md).
     """
@@ -101,29 +107,31 @@ class DebateModel(mesa.Model):
         super().__init__(rng=self.setup.seed)
         self.agent_classes = agent_classes(agent_class, self.setup.parties())
         self.manner = self.setup.manner()
-        self.characters = endowments(self.setup)
+        self.characters = traits_by_seat(self.setup)
         self.environment = self.setup.build_environment()
         self.voices = self.setup.own_llms()
-        self._models = {"": self.setup.llm} | {one: llm for one, llm in self.voices.items() if not scripted(llm)}
+        self._models = {"": self.setup.llm} | {one: llm for one, llm in self.voices.items() if not is_scripted(llm)}
         opened = backend if backend is not None else open_all(self.setup.llm, self.voices)
-        self.backend = Archetypes(opened, self.setup.archetypes) if self.setup.archetypes else opened
+        self.backend = AnswerSharing(opened, self.setup.archetypes) if self.setup.archetypes else opened
         self.adapters = _adapters(self.setup, self.backend)
         check_taught(self.setup, self.backend)
-        self.recorder: Recorder = recorder if recorder is not None else Nowhere()
+        self.recorder: Recorder = recorder if recorder is not None else NullRecorder()
         self.progress = progress
         self.round = 0
         self.error: Exception | None = None
-        self.collect_errors, self.keep_going, self.tally = collect_errors, keep_going, Tally()
-        self.desk = Desk(self.setup.seed, None if isinstance(self.recorder, Nowhere) else self._key, self.setup.asks)
+        self.collect_errors, self.keep_going, self.tally = collect_errors, keep_going, MissingTally()
+        self.desk = RunContext(
+            self.setup.seed, None if isinstance(self.recorder, NullRecorder) else self._key, self.setup.asks
+        )
         self._identity = identity_text(self.backend)
         self._felt: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
-        self.stand_ins, self.responses = self.setup.stand_ins(), responses(self.setup)
+        self.stand_ins, self.responses = self.setup.stand_ins(), load_surrogates(self.setup)
         self.rooms = self._seat()
         _refuse_unknown_rooms(self.setup.interventions, self._debating())
-        represent(self, self.rooms)
+        represent_members(self, self.rooms)
         for room in self._debating():
-            for agent in away(self.setup.interventions, room, self.setup.seed):
+            for agent in initially_absent(self.setup.interventions, room, self.setup.seed):
                 room.members[agent].absent = True
         self.datacollector = mesa.DataCollector(
             model_reporters=reporters(self) | dict(model_reporters or {}),
@@ -145,7 +153,7 @@ class DebateModel(mesa.Model):
     def grid(self) -> Any:
         """The networked rooms as a space of Mesa's with the links as they are now, for drawing; None where there are none."""
         if self._grid[0] != self.round:
-            self._grid = self.round, grid(self, self.rooms, {agent.unique_id: agent for agent in self.agents})
+            self._grid = self.round, network_grid(self, self.rooms, {agent.unique_id: agent for agent in self.agents})
         return self._grid[1]
 
     @property
@@ -169,7 +177,7 @@ class DebateModel(mesa.Model):
 
     def _away(self, setup: Scenario) -> set[int]:
         """Who is not there at the start."""
-        return {agent for room in self._debating() for agent in away(setup.interventions, room, setup.seed)}
+        return {agent for room in self._debating() for agent in initially_absent(setup.interventions, room, setup.seed)}
 
     def run(self) -> None:
         """Step to the end. Raises what stopped the model, if anything did."""
@@ -185,7 +193,7 @@ class DebateModel(mesa.Model):
             self.error = error
             if not self.collect_errors:
                 raise
-        self.standing = standing(self)
+        self.standing = attitudes_by_party(self)
         self.datacollector.collect(self)
 
     def _open(self) -> None:
@@ -193,7 +201,7 @@ class DebateModel(mesa.Model):
         self._survey(self.rooms)
         if "D" in self.setup.told:
             asked = [room for room in self.rooms if room.proxies]
-            self._hold([hold_questionnaire(room, self.round, self.setup.asks, self.desk) for room in asked])
+            self._hold([run_questionnaire(room, self.round, self.setup.asks, self.desk) for room in asked])
         if self.setup.forecast and self.setup.surveys_after(0):
             self._foretell()
         if self.setup.sides == "opposed":
@@ -205,18 +213,18 @@ class DebateModel(mesa.Model):
         probes = {
             topic: self.setup.subject(topic).probe(self.setup.probe) for topic in {room.topic for room in self.rooms}
         }
-        told = [(room, foretold(probes[room.topic], self.setup.frame)) for room in self._debating()]
-        self._hold([hold_surveys(room, 0, [probe], asks, desk) for room, probe in told])
+        told = [(room, forecast_probe(probes[room.topic], self.setup.frame)) for room in self._debating()]
+        self._hold([run_surveys(room, 0, [probe], asks, desk) for room, probe in told])
 
     def _take_sides(self) -> None:
         """Tell who will speak what to argue for: the side on the topic's axis as the one for or against its claim."""
         silent = getattr(self.environment, "silent", 0)
         for room in self._debating():
-            members = [member for member in room.members.values() if isinstance(member, Seat)]
+            members = [member for member in room.members.values() if isinstance(member, DebateSeat)]
             debaters = members[: len(members) - silent]
             claims = self.setup.subject(room.topic).probe("agreement").polarity
-            for member, side in zip(debaters, opposed([one.attitude for one in debaters]), strict=True):
-                member.argue(None if side is None else side == claims)
+            for member, side in zip(debaters, alternate_sides([one.attitude for one in debaters]), strict=True):
+                member.assign_side(None if side is None else side == claims)
 
     def _round(self) -> None:
         self.round += 1
@@ -226,7 +234,7 @@ class DebateModel(mesa.Model):
         for agent in asked:  # nobody keeps an older rating: an attitude that was not asked for is None
             agent.ratings = {}
         self._intervene(debating)
-        for lot in lots(self.setup, debating):
+        for lot in concurrent_batches(self.setup, debating):
             self._hold([self._held(room) for room in lot])
         self._survey(debating)
         if self.round == self.setup.rounds:
@@ -246,25 +254,25 @@ class DebateModel(mesa.Model):
         asked = self.setup.statement(self.round)
         if room.society:
             network = cast(Networked, self.environment)
-            return hold_networked(room, network, view, self.round, self.desk, asked)
-        return hold_round(room, self.environment.turns(view, self.round), self.round, self.desk, asked)
+            return run_network_round(room, network, view, self.round, self.desk, asked)
+        return run_round(room, self.environment.turns(view, self.round), self.round, self.desk, asked)
 
     def _survey(self, rooms: Sequence[RoomState]) -> None:
         """Ask, if a survey is due."""
         if self.setup.surveys_after(self.round):
             asks = self.setup.asks
             probes = {room.topic: self.setup.surveyed(self.setup.subject(room.topic)) for room in rooms}
-            self._hold([hold_surveys(room, self.round, probes[room.topic], asks, self.desk) for room in rooms])
+            self._hold([run_surveys(room, self.round, probes[room.topic], asks, self.desk) for room in rooms])
 
     def _close(self, rooms: Sequence[RoomState]) -> None:
         """The end of private deliberations; the questionnaire is for the last episode of a session, unless asked before."""
         if self.setup.surveys_after(self.round):
             last = self.setup.episodes - 1 if "D" not in self.setup.told else None
             told = [(room, self.tables[room.id].episode == last) for room in rooms if room.chair]
-            self._hold([hold_closing(room, self.round, self.setup.asks, items, self.desk) for room, items in told])
+            self._hold([run_closing(room, self.round, self.setup.asks, items, self.desk) for room, items in told])
 
     def _hold(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
-        found, voices = Tally(), {agent.unique_id: agent.voice for agent in self.agents} if self.voices else {}
+        found, voices = MissingTally(), {agent.unique_id: agent.voice for agent in self.agents} if self.voices else {}
         for events in drive(conversations, self.backend, self.progress):
             self.recorder.write(events)
             found.hear(events, voices, self._models)
@@ -275,10 +283,10 @@ class DebateModel(mesa.Model):
 
     def _seat(self) -> list[RoomState]:
         """Make the agents and let Mesa group and shuffle them: one AgentSet a room, each with a random stream of its own."""
-        self.tables = {table.room: table for table in tables(self.setup)}
+        self.tables = {table.room: table for table in seat_rooms(self.setup)}
         for table in self.tables.values():
             for number in range(len(table.places)):
-                seat(self, table, number)
+                make_agent(self, table, number)
         self.seated = dict(self.agents.groupby("room").groups)
         self._named = {(one.room, one.name): one.unique_id for one in self.agents} if self.responses else {}
         for room, members in self.seated.items():
@@ -286,12 +294,12 @@ class DebateModel(mesa.Model):
         self._shuffled = {room: _ids(members.shuffle()) for room, members in self.seated.items()}
         return [self._room(self.tables[room], list(members)) for room, members in self.seated.items()]
 
-    def _room(self, table: Table, members: Sequence[Placed]) -> RoomState:
+    def _room(self, table: RoomSeating, members: Sequence[SeatedAgent]) -> RoomState:
         by_id = {member.unique_id: member for member in members}
         seats = {number: member.seat for number, member in by_id.items()}
         room = RoomState(table.room, table.topic, table.group, table.repetition, dict(by_id), seats)
-        room.chair = chair(self, table, list(by_id))
-        room.society = settle(table, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
+        room.chair = make_mediator(self, table, list(by_id))
+        room.society = build_social_graph(table, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
         room.each_turn = self.setup.asked_each_turn(self.setup.subject(table.topic))
         return room
 
@@ -319,7 +327,7 @@ class DebateModel(mesa.Model):
                 yield Endowed(number, room.id, given.role, dict(given.traits), given.confirmation_bias)
         if room.chair:
             yield Seated(MEDIATOR, *place, PARTY, PARTY, "", room.chair.name)
-        yield from linked(room, table)
+        yield from initial_link_events(room, table)
 
     def _key(self, request: Request) -> bytes:
         return request.key(self._identity, self.backend.seedless(request))
@@ -339,7 +347,7 @@ def _adapters(scenario: Scenario, backend: Backend) -> dict[str, str]:
     wanted, loaded = scenario.own_adapters(), dict(backend.identity).get("adapters", {})
     for adapter in wanted.values():
         if adapter not in loaded:
-            raise unknown("adapter", adapter, loaded)
+            raise unknown_name("adapter", adapter, loaded)
     return wanted
 
 
@@ -348,7 +356,7 @@ def _refuse_unknown_rooms(interventions: Iterable[Intervention], rooms: Iterable
     for one in interventions:
         for room in one.rooms:
             if room not in known:
-                raise unknown(f"room of {one.kind}", room, known)
+                raise unknown_name(f"room of {one.kind}", room, known)
 
 
 def _ids(agents: Any) -> tuple[int, ...]:

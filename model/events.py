@@ -16,7 +16,7 @@ SCHEMA = 2
 class Header:
     """Everything needed to run it again. `given` are the arguments given, the rest of `scenario` was defaulted.
 
-    `stand_ins`: which seats were held by a surrogate, and its fidelity (model/standing_in.py).
+    `stand_ins`: which seats were held by a surrogate, and its fidelity (model/surrogate_seats.py).
     `parties`: name and colour (each may be empty) of those whose persona files give them (agents/party.py).
     """
 
@@ -54,7 +54,7 @@ class Seated:
 
 @dataclass(frozen=True, slots=True)
 class Endowed:
-    """What an agent was given beside its persona (agents/character.py), after its seat; there is none for those given nothing."""
+    """What an agent was given beside its persona (agents/traits.py), after its seat; there is none for those given nothing."""
 
     kind: ClassVar[str] = "endowed"
     agent: int
@@ -296,7 +296,7 @@ class Called:
 
     A representative's call has the number of its member with a minus before it.
     `prompt_chars` is the length of the prompt, `sent_before` how much of its beginning the agent had sent before
-    (model/prefix.py).
+    (model/room.py).
     """
 
     kind: ClassVar[str] = "called"

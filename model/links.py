@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
-from parley.agents.laws.base import Codes
+from parley.agents.opinion_dynamics.base import Codes
 from parley.environments import graphs, sparse
 from parley.environments._specs import opened
 from parley.environments.graphs._base import Graph

@@ -11,7 +11,7 @@ from parley.llm.errors import UserError
 from parley.model.commandline import amount, natural, price
 
 if TYPE_CHECKING:
-    from parley.llm.limits import Budget, Ledger, Price
+    from parley.llm.budget import Budget, Ledger, Price
     from parley.model.scenario import Scenario
 
 
@@ -26,7 +26,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
         metavar="[PARTY=]NAME[:MODEL][,key=value]",
         action="append",
         default=[],
-        help="pocket (in the box), oracle (known truth), openai:MODEL (any compatible server), hf:PATH_OR_ID, fake, recorded:RUN;"
+        help="pocket (in the box), oracle (known truth), openai:MODEL (any compatible server), hf:PATH_OR_ID, fake, replay:RUN;"
         " once more for each party, or seat ('republican 2'), that has a model of its own",
     )
     parser.add_argument(
@@ -85,8 +85,8 @@ def add_keep_going(parser: argparse.ArgumentParser) -> None:
 def chosen(options: argparse.Namespace) -> tuple[Scenario, tuple[str, ...]]:
     """The scenario as asked for, and the names of the fields that were given."""
     from parley.llm.backends import check_spec
-    from parley.model.checks import check_topics
     from parley.model.scenario import load_preset, parse_settings
+    from parley.model.validation import check_topics
 
     named = {
         "topics": options.topic,
@@ -132,11 +132,10 @@ def _party(spec: str) -> str:
 
 def prices(scenario: Scenario, options: argparse.Namespace) -> dict[str, Price | None]:
     """What each of the scenario's models costs, as it was given or stands in a table."""
-    from parley.llm.limits import Price
-    from parley.llm.prices import tariff
+    from parley.llm.budget import Price, load_prices
 
     given = Price(*options.price) if options.price else None
-    return tariff(scenario.llm, scenario.own_llms(), options.prices, given)
+    return load_prices(scenario.llm, scenario.own_llms(), options.prices, given)
 
 
 def budget(options: argparse.Namespace, *scenarios: Scenario) -> list[Budget]:
@@ -153,20 +152,19 @@ def budgets_of(
     options: argparse.Namespace, base: Scenario, out: Path, names: Sequence[str]
 ) -> tuple[list[Budget], Ledger | None]:
     """The limits of runs of one scenario's models in folders of `out`, and the ledger that they share."""
-    from parley.llm.journal import shared
-    from parley.model.session import JOURNAL
+    from parley.llm.journal import shared_ledger
+    from parley.model.scenario_run import JOURNAL
 
     (limits,) = budget(options, base)
-    return [limits] * len(names), shared(limits, [(out / name / JOURNAL, limits) for name in names])
+    return [limits] * len(names), shared_ledger(limits, [(out / name / JOURNAL, limits) for name in names])
 
 
 def _limited(options: argparse.Namespace, asked: Sequence[tuple[str, Mapping[str, str]]]) -> list[Budget]:
     """Errors: UserError for a limit on cost where a price is not known."""
-    from parley.llm.limits import FREE, Budget, Price
-    from parley.llm.prices import tariff
+    from parley.llm.budget import FREE, Budget, Price, load_prices
 
     given = Price(*options.price) if options.price else None
-    found = [(first, own, tariff(first, own, options.prices, given)) for first, own in asked]
+    found = [(first, own, load_prices(first, own, options.prices, given)) for first, own in asked]
     free = all(price == FREE for _, _, known in found for price in known.values())
     for first, own, known in found:
         unpriced = [voice for voice, price in known.items() if price is None or free]

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from parley.agents.laws.base import Codes, Floats
+from parley.agents.opinion_dynamics.base import Codes, Floats
 from parley.llm.errors import UserError
 
 AXIS = (0.0, 10.0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from parley.llm.errors import UserError
-from parley.model.events import Event
-from parley.model.lines import to_line
+from parley.model.events import KINDS, SCHEMA, Event
 
 
 class Recorder(Protocol):
@@ -18,7 +19,7 @@ class Recorder(Protocol):
         """Keep the events, in order."""
 
 
-class Counting(Recorder, Protocol):
+class CountingRecorder(Recorder, Protocol):
     """One that knows how many events it has kept, and can say anew what they are of."""
 
     @property
@@ -27,14 +28,14 @@ class Counting(Recorder, Protocol):
     def begin_anew(self, first: Event) -> None: ...
 
 
-class Nowhere:
+class NullRecorder:
     """Keeps nothing: for sweeps that read the DataCollector and for benchmarks."""
 
     def write(self, events: Iterable[Event]) -> None:
         return None
 
 
-class InMemory:
+class MemoryRecorder:
     """Keeps a list: for tests and for the page."""
 
     def __init__(self) -> None:
@@ -44,7 +45,7 @@ class InMemory:
         self.events += events
 
 
-class ToFile:
+class FileRecorder:
     """Writes JSON lines, handed to the operating system at each write. Errors: UserError when the file cannot be written."""
 
     def __init__(self, path: Path):
@@ -81,10 +82,10 @@ class ToFile:
             raise UserError(f"cannot write {self.path}: {error.strerror}; what the journal holds is kept") from error
 
 
-class Both:
+class TeeRecorder:
     """Keeps events in a file, then tells somebody who looks on."""
 
-    def __init__(self, file: ToFile, watcher: Recorder):
+    def __init__(self, file: FileRecorder, watcher: Recorder):
         self.file, self.watcher = file, watcher
 
     @property
@@ -100,3 +101,52 @@ class Both:
         kept = list(events)
         self.file.write(kept)
         self.watcher.write(kept)
+
+
+_NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+
+def to_line(event: Event) -> str:
+    """The event as one line of JSON, its kind first."""
+    names = _NAMES[type(event)]
+    return _encode({"kind": event.kind, **{name: getattr(event, name) for name in names}}) + "\n"
+
+
+def from_line(line: str) -> Event:
+    """The event of a line. Errors: ValueError for a torn line, an unknown kind or field, another schema."""
+    try:
+        values = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if isinstance(values, dict):
+        values = {name: _frozen(value) if isinstance(value, list) else value for name, value in values.items()}
+    if not isinstance(values, dict) or values.get("kind") not in KINDS:
+        raise ValueError("no event")
+    if values.get("schema", SCHEMA) != SCHEMA:
+        raise ValueError(f"record schema {values['schema']}; this version reads {SCHEMA}")
+    try:
+        event: Event = KINDS[values.pop("kind")](**values)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+    return event
+
+
+def _frozen(values: list[Any]) -> tuple[Any, ...]:
+    """A list as a tuple, and so those in a list of lists."""
+    return tuple([tuple(value) if isinstance(value, list) else value for value in values])
+
+
+def read_lines(path: Path) -> Iterator[Event]:
+    """The events of a record in order; a torn last line (a killed run) ends it. Errors: UserError when there is no record."""
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except OSError as error:
+        raise UserError(f"cannot read the record {path}: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            yield from_line(line.decode())
+        except ValueError as error:
+            if number == len(lines) and not line.endswith(b"\n"):
+                return
+            raise UserError(f"{path}, line {number} is no event of this version ({error})") from error

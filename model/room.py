@@ -6,23 +6,22 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from parley.agents.debater import Member
-from parley.agents.mediator import Chair
-from parley.agents.proxy import CRITIQUE, Proxy
+from parley.agents.agent import DebateAgent
+from parley.agents.mediators.base import MediatorAgent
+from parley.agents.representative import CRITIQUE, ProxySeat
 from parley.agents.topic import Probe
-from parley.environments._society import Society
 from parley.environments.base import MEDIATOR, Turn
-from parley.llm.randomness import beneath
-from parley.llm.request import Reply, Request
+from parley.environments.social_graph import SocialGraph
+from parley.llm.request import Message, Reply, Request
+from parley.llm.seeding import seed_deriver
 from parley.model.events import Called, Event, Thought
-from parley.model.prefix import as_text, common, with_reply
 
 LATEST = 64
 """Public lines that a room keeps for who reads them from outside."""
 
 
 @dataclass(slots=True)
-class Desk:
+class RunContext:
     """What a conversation is stamped with: the run's seed and, when calls are recorded, the key of a request.
 
     `asks` is how often a probe that is asked after every turn is put. `details`: what was said of the first
@@ -50,33 +49,33 @@ class RoomState:
     topic: str
     group: str
     repetition: int
-    members: dict[int, Member]
+    members: dict[int, DebateAgent]
     seats: dict[int, str]
     iteration: int = 0
     sent: dict[int, str] = field(default_factory=dict)
-    chair: Chair | None = None
+    chair: MediatorAgent | None = None
     statements: dict[str, str] = field(default_factory=dict)
-    society: Society | None = None
+    society: SocialGraph | None = None
     heard: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     said: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     each_turn: Sequence[Probe] = ()
-    proxies: dict[int, Proxy] = field(default_factory=dict)
+    proxies: dict[int, ProxySeat] = field(default_factory=dict)
     public: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=LATEST))
     _streams: dict[int, Callable[..., int]] = field(default_factory=dict)
 
-    def writer(self, agent: int, form: str) -> Member | Proxy:
+    def writer(self, agent: int, form: str) -> DebateAgent | ProxySeat:
         """Who writes what an agent is asked for: itself, or of a critique its representative, if it has one that can."""
         proxy = self.proxies.get(agent)
         return proxy if proxy and form == CRITIQUE and proxy.ready else self.members[agent]
 
-    def seed(self, desk: Desk, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None) -> int:
+    def seed(self, desk: RunContext, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None) -> int:
         """The seed of one request, at a turn or (None) the last one.
 
         It names the seat, not the agent's number: the same in any selection of rooms.
         """
         stream = self._streams.get(agent)
         if stream is None:
-            stream = self._streams[agent] = beneath(desk.seed, self.id, self.seats[agent])
+            stream = self._streams[agent] = seed_deriver(desk.seed, self.id, self.seats[agent])
         return stream(self.iteration if iteration is None else iteration, purpose, attempt)
 
     def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
@@ -93,8 +92,8 @@ class RoomState:
                 self.chair.hear(turn.speaker, text, form)
 
 
-def note(
-    events: list[Event], room: RoomState, round_: int, agent: int, request: Request, reply: Reply, desk: Desk
+def record_call(
+    events: list[Event], room: RoomState, round_: int, agent: int, request: Request, reply: Reply, desk: RunContext
 ) -> None:
     failure = None
     if reply.failure:
@@ -103,9 +102,34 @@ def note(
     if desk.key is None:
         return
     key = desk.key(request).hex()
-    text = as_text(request)
-    told = len(text), common(text, room.sent.get(agent, ""))
-    room.sent[agent] = with_reply(text, reply)
+    text = request_as_text(request)
+    told = len(text), shared_prefix(text, room.sent.get(agent, ""))
+    room.sent[agent] = text_with_reply(text, reply)
     events.append(Called(room.id, round_, agent, request.purpose, key, failure, *reply.usage, dict(reply.notes), *told))
     if reply.thinking:
         events.append(Thought(room.id, round_, agent, request.purpose, key, reply.thinking))
+
+
+def request_as_text(request: Request) -> str:
+    """A prompt in the order in which a server reads it."""
+    return "".join(map(_part, request.messages))
+
+
+def text_with_reply(text: str, reply: Reply) -> str:
+    return text + _part(Message("assistant", reply.text)) if reply.text else text
+
+
+def shared_prefix(one: str, other: str) -> int:
+    """Length of the common beginning, by halving. `common("abcd", "abxd")` is 2."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _part(message: Message) -> str:
+    return f"\n<{message.role}>\n{message.content}"

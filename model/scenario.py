@@ -8,20 +8,20 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from parley.agents.datafiles import read_toml, section
-from parley.agents.debater import Manner
+from parley.agents.agent import DebateStyle
+from parley.agents.datafiles import read_toml, require_section
 from parley.agents.persona import party_of
-from parley.agents.question import Question, by_id, question_set, topics_of
-from parley.agents.representative import known
+from parley.agents.question import Question, question_set, questions_by_id, topics_of
+from parley.agents.representative import parse_knowledge
 from parley.agents.topic import TURNS, Probe, Topic, load_topic
 from parley.environments import environment_class
-from parley.environments import names as environment_names
+from parley.environments import environment_names as environment_names
 from parley.environments.base import Environment, Group
-from parley.llm.errors import UserError, unknown
-from parley.llm.randomness import digest
+from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Sampling
-from parley.model import checks
-from parley.model.interventions import Intervention, timetable
+from parley.llm.seeding import digest
+from parley.model import validation
+from parley.model.interventions import Intervention, parse_interventions
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.model import Model
 from parley.model.settings import coerced
@@ -29,7 +29,7 @@ from parley.model.settings import coerced
 MEDIATOR, REPRESENTATIVE = "mediator", "representative"
 """The party and seat of those who have none of their own."""
 STAND_IN = "surrogate:"
-"""How the spec of a surrogate begins, which is no model (model/standing_in.py)."""
+"""How the spec of a surrogate begins, which is no model (model/surrogate_seats.py)."""
 PRESETS = Path(__file__).parent / "scenarios"
 
 
@@ -116,7 +116,7 @@ class Scenario:
     seed: int = 0  # same seed, same record
 
     def __post_init__(self) -> None:
-        checks.check(self)
+        validation.check_scenario(self)
 
     def build_environment(self) -> Environment:
         """The environment with its options. Errors: UserError when they do not fit."""
@@ -129,7 +129,7 @@ class Scenario:
     @property
     def told(self) -> str:
         """What representatives are told, in the order D, O, C, P; nothing where there are none."""
-        return known(self.knows) if self.represented != "none" else ""
+        return parse_knowledge(self.knows) if self.represented != "none" else ""
 
     @property
     def mediated(self) -> bool:
@@ -146,14 +146,14 @@ class Scenario:
         known = question_set(self.questions)
         for topic in self.topics:
             if topic not in topics_of(known):
-                raise unknown(f"topic of {self.questions}", topic, topics_of(known))
+                raise unknown_name(f"topic of {self.questions}", topic, topics_of(known))
         return tuple(
             one for one in known if self.split in ("all", one.split) and (not self.topics or one.topic in self.topics)
         )
 
     def question(self, slug: str) -> Question:
         """The question with this id."""
-        return by_id(self.questions)[slug]
+        return questions_by_id(self.questions)[slug]
 
     def subject(self, slug: str) -> Topic:
         """The topic called `slug`, or the question with this id as a topic."""
@@ -201,7 +201,7 @@ class Scenario:
         for entry in entries:
             who, _, value = entry.partition(mark)
             if who not in voices:
-                raise unknown(f"party of {name}", who, voices)
+                raise unknown_name(f"party of {name}", who, voices)
             if not value or who in found:
                 raise UserError(f"{name}: write PARTY{mark}{what}, each party once, not {entry!r}")
             found[who] = value
@@ -223,7 +223,7 @@ class Scenario:
         """Every party and every label of a seat: by these a field names somebody."""
         return dict.fromkeys([*self.parties(), *(label for group in self.groups() for label in group.labels)])
 
-    def manner(self) -> Manner:
+    def manner(self) -> DebateStyle:
         """How the agents debate."""
         sampling = Sampling(self.temperature, self.max_tokens, self.top_p)
         how = (
@@ -238,7 +238,7 @@ class Scenario:
             self.listing,
             self.reminder,
         )
-        return Manner(self.frame, self.words, sampling, *how)
+        return DebateStyle(self.frame, self.words, sampling, *how)
 
     def statement(self, round_: int) -> str:
         """What is asked for in round 1, 2, ...: a reply, an opening or a closing."""
@@ -271,15 +271,15 @@ def _parted(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, An
     theirs = {field.name for field in fields(kind)}
     for key in settings:
         if key not in own | theirs:
-            raise unknown("field", key, own | theirs)
+            raise unknown_name("field", key, own | theirs)
     given = {key: value for key, value in settings.items() if key in own - {"interventions"}}
-    listed = {"interventions": timetable(settings["interventions"])} if "interventions" in settings else {}
+    listed = {"interventions": parse_interventions(settings["interventions"])} if "interventions" in settings else {}
     return coerced(Scenario, given) | listed, coerced(kind, {key: settings[key] for key in settings if key in theirs})
 
 
 def _environment_class(name: str) -> Any:
     if name not in environment_names():
-        raise unknown("environment", name, environment_names())
+        raise unknown_name("environment", name, environment_names())
     return environment_class(name)
 
 
@@ -292,18 +292,18 @@ def load_preset(name: str, folder: Path = PRESETS) -> Scenario:
     """The preset called `name`, or at the path `name` when it ends in .toml. Errors: UserError."""
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not name.endswith(".toml") and name not in preset_names(folder):
-        raise unknown("scenario", name, preset_names(folder))
+        raise unknown_name("scenario", name, preset_names(folder))
     values = read_toml(path)
     head = {key: values.pop(key, None) for key in ("title", "source", "environment")}
     missing = [key for key, value in head.items() if not isinstance(value, str)]
     if missing:
         raise UserError(f"{path} needs a line each for {', '.join(missing)}")
-    options = section(values, "options", path.name)
+    options = require_section(values, "options", path.name)
     values.pop("options", None)
     theirs = {field.name for field in fields(_environment_class(head["environment"]))}
     for key in options:
         if key not in theirs:
-            raise unknown(f"option of {head['environment']} in {path.name}", key, theirs)
+            raise unknown_name(f"option of {head['environment']} in {path.name}", key, theirs)
     options = coerced(_environment_class(head["environment"]), options)
     own, more = _parted(values, head["environment"])
     return Scenario(name=path.stem, **head, options=options | more, **own)

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from parley.llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown_name
 
 
 def coerced(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def _coerce(key: str, value: Any, hint: Any) -> Any:
     """A value of a command line or of TOML as the type of its field. Errors: UserError that names field, value and type."""
     if get_origin(hint) is Literal:
         if value not in get_args(hint):
-            raise unknown(f"value of {key}", str(value), get_args(hint))
+            raise unknown_name(f"value of {key}", str(value), get_args(hint))
         return value
     if get_origin(hint) is tuple:
         parts = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

@@ -59,7 +59,7 @@ def group_title(group: str, names: Mapping[str, str] = NO_NAMES) -> str:
         f"{article(kind)} {kind}" if number == 1 else f"{NUMBERS.get(number, str(number))} {kind}s"
         for kind, number in named
     ]
-    text = listed(parts)
+    text = join_phrases(parts)
     return text[0].upper() + text[1:]
 
 
@@ -91,6 +91,6 @@ def _kind(seat: str, names: Mapping[str, str]) -> str:
     return f"{seat.partition(':')[2]} {party_name(party_of(seat), names)}".strip()
 
 
-def listed(parts: Sequence[str]) -> str:
+def join_phrases(parts: Sequence[str]) -> str:
     """`a, b and c`."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -115,7 +115,7 @@ RULES = (
     Rule(r"^run\.py (--scenario|sweep|structured) .*(openai|hf):", "--dry-run", SERVER, "plan"),
     Rule(r"^run\.py personas", "--llm oracle"),
     Rule(r"^run\.py audit ", CARD),
-    Rule(r"--out runs/a\b|recorded:runs/a|--out runs/rooms", "--repetitions 10 --rounds 2 --topic racism"),
+    Rule(r"--out runs/a\b|replay:runs/a|--out runs/rooms", "--repetitions 10 --rounds 2 --topic racism"),
     Rule(r"friends\.graphml", "--repetitions 1 --rounds 1 --topic racism"),
     Rule(r"network.* --intervene", "--repetitions 2 --set size=16"),
     Rule(r"--scenario network", NETWORK),

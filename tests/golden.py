@@ -12,14 +12,13 @@ GOLDEN = Path(__file__).with_name("golden.json")
 
 def fingerprint() -> dict[str, object]:
     """Digest of all events of a small run on the known-truth speaker, and figures that tell a reader what changed."""
-    from parley.llm.randomness import digest
+    from parley.llm.seeding import digest
     from parley.model.debate import DebateModel
     from parley.model.events import Rated, Utterance
-    from parley.model.lines import to_line
-    from parley.model.recorder import InMemory
+    from parley.model.recorder import MemoryRecorder, to_line
     from parley.model.scenario import load_preset
 
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     scenario = load_preset("three_way").with_settings(
         {"topics": "climate_change,abortion", "repetitions": 4, "rounds": 3, "llm": "oracle"}
     )

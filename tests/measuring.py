@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from parley.model.session import RECORD
+from parley.model.scenario_run import RECORD
 
 
 def record(run: Path) -> bytes:

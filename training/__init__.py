@@ -2,8 +2,8 @@
 
 import logging
 
-from parley.llm import hubs
+from parley.llm import model_hubs
 
-hubs.silence()
+model_hubs.silence_hubs()
 # PEFT imports it, and at import it says that an optional kernel is missing.
 logging.getLogger("bitsandbytes").setLevel(logging.ERROR)

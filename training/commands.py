@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands import hold_all
-from parley.llm.backends.hf.weights import check_base
+from parley.llm.backends.hf.checkpoint import check_base
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.model.commandline import Parser, amount, bar, natural
 from parley.model.options import add_keep_going
-from parley.training.base import base_of
+from parley.training.base_model import base_model
 from parley.training.estimate import of_debates, of_training, show
-from parley.training.tuning.pipeline import PARTIES, Pipeline, Plan, read_plan
+from parley.training.tuning.pipeline import PARTIES, Pipeline, TuningPlan, read_plan
 from parley.training.tuning.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ then debate with it: python run.py --scenario three_way --llm pocket,adapters=ru
 def train(arguments: Sequence[str]) -> int:
     """`run.py train`: self-fine-tuning, from questions to an adapter."""
     options = train_parser().parse_args(arguments)
-    from parley.model.session import locked
+    from parley.model.scenario_run import lock_folder
 
     options.out = options.out or Path("runs") / f"tuned-{time.strftime('%Y%m%d-%H%M%S')}"
-    plan, recipe = replace(chosen(Plan, options), **of_people(options.set)), chosen(Recipe, options)
+    plan, recipe = replace(chosen(TuningPlan, options), **of_people(options.set)), chosen(Recipe, options)
     if options.dry_run:
         return show(of_training(plan, recipe))
     print(f"folder   {options.out}", flush=True)
-    with locked(options.out):
+    with lock_folder(options.out):
         adapter = Pipeline(plan, options.out, bar).adapter(recipe, options.start)
     print(f"data     {options.out / 'data' / 'card.md'}\nadapter  {adapter}\ncard     {adapter / 'README.md'}")
     return 0
@@ -131,7 +131,7 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     """`run.py fine-tuned`: the same debates before and after, and with adapters per seat."""
     options = fine_tuned_parser().parse_args(arguments)
     from parley.analysis.studies.fine_tuned import fine_tuned as study
-    from parley.analysis.studies.fine_tuned_report import write
+    from parley.analysis.studies.fine_tuned import write_fine_tuned
     from parley.model.scenario import load_preset, parse_settings
 
     folders = [Path(folder) for folder in options.tuned]
@@ -148,7 +148,7 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     print(f"folder   {out}", flush=True)
     budgets = [Budget(keep_going=options.keep_going)] * len(planned)
     found = hold_all(study(base, planned), [arm.name for arm in planned], out, tuple(settings), budgets=budgets)
-    print(f"report   {write(found, out, base)}\nfigure   {out / 'fine_tuned.png'}")
+    print(f"report   {write_fine_tuned(found, out, base)}\nfigure   {out / 'fine_tuned.png'}")
     return 0
 
 
@@ -160,7 +160,7 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None) -> li
     if len({(plan["llm"], plan["seed"]) for plan in plans}) < len(plans) or len({plan["llm"] for plan in plans}) > 1:
         raise UserError("--tuned folders must be of one model, each of another seed")
     spec = llm or plans[0]["llm"]
-    held = base_of(spec).identity
+    held = base_model(spec).identity
     found, seats = [Arm(BEFORE, spec)], []
     for folder, plan in zip(folders, plans, strict=True):
         paths = {party: folder / "adapters" / f"{party}-{method}-r{rank}" for party in PARTIES}

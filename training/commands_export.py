@@ -10,20 +10,20 @@ from pathlib import Path
 
 from parley.llm.errors import UserError
 from parley.model.commandline import Parser
-from parley.training.base import base_of
+from parley.training.base_model import base_model
 
 
 def export(arguments: Sequence[str]) -> int:
     """`run.py export --llm SPEC --adapter DIR[:WEIGHT] --out DIR`. Errors: UserError."""
     options = _parser().parse_args(arguments)
-    base = base_of(options.llm)
+    base = base_model(options.llm)
     if missing := [name for name in ("torch", "transformers", "peft") if find_spec(name) is None]:
         raise UserError(
             f"export needs the packages of the [local] extra ({', '.join(missing)} missing): see docs/install.md"
         )
-    from parley.training.export import merged
+    from parley.training.export import merge_adapters
 
-    folder = merged(base, options.adapter, options.out)
+    folder = merge_adapters(base, options.adapter, options.out)
     print(f"model    {folder}\nserve    vllm serve {folder}   (Ollama, llama.cpp and others: docs/export.md)")
     return 0
 

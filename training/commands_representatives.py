@@ -9,14 +9,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.llm.errors import unknown
+from parley.llm.errors import unknown_name
 from parley.model.commandline import Parser, amount, bar, natural
 from parley.model.options import add_keep_going
 
 if TYPE_CHECKING:
-    from parley.analysis.kept import Desk
+    from parley.analysis.journaled_calls import CallDesk
+    from parley.training.representatives.dataset_builder import DatasetBuilder
     from parley.training.representatives.recipe import Lesson
-    from parley.training.representatives.workshop import Workshop
 
 TEXT = """commands:
   episodes     hold many deliberations of people of a known kind, as data to train on
@@ -52,7 +52,7 @@ def representatives(arguments: Sequence[str]) -> int:
         overview().print_help()
         return 0
     if name not in COMMANDS:
-        raise unknown("command of representatives", name, COMMANDS)
+        raise unknown_name("command of representatives", name, COMMANDS)
     return COMMANDS[name](arguments[1:])
 
 
@@ -110,11 +110,11 @@ def measure(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit", metavar="N", type=natural, help="most critiques that are looked at (all)")
     add_keep_going(parser)
     options = parser.parse_args(arguments)
-    from parley.analysis.kept import Desk
+    from parley.analysis.journaled_calls import CallDesk
     from parley.training.representatives.measures import measure as measured
 
     workshop = opened(options)
-    desk = Desk(workshop.folder, bar, options.keep_going)
+    desk = CallDesk(workshop.folder, bar, options.keep_going)
     report = measured(workshop, options.llm, lesson(options), options.judge, options.limit, desk)
     return told(desk, report)
 
@@ -130,31 +130,31 @@ def grid(arguments: Sequence[str]) -> int:
         help="what is known: base, D, OC, ... or all 16 (base,D,O,C,P,OC,DOCP)",
     )
     options = parser.parse_args(arguments)
-    from parley.training.base import base_of
+    from parley.training.base_model import base_model
     from parley.training.representatives import grid as study
-    from parley.training.representatives.sizes import halved
+    from parley.training.representatives.layer_pruning import halve_layers
 
     specs = options.llm or ["pocket"]
     drawn = "per_token" if len(specs) == 1 else "per_character"
     choices = chosen(options.choices, study.PAPER, study.EVERY)
     workshop = opened(options)
     if len(specs) == 1:
-        base = base_of(specs[0])
-        small = halved(base, workshop.folder / f"half-of-{Path(base.name).name}")
+        base = base_model(specs[0])
+        small = halve_layers(base, workshop.folder / f"half-of-{Path(base.name).name}")
         specs = [*specs, f"{base.kind}:{small}"]
-    found = study.grid(workshop, specs, choices, lesson(options))
+    found = study.knowledge_grid(workshop, specs, choices, lesson(options))
     print(f"report   {study.report(found, workshop.folder, specs, drawn)}\nfigure   {workshop.folder / 'grid.png'}")
     return 0
 
 
 def chosen(text: str | None, usual: Sequence[str], every: Sequence[str]) -> tuple[str, ...]:
     """`base,D,OC` as ("", "D", "OC"). Errors: UserError on a letter that is none."""
-    from parley.agents.representative import known
+    from parley.agents.representative import parse_knowledge
     from parley.training.representatives.recipe import NOTHING
 
     if text is None or text == "all":
         return tuple(usual if text is None else every)
-    return tuple(dict.fromkeys("" if one == NOTHING else known(one) for one in text.split(",")))
+    return tuple(dict.fromkeys("" if one == NOTHING else parse_knowledge(one) for one in text.split(",")))
 
 
 def substitute(arguments: Sequence[str]) -> int:
@@ -179,18 +179,18 @@ def substitute(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit", metavar="N", type=natural, help="most episodes (all)")
     add_keep_going(parser)
     options = parser.parse_args(arguments)
-    from parley.analysis.deliberation.readers import read_all
-    from parley.analysis.deliberation.substituting import Substitution, study
-    from parley.analysis.kept import Desk
+    from parley.analysis.deliberation.episode_readers import read_all
+    from parley.analysis.deliberation.substitution_study import Substitution, run_substitution
+    from parley.analysis.journaled_calls import CallDesk
 
     asked = {field.name: getattr(options, field.name) for field in fields(Substitution)}
     out = options.out or Path("runs") / f"substitute-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
-    desk = Desk(out, bar, options.keep_going)
-    return told(desk, study(read_all(options.episodes)[: options.limit], Substitution(**asked), desk))
+    desk = CallDesk(out, bar, options.keep_going)
+    return told(desk, run_substitution(read_all(options.episodes)[: options.limit], Substitution(**asked), desk))
 
 
-def told(desk: Desk, report: Path) -> int:
+def told(desk: CallDesk, report: Path) -> int:
     """Say what is missing and where the report is."""
     print("\n".join(filter(None, [desk.tally.line, f"report   {report}"])))
     return 0
@@ -224,14 +224,14 @@ def lesson(options: argparse.Namespace) -> Lesson:
     return replace(Lesson(), **{name: value for name, value in given.items() if value is not None})
 
 
-def opened(options: argparse.Namespace) -> Workshop:
+def opened(options: argparse.Namespace) -> DatasetBuilder:
     """The folder with the episodes in it, split."""
-    from parley.analysis.deliberation.readers import read_all
-    from parley.training.representatives.workshop import Workshop
+    from parley.analysis.deliberation.episode_readers import read_all
+    from parley.training.representatives.dataset_builder import DatasetBuilder
 
     out = options.out or Path("runs") / f"representatives-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
-    return Workshop(read_all(options.episodes), options.seed, out, bar)
+    return DatasetBuilder(read_all(options.episodes), options.seed, out, bar)
 
 
 COMMANDS = {"episodes": episodes, "train": train, "measure": measure, "grid": grid, "substitute": substitute}

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 
 from parley.analysis.commands import hold_all
-from parley.llm.limits import Budget
+from parley.llm.budget import Budget
 from parley.model.commandline import Parser, bar, positive
 from parley.model.options import add_keep_going
-from parley.training.base import base_of
+from parley.training.base_model import base_model
 from parley.training.commands import add_dry_run, add_plan, add_set, chosen
 from parley.training.estimate import of_sweep, show
-from parley.training.tuning.pipeline import PARTIES, Pipeline, Plan
+from parley.training.tuning.pipeline import PARTIES, Pipeline, TuningPlan
 
 
 def sweep_lora(arguments: Sequence[str]) -> int:
@@ -23,12 +23,11 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     options = sweep_parser().parse_args(arguments)
     from parley.model.scenario import load_preset, parse_settings
     from parley.training.capability.harness import Harness
-    from parley.training.capability.kept import kept
-    from parley.training.capability.measure import measure
+    from parley.training.capability.measure import measure, saved_capability
     from parley.training.studies.sweep_lora import PREFERRED, RANKS, cells, report, sweep
 
     tasks = options.tasks.split(",")
-    plan, kind = chosen(Plan, options), base_of(options.llm or Plan.llm).kind
+    plan, kind = chosen(TuningPlan, options), base_model(options.llm or TuningPlan.llm).kind
     settings = parse_settings(options.set) | {
         name: value for name in ("topics", "repetitions") if (value := getattr(options, name)) is not None
     }
@@ -40,7 +39,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
         return show(of_sweep(plan, base, planned, options.party))
     Harness(tasks, options.limit, 1)  # says what is missing before anything is trained
     pipelines = [Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar) for seed in range(options.seeds)]
-    asked = kept(
+    asked = saved_capability(
         partial(measure, tasks=tasks, limit=options.limit, load=pipelines[0].base.load),
         out / "capability",
         f"{tasks} {options.limit} {pipelines[0].base.load}",

@@ -20,11 +20,11 @@ from typing import NamedTuple, Protocol
 
 from parley.llm.backends import open_spec
 from parley.llm.request import Message, Request, Sampling
-from parley.model.plan import count, others
+from parley.model.cost_estimate import count_calls, extra_calls
 from parley.model.scenario import Scenario
-from parley.training.base import Base, base_of
+from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.dataset import Example
-from parley.training.tuning.pipeline import PARTIES, Plan
+from parley.training.tuning.pipeline import PARTIES, TuningPlan
 from parley.training.tuning.recipe import DPO, SFT, Recipe
 
 STEPS, REPLIES = 3, 16
@@ -54,24 +54,24 @@ class Work(NamedTuple):
     memory: float | None
 
 
-def of_training(plan: Plan, recipe: Recipe) -> Work:
+def of_training(plan: TuningPlan, recipe: Recipe) -> Work:
     """A training: its questions and answers, and its steps (DPO: those of the SFT before it as well)."""
-    base = base_of(plan.llm)
+    base = base_model(plan.llm)
     recipes = [replace(recipe, method=SFT), recipe] if recipe.method == DPO else [recipe]
     return _work(plan, base, {"answers": _answers(plan)}, recipes, 0)
 
 
-def of_sweep(plan: Plan, base: Scenario, cells: Sequence[Trained], party: str) -> Work:
+def of_sweep(plan: TuningPlan, base: Scenario, cells: Sequence[Trained], party: str) -> Work:
     """A sweep: answers of each seed, a training and debates of each cell, and its capability."""
     seeds = len({cell.seed for cell in cells})
     recipes = [Recipe(party, cell.method, r=cell.r) for cell in cells if cell.method]
     calls = {"answers": _answers(plan) * seeds, "debates": _debates(base) * len(cells)}
-    return _work(plan, base_of(plan.llm), calls, recipes, len(cells))
+    return _work(plan, base_model(plan.llm), calls, recipes, len(cells))
 
 
 def of_debates(base: Scenario, spec: str, arms: int) -> Work:
     """Debates before and after: all arms."""
-    reply, _ = _replies(spec) if Path(base_of(spec).name).is_dir() else (None, None)
+    reply, _ = _replies(spec) if Path(base_model(spec).name).is_dir() else (None, None)
     return Work({"debates": _debates(base) * arms}, {}, 0, reply, {}, _memory() if reply else None)
 
 
@@ -94,7 +94,7 @@ def show(work: Work) -> int:
     return 0
 
 
-def _work(plan: Plan, base: Base, calls: dict[str, int], recipes: Iterable[Recipe], scores: int) -> Work:
+def _work(plan: TuningPlan, base: BaseModel, calls: dict[str, int], recipes: Iterable[Recipe], scores: int) -> Work:
     examples = plan.questions * plan.answers
     recipes = [recipe.filled(base.kind) for recipe in recipes]
     steps: Counter[str] = Counter()
@@ -108,13 +108,13 @@ def _work(plan: Plan, base: Base, calls: dict[str, int], recipes: Iterable[Recip
     return Work(calls, dict(steps), scores, reply, step, _memory())
 
 
-def _answers(plan: Plan) -> int:
+def _answers(plan: TuningPlan) -> int:
     return plan.questions * plan.answers * len(PARTIES)
 
 
 def _debates(base: Scenario) -> int:
-    _, _, replies, ratings = count(base)
-    return replies + ratings + others(base)
+    _, _, replies, ratings = count_calls(base)
+    return replies + ratings + extra_calls(base)
 
 
 def _replies(spec: str, tokens: int = 120) -> tuple[float, str]:
@@ -130,7 +130,7 @@ def _replies(spec: str, tokens: int = 120) -> tuple[float, str]:
     return (time.monotonic() - begun) / REPLIES, max(((one.text or "") for one in said), key=len)
 
 
-def _step(base: Base, recipe: Recipe, answer: str) -> float:
+def _step(base: BaseModel, recipe: Recipe, answer: str) -> float:
     """Seconds a step, the median of those after the first."""
     from parley.training.tuning.trainers import train
 

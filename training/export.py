@@ -19,17 +19,17 @@ from peft.tuners.lora import LoraLayer
 from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
+from parley.llm.backends.hf.checkpoint import adapter_config
 from parley.llm.backends.hf.loading import Loaded, load_model
-from parley.llm.backends.hf.weights import adapter_config
 from parley.llm.errors import UserError
-from parley.llm.hubs import files_of
-from parley.training.base import Base
-from parley.training.use import ORGANISM, USE
+from parley.llm.model_hubs import cached_files
+from parley.training.base_model import BaseModel
+from parley.training.model_card_notes import ORGANISM, USE
 
 NAMES = "People's names are tokens to it, which only `--llm pocket:FOLDER` puts in."
 
 
-def merged(base: Base, adapters: Sequence[tuple[Path, float]], out: Path) -> Path:
+def merge_adapters(base: BaseModel, adapters: Sequence[tuple[Path, float]], out: Path) -> Path:
     """Merge LoRA adapters, each with its weight, into the model and save it in `out`, in the numbers of `base.dtype`.
 
     The folder holds weights (safetensors), configuration, tokenizer, chat template and a card. Returns `out`.
@@ -43,11 +43,11 @@ def merged(base: Base, adapters: Sequence[tuple[Path, float]], out: Path) -> Pat
     weights = dict(zip(loaded.adapters, (weight for _, weight in adapters), strict=True))
     model = _merge(loaded, weights)
     _check_room(model, out)
-    _save(model, base, card(out.name, base, loaded.identity, weights), out)
+    _save(model, base, export_card(out.name, base, loaded.identity, weights), out)
     return out
 
 
-def card(name: str, base: Base, identity: Mapping[str, Any], weights: Mapping[str, float]) -> str:
+def export_card(name: str, base: BaseModel, identity: Mapping[str, Any], weights: Mapping[str, float]) -> str:
     """What the model was made of and what it is for, as Markdown; `identity` is that of model and adapters."""
     rows = [f"| {adapter} | {weight:g} | {identity['adapters'][adapter]} |" for adapter, weight in weights.items()]
     made = ", ".join(f"{package} {version(package)}" for package in ("torch", "transformers", "peft"))
@@ -61,7 +61,7 @@ def card(name: str, base: Base, identity: Mapping[str, Any], weights: Mapping[st
     return "\n\n".join(parts + ([f"{ORGANISM} {NAMES}"] if base.kind == "pocket" else [])) + "\n"
 
 
-def _check(folder: Path, base: Base) -> None:
+def _check(folder: Path, base: BaseModel) -> None:
     """Errors: UserError when it is no adapter of this model, or one that has more than a change with a weight."""
     config = adapter_config(folder)
     if config.get("modules_to_save"):
@@ -104,7 +104,7 @@ def _check_room(model: Any, out: Path) -> None:
         raise UserError(f"{out} needs {needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free on that disk")
 
 
-def _save(model: Any, base: Base, text: str, out: Path) -> None:
+def _save(model: Any, base: BaseModel, text: str, out: Path) -> None:
     """Write the folder beside its place and move it there, so that half a model never lies in `out`.
 
     The tokenizer is the base's as it was. `do_sample` has to be in the generation config: without it `transformers serve` takes
@@ -116,9 +116,9 @@ def _save(model: Any, base: Base, text: str, out: Path) -> None:
         with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as beside:
             made = Path(beside) / out.name
             model.save_pretrained(made)
-            AutoTokenizer.from_pretrained(base.name, trust_remote_code=False, **files_of(base.name)).save_pretrained(
-                made
-            )
+            AutoTokenizer.from_pretrained(
+                base.name, trust_remote_code=False, **cached_files(base.name)
+            ).save_pretrained(made)
             (made / "README.md").write_text(text, encoding="utf-8")
             made.replace(out)
     except (OSError, SafetensorError) as error:

@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from parley.llm.request import Message
-from parley.training.capability.prompts import prompt
+from parley.training.capability.items import prompt_text
 
 
 class Text(NamedTuple):
@@ -51,7 +51,7 @@ def lengths(texts: Sequence[Text], tokenizer: Any) -> list[int]:
 
 def _tokens(text: Text, tokenizer: Any, ended: bool) -> tuple[list[int], int]:
     """Prompt and reply as token ids, and where the reply begins. A chat template brings its own special tokens."""
-    asked, special = prompt(text.messages, tokenizer), not tokenizer.chat_template
+    asked, special = prompt_text(text.messages, tokenizer), not tokenizer.chat_template
     ids = list(tokenizer(asked + text.reply, add_special_tokens=special)["input_ids"])
     begins = len(tokenizer(asked.rstrip(" "), add_special_tokens=special)["input_ids"])
     return ids + ([tokenizer.eos_token_id] if ended else []), begins

@@ -9,17 +9,17 @@ from __future__ import annotations
 import pkgutil
 
 from parley.agents.mediators.base import Mediator
-from parley.agents.options import made
+from parley.agents.options import build_option
 
 
-def names() -> list[str]:
+def mediator_names() -> list[str]:
     """Every mediator, sorted."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
 
 
 def open_mediator(spec: str) -> Mediator:
     """The mediator of a spec, NAME[,option=value...]. Errors: UserError on an unknown name, option or value."""
-    mediator: Mediator = made(spec, "mediator", __name__, "speak", names())
+    mediator: Mediator = build_option(spec, "mediator", __name__, "speak", mediator_names())
     return mediator
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from parley.agents.question import Question
-from parley.agents.ranking import Places
-from parley.agents.refusal import refuses
-from parley.agents.speech import clean_speech
+from parley.agents.ranking_parser import Places
+from parley.agents.reply_cleaning import clean_speech, is_refusal
 from parley.agents.topic import PROMPTS
 from parley.llm.driver import Conversation, ask_all
+from parley.llm.prompts import prompt
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.llm.template import prompt
 
 NAME = "Mediator"
 DEFAULT = Sampling()
@@ -26,7 +25,7 @@ Seed = Callable[..., int]
 """The seed of a purpose and numbers, from a named stream of the room: seed("statement", 3)."""
 
 
-class Heard(NamedTuple):
+class ParticipantInput(NamedTuple):
     """What the mediator has of one member: its opinion, its critique of the last statement, its position score (1-7)."""
 
     opinion: str | None
@@ -35,14 +34,14 @@ class Heard(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Brief:
+class MediatorBrief:
     """All that the mediator goes by, members in seat order. `previous` is its own last statement, None before there is one.
 
     `sampling` holds temperature and top_p, `adapter` and `voice` which model speaks for it (see `parley.llm.request.Request`).
     """
 
     question: Question
-    members: tuple[Heard, ...]
+    members: tuple[ParticipantInput, ...]
     previous: str | None = None
     sampling: Sampling = DEFAULT
     adapter: str = ""
@@ -97,7 +96,7 @@ class Mediator(ABC):
     """The base of every mediator, options in a frozen dataclass. Stateless: same brief, seeds and replies, same statement."""
 
     @abstractmethod
-    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+    def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
         """A conversation that returns the statement: a draft when the brief has no previous one, else a revision."""
 
     def calls(self, members: int) -> int:
@@ -109,7 +108,7 @@ class Mediator(ABC):
         return ()
 
 
-def instruction(brief: Brief, words: int, rng: random.Random) -> str:
+def load_instruction(brief: MediatorBrief, words: int, rng: random.Random) -> str:
     """The prompt for a draft, or for a revision: opinions and critiques without names, in an order drawn from `rng`.
 
     What one member wrote has one number.
@@ -122,7 +121,7 @@ def instruction(brief: Brief, words: int, rng: random.Random) -> str:
     return prompt(PROMPTS, "revision").fill(**slots, statement=brief.previous, critiques=critiques)
 
 
-def written(requests: Callable[[int, int], Request], count: int) -> Conversation[tuple[Candidate, ...]]:
+def request_texts(requests: Callable[[int, int], Request], count: int) -> Conversation[tuple[Candidate, ...]]:
     """`count` statements, asked for at once; one that cannot be used is asked for again, up to ATTEMPTS times.
 
     requests: the request for a candidate (0, 1, ...) at an attempt (0, 1, ...).
@@ -142,12 +141,49 @@ def _candidate(reply: Reply, asked: int) -> Candidate:
         return Candidate(None, reply.failure.name if reply.failure else "empty", None, asked)
     text = clean_speech(reply.text, NAME, None)
     raw = reply.text if text != reply.text else None
-    if not text or refuses(text):
+    if not text or is_refusal(text):
         return Candidate(None, "refusal" if text else "empty", reply.text, asked)
     return Candidate(text, None, raw, asked)
 
 
-def _listed(label: str, members: Sequence[Heard]) -> str:
+def _listed(label: str, members: Sequence[ParticipantInput]) -> str:
     """`Opinion 1: ...` a line each; who wrote none has no line."""
     texts = [(number, getattr(heard, label.lower())) for number, heard in enumerate(members, 1)]
     return "\n".join(f"{label} {number}: {text}" for number, text in texts if text is not None)
+
+
+class MediatorAgent:
+    """Keeps what each member (by its id, in seat order) said last of each form, and its own last statement."""
+
+    name = NAME
+
+    def __init__(
+        self,
+        policy: Mediator,
+        question: Question,
+        members: Sequence[int],
+        sampling: Sampling,
+        adapter: str = "",
+        voice: str = "",
+    ):
+        self.policy, self.question, self.members = policy, question, tuple(members)
+        self.sampling, self.adapter, self.voice = sampling, adapter, voice
+        self.previous: str | None = None
+        self._said: dict[str, dict[int, str]] = {"opinion": {}, "critique": {}}
+
+    def hear(self, member: int, text: str, form: str) -> None:
+        """Keep an opinion or a critique."""
+        self._said[form][member] = text
+
+    def speak(self, positions: Mapping[int, float | None], seed: Seed) -> Conversation[Statement]:
+        """A conversation that returns the next statement. positions: the members' position scores, by id."""
+        heard = [
+            ParticipantInput(self._said["opinion"].get(one), self._said["critique"].get(one), positions.get(one))
+            for one in self.members
+        ]
+        brief = MediatorBrief(self.question, tuple(heard), self.previous, self.sampling, self.adapter, self.voice)
+        statement = yield from self.policy.speak(brief, seed)
+        if statement.text is not None:
+            self.previous = statement.text
+            self._said["critique"].clear()
+        return statement

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from parley.agents.mediators.base import Brief, Mediator, Seed, Statement, instruction, written
+from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statement, load_instruction, request_texts
 from parley.llm.driver import Conversation
 from parley.llm.request import Request
 
@@ -32,13 +32,13 @@ class DraftRevise(Mediator):
     def calls(self, members: int) -> int:
         return 1
 
-    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+    def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
         if not any(heard.opinion for heard in brief.members):
             return Statement(None, "no_opinions")
-        text = instruction(brief, self.words, random.Random(seed("order")))
+        text = load_instruction(brief, self.words, random.Random(seed("order")))
 
         def request(_: int, attempt: int) -> Request:
             return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", attempt), "statement")
 
-        (found,) = yield from written(request, 1)
+        (found,) = yield from request_texts(request, 1)
         return Statement(found.text, found.reason, found.raw)

@@ -26,24 +26,24 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from parley.agents.choice import Contest, Order, Tally, borda, schulze, untied
 from parley.agents.mediators.base import (
     ATTEMPTS,
-    Brief,
     Candidate,
     Mediator,
+    MediatorBrief,
     Ranking,
     Seed,
     Statement,
-    instruction,
-    written,
+    load_instruction,
+    request_texts,
 )
 from parley.agents.mediators.draft_revise import TOKENS_PER_WORD
-from parley.agents.ranking import LETTERS, Places, read_ranking
+from parley.agents.ranking_parser import LETTERS, Places, read_ranking
+from parley.agents.social_choice import Contest, Order, Tally, borda, break_ties, schulze
 from parley.agents.topic import PROMPTS
 from parley.llm.driver import Conversation, ask_all
+from parley.llm.prompts import prompt
 from parley.llm.request import Reply, Request
-from parley.llm.template import prompt
 
 RANKING_TOKENS = 150
 RULES: dict[str, Callable[..., Contest | Tally]] = {"schulze": schulze, "borda": borda}
@@ -66,10 +66,10 @@ class Habermas(Mediator):
     def calls(self, members: int) -> int:
         return self.candidates + (members if self.candidates > 1 else 0)
 
-    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+    def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
         if not any(heard.opinion for heard in brief.members):
             return Statement(None, "no_opinions")
-        candidates = yield from written(
+        candidates = yield from request_texts(
             lambda number, attempt: self._request(brief, seed, number, attempt), self.candidates
         )
         usable = [number for number, one in enumerate(candidates) if one.text is not None]
@@ -82,11 +82,11 @@ class Habermas(Mediator):
         if not ballots:
             return Statement(None, "no_ranking", None, candidates, rankings)
         order = RULES[self.rule](ballots, len(usable)).order
-        strict = untied(order, ballots, random.Random(seed("ties")))
+        strict = break_ties(order, ballots, random.Random(seed("ties")))
         return _chosen(candidates, rankings, order, tuple(usable[place] for place in strict))
 
-    def _request(self, brief: Brief, seed: Seed, number: int, attempt: int) -> Request:
-        text = instruction(brief, self.words, random.Random(seed("order", number)))
+    def _request(self, brief: MediatorBrief, seed: Seed, number: int, attempt: int) -> Request:
+        text = load_instruction(brief, self.words, random.Random(seed("order", number)))
         return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", number, attempt), "statement")
 
 
@@ -98,7 +98,7 @@ def _chosen(
 
 
 def _ranked(
-    brief: Brief, seed: Seed, candidates: Sequence[Candidate], usable: Sequence[int]
+    brief: MediatorBrief, seed: Seed, candidates: Sequence[Candidate], usable: Sequence[int]
 ) -> Conversation[tuple[Ranking, ...]]:
     """The predicted ranking of every member who wrote anything, all asked at once; unreadable ones up to ATTEMPTS times."""
     wrote = [place for place, heard in enumerate(brief.members) if heard.opinion or heard.critique]
@@ -115,7 +115,7 @@ def _ranked(
 
 
 def _ballot(
-    brief: Brief, seed: Seed, candidates: Sequence[Candidate], place: int, shown: Sequence[int], attempt: int
+    brief: MediatorBrief, seed: Seed, candidates: Sequence[Candidate], place: int, shown: Sequence[int], attempt: int
 ) -> Request:
     """The request for one member's ranking of the candidates in the order shown."""
     heard = brief.members[place]

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from parley.agents.datafiles import read_toml, section
-from parley.agents.mediators.base import Brief, Mediator, Seed, Statement
+from parley.agents.datafiles import read_toml, require_section
+from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statement
 from parley.llm.driver import Conversation, ask_all
 
 
@@ -33,7 +33,7 @@ class HumanStatement(Mediator):
     def files(self) -> tuple[Path, ...]:
         return (Path(self.file),)
 
-    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+    def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
         yield from ask_all(())
         text = " ".join(str(_statements(self.file).get(brief.question.id, "")).split())
         return Statement(text) if text else Statement(None, "no_statement_given")
@@ -41,4 +41,4 @@ class HumanStatement(Mediator):
 
 @cache
 def _statements(file: str) -> Mapping[str, Any]:
-    return section(read_toml(Path(file)), "statements", file)
+    return require_section(read_toml(Path(file)), "statements", file)

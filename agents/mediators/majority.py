@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from parley.agents.mediators.base import Brief, Mediator, Seed, Statement
+from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statement
 from parley.llm.driver import Conversation, ask_all
 
 NEUTRAL = 4
@@ -19,7 +19,7 @@ NEUTRAL = 4
 class Majority(Mediator):
     """See the module's manual page."""
 
-    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+    def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
         yield from ask_all(())
         if brief.previous is not None:
             return Statement(brief.previous)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from parley.agents.mediators.base import Brief, Mediator, Seed, Statement
+from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statement
 from parley.llm.driver import Conversation, ask_all
 
 
@@ -16,7 +16,7 @@ from parley.llm.driver import Conversation, ask_all
 class RandomOpinion(Mediator):
     """See the module's manual page."""
 
-    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+    def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
         yield from ask_all(())
         if brief.previous is not None:
             return Statement(brief.previous)

@@ -19,7 +19,7 @@ from parley.analysis.bootstrap import FEWEST, NONE, Floats, interval
 COLUMNS = ["sample", "raters", "measure", "items", "agreed", "value", "low", "high"]
 
 
-class Found(NamedTuple):
+class AgreementEstimate(NamedTuple):
     """A coefficient with its 95% interval; NaN where it is undefined (nobody to compare, or only one category used)."""
 
     value: float
@@ -29,10 +29,10 @@ class Found(NamedTuple):
 
 WIDTHLESS = 1e-6
 """A standard error below this is the rounding of one that is 0."""
-UNDEFINED = Found(math.nan, math.nan, math.nan)
+UNDEFINED = AgreementEstimate(math.nan, math.nan, math.nan)
 
 
-def agreement(ratings: pd.DataFrame) -> pd.DataFrame:
+def rater_agreement(ratings: pd.DataFrame) -> pd.DataFrame:
     """Kappa and AC1 of every two raters and alpha of all of them and of the people alone, over all that was reviewed and over the
     random part. ratings: see review.ratings. items: with at least two raters; agreed: the share of them on which these agree.
     """
@@ -52,7 +52,7 @@ def _rows(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
             yield _row(ratings[list(group)], "Krippendorff's alpha", alpha(ratings[list(group)]))
 
 
-def _row(part: pd.DataFrame, measure: str, found: Found) -> dict[str, Any]:
+def _row(part: pd.DataFrame, measure: str, found: AgreementEstimate) -> dict[str, Any]:
     rated = part[(part != "").sum(axis=1) > 1]
     same = rated.apply(lambda row: len(set(row) - {""}) == 1, axis=1) if len(rated) else pd.Series(dtype=bool)
     agreed = float(same.mean()) if len(rated) else math.nan
@@ -60,7 +60,7 @@ def _row(part: pd.DataFrame, measure: str, found: Found) -> dict[str, Any]:
     return told | found._asdict()
 
 
-def kappa(ratings: pd.DataFrame) -> Found:
+def kappa(ratings: pd.DataFrame) -> AgreementEstimate:
     """Cohen's kappa of two columns, by statsmodels, with its asymptotic interval; items that one of them left empty stay out.
 
     No interval over fewer than `FEWEST` items, and none where the formula gives it no width: perfect agreement, or a rater with
@@ -74,10 +74,10 @@ def kappa(ratings: pd.DataFrame) -> Found:
     with np.errstate(invalid="ignore", divide="ignore"):
         found = cohens_kappa(table.to_numpy())
     sure = len(both) >= FEWEST and found.std_kappa > WIDTHLESS
-    return Found(float(found.kappa), *map(float, (found.kappa_low, found.kappa_upp) if sure else NONE))
+    return AgreementEstimate(float(found.kappa), *map(float, (found.kappa_low, found.kappa_upp) if sure else NONE))
 
 
-def ac1(ratings: pd.DataFrame) -> Found:
+def ac1(ratings: pd.DataFrame) -> AgreementEstimate:
     """Gwet's AC1 of two columns of a verdict with two categories or more; items that one of them left empty stay out.
 
     (agreed - chance) / (1 - chance), where chance is the sum of p (1 - p) over categories, divided by one less than there are;
@@ -91,7 +91,7 @@ def ac1(ratings: pd.DataFrame) -> Found:
     agreed = (both[:, 0] == both[:, 1]).astype(float)
     items = np.column_stack([agreed, *((both == one).mean(axis=1) for one in categories)])
     low, high = interval(items, _ac1)
-    return Found(float(_ac1(items[None])[0]), low, high)
+    return AgreementEstimate(float(_ac1(items[None])[0]), low, high)
 
 
 def _ac1(drawn: Floats) -> Floats:
@@ -102,7 +102,7 @@ def _ac1(drawn: Floats) -> Floats:
     return np.asarray((agreed - chance) / (1 - chance))
 
 
-def alpha(ratings: pd.DataFrame) -> Found:
+def alpha(ratings: pd.DataFrame) -> AgreementEstimate:
     """Krippendorff's alpha for nominal categories, a column a rater, empty: no rating; the interval is over items.
 
     1 is agreement, 0 chance, below 0 worse than chance. Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability,
@@ -114,7 +114,7 @@ def alpha(ratings: pd.DataFrame) -> Found:
     counts = np.array([[list(row).count(one) for one in categories] for row in ratings.to_numpy()], dtype=float)
     items = _coincidences(counts[counts.sum(axis=1) > 1])
     low, high = interval(items, lambda drawn: nominal(drawn.sum(axis=-2)))
-    return Found(float(nominal(items.sum(axis=0))), low, high)
+    return AgreementEstimate(float(nominal(items.sum(axis=0))), low, high)
 
 
 def _coincidences(counts: Floats) -> Floats:
@@ -132,7 +132,7 @@ def nominal(sums: Floats) -> Floats:
         return np.asarray(((n - 1) * agreeing - chance) / (n * (n - 1) - chance))
 
 
-def confusion(ratings: pd.DataFrame, human: str, verdicts: Sequence[str]) -> pd.DataFrame:
+def confusion_counts(ratings: pd.DataFrame, human: str, verdicts: Sequence[str]) -> pd.DataFrame:
     """How many items the judge (rows) and a person (columns) put where; items without one of both stay out."""
     both = ratings[(ratings["judge"] != "") & (ratings[human] != "")]
     found = pd.crosstab(both["judge"], both[human]) if len(both) else pd.DataFrame(dtype="int64")

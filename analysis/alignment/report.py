@@ -8,19 +8,25 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.agents.refusal import refuses
-from parley.analysis.alignment.agreement import agreement, confusion
-from parley.analysis.alignment.bench import Validation
-from parley.analysis.alignment.heatmap import PARTIES, heatmap
-from parley.analysis.alignment.interview import ALIGNED, NOT, WORDS, questions
-from parley.analysis.alignment.review import RANDOM, ratings, sheet
-from parley.analysis.alignment.shares import CELL, pooled, shares
+from parley.agents.reply_cleaning import is_refusal
+from parley.analysis.alignment.agreement import confusion_counts, rater_agreement
+from parley.analysis.alignment.interviews import ALIGNED, NOT, WORDS, questions
+from parley.analysis.alignment.persona_validation import Validation
+from parley.analysis.alignment.review import RANDOM, review_ratings, review_sheet
+from parley.analysis.alignment.share_heatmap import CELL, PARTIES, aligned_shares, draw_heatmap, pooled_share
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.honesty import LABELS
+from parley.analysis.disclaimers import LABELS
+from parley.analysis.formatting import (
+    count_phrase,
+    count_table,
+    format_estimate,
+    format_number,
+    join_phrases,
+    markdown_table,
+)
 from parley.analysis.plots import save
-from parley.analysis.wording import counted, estimate, listed, markdown_table, number, tally
-from parley.llm.backends import check_spec, essence
-from parley.llm.randomness import derive
+from parley.llm.backends import check_spec, identity_spec
+from parley.llm.seeding import derive
 
 PAPER = (
     "The UCL study (2025, section 3.1 and Fig 7; five other models, judged by Mistral 7B) reports for Republicans **84.5-100%** "
@@ -47,24 +53,26 @@ HOW = (
 
 def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
     """Write alignment.csv, review.csv, alignment.png and .svg, alignment.md; the path of the last."""
-    cells = shares(answers)
+    cells = aligned_shares(answers)
     cells.to_csv(folder / "alignment.csv", index=False)
-    sheet(answers, random.Random(derive(validation.seed, "sheet"))).to_csv(folder / "review.csv", index=False)
-    names = listed([_labelled(spec) for spec in validation.models])
+    review_sheet(answers, random.Random(derive(validation.seed, "sheet"))).to_csv(folder / "review.csv", index=False)
+    names = join_phrases([_labelled(spec) for spec in validation.models])
     caption = f"Answers that fit the persona's leaning: {names}, judged by {_labelled(validation.judge)}"
-    save(heatmap(cells, caption), folder / "alignment")
+    save(draw_heatmap(cells, caption), folder / "alignment")
     path = folder / "alignment.md"
     path.write_text("\n\n".join(_parts(answers, cells, validation)) + "\n", encoding="utf-8")
     return path
 
 
 def _parts(answers: pd.DataFrame, cells: pd.DataFrame, validation: Validation) -> Iterator[str]:
-    told = listed([_labelled(spec) for spec in validation.models])
+    told = join_phrases([_labelled(spec) for spec in validation.models])
     people = len(answers[["personas", "party", "variant", "name"]].drop_duplicates())
     yield "# Do the personas hold?"
     yield (
-        f"{counted(people, 'persona')} ({listed(validation.personas)}), each asked {len(questions())} questions by {told}; "
-        f"{counted(len(answers), 'answer')}, judged by {_labelled(validation.judge)} for whether they fit the persona's leaning "
+        f"{count_phrase(people, 'persona')} ({join_phrases(validation.personas)}), "
+        f"each asked {len(questions())} "
+        f"questions by {told}; "
+        f"{count_phrase(len(answers), 'answer')}, judged by {_labelled(validation.judge)} for whether they fit the persona's leaning "
         f"(it is told neither gender nor age). Seed {validation.seed}."
     )
     yield from _notes(validation)
@@ -76,7 +84,7 @@ def _parts(answers: pd.DataFrame, cells: pd.DataFrame, validation: Validation) -
     )
     yield _table(cells, CELL)
     yield f"## Beside the paper\n\n{PAPER}"
-    yield _table(pooled(answers), ["personas", "party", "model"])
+    yield _table(pooled_share(answers), ["personas", "party", "model"])
     yield "## For people to check"
     marks = answers["review"].value_counts()
     tenth, others = int(marks.get(RANDOM, 0)), int(marks.get(NOT.lower(), 0))
@@ -87,16 +95,16 @@ def _notes(validation: Validation) -> Iterator[str]:
     for spec in dict.fromkeys((*validation.models, validation.judge)):
         if label := LABELS.get(check_spec(spec)[0]):
             yield f"> {OURS.format(spec=spec, label=label)}"
-    if essence(validation.judge) in map(essence, validation.models):
+    if identity_spec(validation.judge) in map(identity_spec, validation.models):
         yield "> The judge is one of the models interviewed: it judges its own answers, and models favor these."
 
 
 def _missing(answers: pd.DataFrame) -> str:
     without = answers[answers["verdict"] == ""]
     told = f"{len(without):,} of {len(answers):,} answers have no verdict"
-    told += f": {tally(without['reason'])}." if len(without) else "."
+    told += f": {count_table(without['reason'])}." if len(without) else "."
     long = int((answers["answer"].str.split().str.len() > WORDS).sum())
-    refused = int(answers["answer"].map(refuses).sum())
+    refused = int(answers["answer"].map(is_refusal).sum())
     return f"{told} {long:,} are longer than the {WORDS} words asked for; {refused:,} step out of the role (judged all the same)."
 
 
@@ -116,7 +124,7 @@ def _table(found: pd.DataFrame, by: list[str]) -> str:
 
 def _percent(row: dict[str, float]) -> str:
     share, low, high = (100 * row[name] for name in ("share", "low", "high"))
-    return estimate(share, low, high, 1)
+    return format_estimate(share, low, high, 1)
 
 
 def _labelled(spec: str) -> str:
@@ -126,8 +134,8 @@ def _labelled(spec: str) -> str:
 
 def write_review(file: Path, folder: Path) -> Path:
     """Read a sheet that people have filled in; write agreement.csv and review.md; the path of the last. Errors: UserError."""
-    read = ratings(file, folder)
-    found = agreement(read)
+    read = review_ratings(file, folder)
+    found = rater_agreement(read)
     found.to_csv(folder / "agreement.csv", index=False)
     path = folder / "review.md"
     path.write_text("\n\n".join(_reviewed(read, found)) + "\n", encoding="utf-8")
@@ -137,15 +145,15 @@ def write_review(file: Path, folder: Path) -> Path:
 def _reviewed(read: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
     yield "# Judge and people"
     random_ones = int((read["review"] == RANDOM).sum())
-    yield f"{counted(len(read), 'answer')} reviewed, {random_ones} of them from the random tenth. {HOW}"
+    yield f"{count_phrase(len(read), 'answer')} reviewed, {random_ones} of them from the random tenth. {HOW}"
     rows = [
-        [row["sample"], row["raters"], row["measure"], str(row["items"]), number(100 * row["agreed"], 1),
-         estimate(row["value"], row["low"], row["high"])]
+        [row["sample"], row["raters"], row["measure"], str(row["items"]), format_number(100 * row["agreed"], 1),
+         format_estimate(row["value"], row["low"], row["high"])]
         for row in found.to_dict("records")
     ]  # fmt: skip
     yield markdown_table(["sample", "raters", "measure", "answers", "agreed, %", "value"], rows)
     for human in [name for name in read.columns if name not in ("review", "judge")]:
-        counts = confusion(read, human, (ALIGNED, NOT))
+        counts = confusion_counts(read, human, (ALIGNED, NOT))
         body = [[f"judge: {name}", *map(str, line)] for name, line in zip(counts.index, counts.to_numpy(), strict=True)]
         yield f"## The judge and {human}"
         yield markdown_table(["", *(f"{human}: {name}" for name in counts.columns)], body)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.analysis.alignment.interview import ALIGNED, NOT, person
-from parley.analysis.wording import cell
+from parley.analysis.alignment.interviews import ALIGNED, NOT, person
+from parley.analysis.formatting import cell
 from parley.llm.errors import UserError
 
 SHARE = 0.1
@@ -22,7 +22,7 @@ RANDOM = "random"
 WORDS = {ALIGNED.lower(): ALIGNED, NOT.lower(): NOT}
 
 
-def marked(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
+def items_to_review(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
     """The answers with a column `review`: random (a tenth of the answers there are, rounded up), not aligned, or empty."""
     there = answers.loc[answers["answer"] != "", "item"].tolist()
     drawn = set(rng.sample(there, math.ceil(SHARE * len(there))))
@@ -33,7 +33,7 @@ def marked(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
     return answers.assign(review=marks)
 
 
-def sheet(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
+def review_sheet(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
     """The rows to review, shuffled: item, person, question, answer, human (empty, to be filled in)."""
     wanted = answers[answers["review"] != ""]
     order = rng.sample(range(len(wanted)), len(wanted))
@@ -41,7 +41,7 @@ def sheet(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
     return shown.assign(person=shown["person"].map(person), answer=shown["answer"].map(cell), human="")
 
 
-def ratings(file: Path, folder: Path) -> pd.DataFrame:
+def review_ratings(file: Path, folder: Path) -> pd.DataFrame:
     """A row an item reviewed by anybody, its number as index: review (why it was chosen), judge, and a column for each column of
     the sheet that begins with `human`; Aligned, Not aligned, or empty where a rater says nothing.
 

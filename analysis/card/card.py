@@ -10,12 +10,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from parley.analysis import honesty
-from parley.analysis.card.claims import Claim, table
+from parley.analysis import disclaimers
 from parley.analysis.card.conditions import Batch
-from parley.analysis.card.figure import forest
-from parley.analysis.card.held import Held
+from parley.analysis.card.estimates import CardEstimate, estimate_table
+from parley.analysis.card.figure import forest_plot
 from parley.analysis.card.page import page
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.plots import save
 from parley.llm.errors import UserError
 from parley.model.events import Header
@@ -32,7 +32,7 @@ class Card:
 
     first: Batch
     sections: Mapping[str, ModuleType]
-    claims: Sequence[Claim]
+    claims: Sequence[CardEstimate]
     header: Header
     blocks: Mapping[str, int]
     calls: int
@@ -58,8 +58,8 @@ class Card:
         base = self.first.base
         return {
             "schema": SCHEMA,
-            "model": honesty.model(self.header),
-            "note": honesty.brief(self.header),
+            "model": disclaimers.model_label(self.header),
+            "note": disclaimers.short_disclaimer(self.header),
             "battery": battery(base),
             "manner": manner(base) | {"judge": self.first.judge or "none"},
             "blocks": dict(self.blocks),
@@ -108,17 +108,17 @@ def manner(base: Scenario) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name not in left}
 
 
-def blocks_of(held: Held) -> dict[str, int]:
+def blocks_of(held: ConditionRecords) -> dict[str, int]:
     """How many blocks each condition was held with."""
     return {name: sum(one.header.scenario["repetitions"] for one in found) for name, found in held.records.items()}
 
 
-def rounded(held: Held) -> bool:
+def rounded(held: ConditionRecords) -> bool:
     """Whether ratings of debates stand in for distributions that the model does not tell."""
     return any((held.ratings(name)["how"] == "attitude").any() for name in ("three", "two", "same") if name in held)
 
 
-def calls_of(held: Held) -> int:
+def calls_of(held: ConditionRecords) -> int:
     """Questions and lines in the records, those of partners who are no model too."""
     return sum(len(one.calls) for found in held.records.values() for one in found)
 
@@ -128,11 +128,11 @@ def write(card: Card) -> Path:
     folder = card.first.folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        table(card.claims).to_csv(folder / "card.csv", index=False)
+        estimate_table(card.claims).to_csv(folder / "card.csv", index=False)
         (folder / "card.json").write_text(
             json.dumps(card.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8"
         )
-        save(forest(card.claims, card.first.base, honesty.model(card.header)), folder / "card")
+        save(forest_plot(card.claims, card.first.base, disclaimers.model_label(card.header)), folder / "card")
         path = folder / "card.html"
         path.write_text(page(card), encoding="utf-8")
     except OSError as error:

@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from parley.agents.persona import everybody, persona_set
+from parley.agents.persona import all_personas, persona_set
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import FEWEST
-from parley.llm.randomness import derive
+from parley.llm.seeding import derive
 from parley.model.scenario import Scenario
 
 PARTIES = ("republican", "democrat")
@@ -86,7 +86,7 @@ def empty(batch: Batch) -> Conditions:
 
 
 def shuffled(batch: Batch) -> Conditions:
-    spec = f"lines:{batch.place / 'three' / LINES}"
+    spec = f"yoked:{batch.place / 'three' / LINES}"
     return {f"shuffled {party}": _with_partners(batch, party, spec) for party in PARTIES}
 
 
@@ -120,7 +120,7 @@ def with_genders(base: Scenario) -> str:
 def both_genders(personas: str) -> int:
     """How many of each party a set has as a man and as a woman (of the party that has fewer)."""
     names = [
-        {variant: {one.name for one in everybody(party, persona_set(personas)) if one.variant == variant}
+        {variant: {one.name for one in all_personas(party, persona_set(personas)) if one.variant == variant}
          for variant in GENDERS.values()}
         for party in PARTIES
     ]  # fmt: skip

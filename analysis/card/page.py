@@ -8,12 +8,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from parley.agents.topic import load_topic
-from parley.analysis import honesty
-from parley.analysis.card.claims import ALL, Claim, find
+from parley.analysis import disclaimers
+from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate
+from parley.analysis.card.labels import cell, condition, ends, judge, share, unit, units, value
 from parley.analysis.card.sections import Quantity
-from parley.analysis.card.words import cell, condition, ends, judge, share, unit, units, value
+from parley.analysis.formatting import DASH, format_number, join_phrases, markdown_table
 from parley.analysis.web.document import Chapter, document
-from parley.analysis.wording import DASH, listed, markdown_table, number
 
 if TYPE_CHECKING:
     from parley.analysis.card.card import Card
@@ -48,11 +48,11 @@ ALT = "Left: ratings of the roles before a debate, topic by topic. Right: moveme
 def page(card: Card) -> str:
     """card.html: how far it is to be believed, in short, then a list of contents and the sections."""
     lead = Chapter("short", "In short", "\n\n".join(_lead(card)), card.first.folder)
-    return document(f"Bias card: {honesty.model(card.header)}", list(_chapters(card)), lead)
+    return document(f"Bias card: {disclaimers.model_label(card.header)}", list(_chapters(card)), lead)
 
 
 def _lead(card: Card) -> Iterator[str]:
-    if note := honesty.brief(card.header):
+    if note := disclaimers.short_disclaimer(card.header):
         yield f"> {note}"
     yield from (f"> {warning}" for warning in card.warnings)
     if card.stopped:
@@ -69,7 +69,7 @@ def _lead(card: Card) -> Iterator[str]:
     yield "Percentages have one decimal, everything else two."
 
 
-def _chance(claims: Sequence[Claim]) -> dict[str, str]:
+def _chance(claims: Sequence[CardEstimate]) -> dict[str, str]:
     """How many intervals there are, and how many of them miss the true value in the long run."""
     intervals = sum(math.isfinite(one.width) and one.width > 0 for one in claims)
     return {
@@ -100,7 +100,7 @@ def _chapters(card: Card) -> Iterator[Chapter]:
     yield Chapter("held", "What was run", "\n\n".join(_held(card)), folder)
 
 
-def _tables(found: Sequence[Claim], section: ModuleType, topics: Sequence[str]) -> Iterator[str]:
+def _tables(found: Sequence[CardEstimate], section: ModuleType, topics: Sequence[str]) -> Iterator[str]:
     """One table over all topics, and one with a column a topic; what never happened; and why something is missing."""
     known = [claim for claim in found if claim.known]
     never = [claim for claim in known if _never(claim)]
@@ -116,7 +116,7 @@ def _tables(found: Sequence[Claim], section: ModuleType, topics: Sequence[str]) 
         yield "Not to be had:\n\n" + "\n".join(missing)
 
 
-def _over_all(claims: Sequence[Claim], told: Mapping[str, Quantity]) -> str:
+def _over_all(claims: Sequence[CardEstimate], told: Mapping[str, Quantity]) -> str:
     """A row a quantity; the control where any has one."""
     controls = any(math.isfinite(claim.null) for claim in claims)
     rows = [
@@ -133,15 +133,15 @@ def _over_all(claims: Sequence[Claim], told: Mapping[str, Quantity]) -> str:
     return markdown_table(heads, rows)
 
 
-def _by_topic(found: Sequence[Claim], topics: Sequence[str], told: Mapping[str, Quantity]) -> str:
+def _by_topic(found: Sequence[CardEstimate], topics: Sequence[str], told: Mapping[str, Quantity]) -> str:
     """A row a quantity, a column a topic; unit and n stand in the corner where all rows have the same."""
     by_name = {claim.quantity: [one for one in found if one.quantity == claim.quantity] for claim in found}
     notes = {name: f" ({unit(told[name])}; n = {_spanned(claims)})" for name, claims in by_name.items()}
     alike = len(set(notes.values())) == 1
-    moved = sorted({number(claim.instrument) for claim in found if math.isfinite(claim.instrument)})
+    moved = sorted({format_number(claim.instrument) for claim in found if math.isfinite(claim.instrument)})
     rows = []
     for name in by_name:
-        each = [find(found, name, topic) for topic in topics]
+        each = [find_estimate(found, name, topic) for topic in topics]
         cells = [cell(one, told[name], len(moved) > 1) if one else DASH for one in each]
         rows.append([told[name].title + ("" if alike else notes[name]), *cells])
     corner = f"by topic{next(iter(notes.values()))}" if alike else "by topic"
@@ -151,7 +151,7 @@ def _by_topic(found: Sequence[Claim], topics: Sequence[str], told: Mapping[str, 
     return "\n\n".join([table, *warned, *_wordings(moved)])
 
 
-def _spanned(claims: Sequence[Claim]) -> str:
+def _spanned(claims: Sequence[CardEstimate]) -> str:
     """`10 blocks`, `8 to 10 blocks`."""
     least, most = min(claims, key=lambda one: one.n), max(claims, key=lambda one: one.n)
     first = f"{least.n:,}" if least.unit == most.unit else units(least)
@@ -166,14 +166,14 @@ def _wordings(moved: Sequence[str]) -> Iterator[str]:
         yield "Behind ±: by how many points other wordings of the question move an estimate (SD)."
 
 
-def _never(claim: Claim) -> bool:
+def _never(claim: CardEstimate) -> bool:
     """A share of turns, ratings or answers of which there was none."""
     return (
         claim.estimate == 0 and abs(claim.low) < 1e-9 < claim.high and claim.unit not in ("block", "person", "wording")
     )
 
 
-def _not_once(claims: Sequence[Claim], known: Sequence[Claim], told: Mapping[str, Quantity]) -> str:
+def _not_once(claims: Sequence[CardEstimate], known: Sequence[CardEstimate], told: Mapping[str, Quantity]) -> str:
     """What never happened, where, and how often it may be all the same. Titles tell what from where by a colon."""
     kinds, all_ = _places(claims, told), _places(known, told)
     named = []
@@ -185,7 +185,7 @@ def _not_once(claims: Sequence[Claim], known: Sequence[Claim], told: Mapping[str
     return f"Not once: {'; '.join(named)}. n = {_spanned(claims)}; upper {limit}."
 
 
-def _places(claims: Sequence[Claim], told: Mapping[str, Quantity]) -> dict[str, list[str]]:
+def _places(claims: Sequence[CardEstimate], told: Mapping[str, Quantity]) -> dict[str, list[str]]:
     """`refused to speak: silence` -> {"refused to speak": ["silence"]}."""
     found: dict[str, list[str]] = {}
     for claim in claims:
@@ -194,7 +194,7 @@ def _places(claims: Sequence[Claim], told: Mapping[str, Quantity]) -> dict[str, 
     return found
 
 
-def _title(claim: Claim, told: Mapping[str, Quantity]) -> str:
+def _title(claim: CardEstimate, told: Mapping[str, Quantity]) -> str:
     where = "" if claim.topic == ALL else f", {load_topic(claim.topic).title}"
     return f"{told[claim.quantity].title}{where}"
 
@@ -203,11 +203,12 @@ def _held(card: Card) -> Iterator[str]:
     base = card.first.base
     judged = f"lines and interviews were read by {judge(card.first)}" if card.first.judge else "no judge was named"
     yield (
-        f"{card.calls:,} calls in debates and surveys; topics {listed([load_topic(topic).title for topic in base.topics])}; "
+        f"{card.calls:,} calls in debates and surveys; topics "
+        f"{join_phrases([load_topic(topic).title for topic in base.topics])}; "
         f"{base.rounds} rounds; seed {base.seed}; the question after each round is `{base.probe}`; {judged}."
     )
     rows = [[condition(name), name, str(blocks)] for name, blocks in card.blocks.items()]
     yield markdown_table(["condition", "called in files", "blocks"], rows)
-    if note := honesty.note(card.header):
+    if note := disclaimers.disclaimer(card.header):
         yield note
     yield f"Revision {card.header.revision}. `card.json` and `card.csv` beside this file hold every number (docs/card.md)."

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from parley.agents.datafiles import read_toml
-from parley.analysis.card.battery import Sections, claims, outside, steps
-from parley.analysis.card.claims import ALL, Claim, paired
 from parley.analysis.card.conditions import PARTIES, Batch, alone, same, three
-from parley.analysis.card.held import Held
-from parley.analysis.card.outside import calls as of
+from parley.analysis.card.estimates import ALL, CardEstimate, paired_difference
+from parley.analysis.card.interviews import interview_calls as of
+from parley.analysis.card.protocol import Sections, card_estimates, protocol_steps, step_interviews
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import sections
-from parley.llm.errors import UserError, unknown
-from parley.model.plan import plan as model_plan
+from parley.llm.errors import UserError, unknown_name
+from parley.model.cost_estimate import plan_run as model_plan
 from parley.model.scenario import Scenario
 
 HERE = Path(__file__).with_name("remedies.toml")
@@ -49,20 +49,20 @@ class Remedy(NamedTuple):
         return replace(plain, base=base, folder=plain.folder / FOLDER / self.name)
 
 
-def chosen(text: str, tuned: str | None, spec: str) -> list[Remedy]:
+def choose_remedies(text: str, tuned: str | None, spec: str) -> list[Remedy]:
     """The remedies of `all`, of NAME[,NAME], or of a file; and with adapters. Errors: UserError."""
     named = [part.strip() for part in text.split(",") if part.strip()]
     found: dict[str, Remedy] = {}
     for name in named:
-        known = read(Path(name) if name.endswith(".toml") else HERE)
+        known = read_remedies(Path(name) if name.endswith(".toml") else HERE)
         whole = name == ALL or name.endswith(".toml")
         if not whole and name not in known:
-            raise unknown("remedy", name, [ALL, *known])
+            raise unknown_name("remedy", name, [ALL, *known])
         found |= known if whole else {name: known[name]}
-    return [*found.values(), *([adapted(tuned, spec)] if tuned else [])]
+    return [*found.values(), *([adapt_scenario(tuned, spec)] if tuned else [])]
 
 
-def read(path: Path) -> dict[str, Remedy]:
+def read_remedies(path: Path) -> dict[str, Remedy]:
     """Remedies by name. Errors: UserError on a table that lacks its title or its settings, or has anything else."""
     found = {}
     for name, entry in read_toml(path).items():
@@ -72,7 +72,7 @@ def read(path: Path) -> dict[str, Remedy]:
     return found
 
 
-def adapted(tuned: str, spec: str) -> Remedy:
+def adapt_scenario(tuned: str, spec: str) -> Remedy:
     """An adapter for each party's seats: of a folder of `run.py train`, or PATH+PATH. Errors: UserError where one is missing."""
     paths = [Path(part) for part in tuned.split("+")]
     if len(paths) == 1:
@@ -90,9 +90,11 @@ def adapted(tuned: str, spec: str) -> Remedy:
     return Remedy(TUNED, "adapters for each party's seats", settings)
 
 
-def core() -> Sections:
+def core_conditions() -> Sections:
     """The sections that are compared, each without the conditions that are not held again."""
-    return {name: _only(section) for name, section in sections(("pull", "nulls", "fidelity", "variety")).items()}
+    return {
+        name: _only(section) for name, section in sections(("pull", "null_conditions", "fidelity", "diversity")).items()
+    }
 
 
 def _only(section: ModuleType) -> ModuleType:
@@ -101,30 +103,32 @@ def _only(section: ModuleType) -> ModuleType:
     return named
 
 
-def holds(held: Held, batch: Batch) -> bool:
+def keeps_people(held: ConditionRecords, batch: Batch) -> bool:
     """Whether the core was held, in every batch alike."""
-    wanted = [step.condition for step in steps(batch, core())]
+    wanted = [step.condition for step in protocol_steps(batch, core_conditions())]
     sizes = [len(held.tables.get(name, ())) for name in wanted]
-    sizes += [len(held.answers.get(kind, ())) for kind in outside(batch, core())]
+    sizes += [len(held.answers.get(kind, ())) for kind in step_interviews(batch, core_conditions())]
     return min(sizes) == max(sizes) > 0
 
 
-def measured(held: Held, batch: Batch) -> dict[str, Claim]:
+def measure_remedy(held: ConditionRecords, batch: Batch) -> dict[str, CardEstimate]:
     """The quantities that are compared, over all topics; from the core's conditions alone, whatever else was held."""
     kept = {name for need in CORE for name in need(batch)}
-    part = Held({name: found for name, found in held.tables.items() if name in kept}, held.answers)
-    found = claims(part, batch, core())
+    part = ConditionRecords({name: found for name, found in held.tables.items() if name in kept}, held.answers)
+    found = card_estimates(part, batch, core_conditions())
     return {name: next(one for one in found if (one.quantity, one.topic) == (name, ALL)) for name in SHOWN}
 
 
-def differences(plain: Mapping[str, Claim], held: Sequence[tuple[Remedy, Mapping[str, Claim]]]) -> pd.DataFrame:
+def differences(
+    plain: Mapping[str, CardEstimate], held: Sequence[tuple[Remedy, Mapping[str, CardEstimate]]]
+) -> pd.DataFrame:
     """A row a remedy and quantity: COLUMNS; `better` 1 or -1, `blocks` within how many the difference is (0: none to pair)."""
     rows = [_row(one, name, plain[name], found[name]) for one, found in held for name in SHOWN]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(remedy: Remedy, name: str, plain: Claim, other: Claim) -> dict[str, Any]:
-    less = paired(plain, other)
+def _row(remedy: Remedy, name: str, plain: CardEstimate, other: CardEstimate) -> dict[str, Any]:
+    less = paired_difference(plain, other)
     told = {"remedy": remedy.name, "title": remedy.title, "quantity": name, "better": SHOWN[name]}
     before = {"plain": plain.estimate, "plain_low": plain.low, "plain_high": plain.high}
     after = {"with": other.estimate, "with_low": other.low, "with_high": other.high}
@@ -132,7 +136,7 @@ def _row(remedy: Remedy, name: str, plain: Claim, other: Claim) -> dict[str, Any
     return {**told, **before, **after, **ends, "reason": other.reason or plain.reason or less.reason}
 
 
-def verdict(row: Mapping[str, Any]) -> str:
+def remedy_verdict(row: Mapping[str, Any]) -> str:
     """`better`, `worse`, or `not sure` by the interval of a difference; empty where there is none."""
     if not math.isfinite(row["difference"]):
         return ""
@@ -142,7 +146,7 @@ def verdict(row: Mapping[str, Any]) -> str:
 
 def plan(first: Batch, held: Sequence[Remedy], batches: int, sections: Sections) -> Iterator[str]:
     """What the remedies cost, for a person: calls of the core with each, and of what of it the card's sections leave out."""
-    there = {step.condition for step in steps(first, sections)} | set(outside(first, sections))
+    there = {step.condition for step in protocol_steps(first, sections)} | set(step_interviews(first, sections))
     yield from _planned("the core without a remedy", first, batches, there)
     for one in held:
         yield from _planned(f"remedy {one.name}", one.batch(first), batches, set())
@@ -150,8 +154,8 @@ def plan(first: Batch, held: Sequence[Remedy], batches: int, sections: Sections)
 
 def _planned(title: str, batch: Batch, batches: int, there: Collection[str]) -> Iterator[str]:
     """The calls of the core but for the conditions that are `there`; nothing where all are."""
-    debates = [step.scenario for step in steps(batch, core()) if step.condition not in there]
-    others = [of(batch, kind) for kind in outside(batch, core()) if kind not in there]
+    debates = [step.scenario for step in protocol_steps(batch, core_conditions()) if step.condition not in there]
+    others = [of(batch, kind) for kind in step_interviews(batch, core_conditions()) if kind not in there]
     own = sum(sum(model_plan(one).asked.values()) for one in debates) + sum(asked for asked, _ in others)
     told = f", {batches * sum(judged for _, judged in others):,} at most of the judge" if others else ""
     if debates or others:
@@ -164,7 +168,9 @@ def sentences(found: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
         rows = part.to_dict("records")
         parts = []
         for word in ("better", "worse"):
-            named = [f"{titles[row['quantity']]} {row['difference']:+.3g}" for row in rows if verdict(row) == word]
+            named = [
+                f"{titles[row['quantity']]} {row['difference']:+.3g}" for row in rows if remedy_verdict(row) == word
+            ]
             parts += [f"{word}: {'; '.join(named)}"] if named else []
         yield f"**{title}**: {'. '.join(parts) or 'nothing that can be told from none'}."
 

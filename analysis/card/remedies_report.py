@@ -9,15 +9,15 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis import honesty
+from parley.analysis import disclaimers
 from parley.analysis.card.conditions import Batch
-from parley.analysis.card.panels import Panel, Point, panels
-from parley.analysis.card.remedies import SHOWN, Remedy, people, sentences, verdict
+from parley.analysis.card.figure import Panel, Point, panel_figure
+from parley.analysis.card.labels import SHARES
+from parley.analysis.card.remedies import SHOWN, Remedy, people, remedy_verdict, sentences
 from parley.analysis.card.sections import quantities
-from parley.analysis.card.words import SHARES
+from parley.analysis.formatting import escape_markdown, format_estimate, markdown_table
 from parley.analysis.plots import save
 from parley.analysis.web.document import Chapter, document
-from parley.analysis.wording import estimate, harmless, markdown_table
 from parley.llm.errors import UserError
 from parley.model.events import Header
 
@@ -39,11 +39,11 @@ def write(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Hea
     folder = first.folder
     try:
         found.to_csv(folder / "remedies.csv", index=False)
-        save(figure(found, honesty.model(header)), folder / "remedies")
+        save(figure(found, disclaimers.model_label(header)), folder / "remedies")
         path = folder / "remedies.html"
         text = "\n\n".join(_parts(found, held, first, header, stopped))
         chapter = Chapter("remedies", "What remedies move, and at what cost", text, folder)
-        path.write_text(document(f"Remedies: {honesty.model(header)}", [chapter]), encoding="utf-8")
+        path.write_text(document(f"Remedies: {disclaimers.model_label(header)}", [chapter]), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the remedies into {folder}: {error.strerror}") from error
     return path
@@ -52,7 +52,7 @@ def write(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Hea
 def _parts(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Header, stopped: str) -> Iterator[str]:
     titles = {name: told.title for name, told in quantities().items()}
     known = int(found["difference"].notna().sum())
-    if note := honesty.brief(header):
+    if note := disclaimers.short_disclaimer(header):
         yield f"> {note}"
     yield HOW.format(count=known, chance=0.05 * known)
     yield "\n".join(f"- {one}" for one in sentences(found, titles))
@@ -63,7 +63,7 @@ def _parts(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: He
         yield f"## {titles[str(name)]}\n\n{_table(part.to_dict('records'))}"
     yield "## What was set"
     yield "\n".join(
-        f"- {harmless(one.title)}: {harmless(_set(one.settings))}; {people(first.base, one.batch(first).base)}"
+        f"- {escape_markdown(one.title)}: {escape_markdown(_set(one.settings))}; {people(first.base, one.batch(first).base)}"
         for one in held
     )
 
@@ -71,9 +71,9 @@ def _parts(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: He
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     heads = ["remedy", "without", "with", "difference", "which is", "blocks"]
     cells = [
-        [row["title"], estimate(row["plain"], row["plain_low"], row["plain_high"], 3),
-         estimate(row["with"], row["with_low"], row["with_high"], 3), estimate(row["difference"], row["low"], row["high"], 3),
-         verdict(row) or row["reason"], str(row["blocks"])]
+        [row["title"], format_estimate(row["plain"], row["plain_low"], row["plain_high"], 3),
+         format_estimate(row["with"], row["with_low"], row["with_high"], 3), format_estimate(row["difference"], row["low"], row["high"], 3),
+         remedy_verdict(row) or row["reason"], str(row["blocks"])]
         for row in rows
     ]  # fmt: skip
     return markdown_table(heads, cells)
@@ -90,7 +90,7 @@ def figure(found: pd.DataFrame, caption: str) -> Figure:
     """A panel a quantity, in it a row a remedy; filled where the interval leaves out 0."""
     titles, found = list(dict.fromkeys(found["title"])), found.round(9)  # 1e-17 would be an axis of its own
     shown = [_panel(name, found[found["quantity"] == name].to_dict("records"), titles) for name in SHOWN]
-    return panels(
+    return panel_figure(
         shown, titles, f"{caption}. With minus without, within blocks; bars: 95% intervals; filled: 0 is outside."
     )
 
@@ -98,7 +98,11 @@ def figure(found: pd.DataFrame, caption: str) -> Figure:
 def _panel(name: str, rows: Sequence[Mapping[str, Any]], titles: Sequence[str]) -> Panel:
     points = [
         Point(
-            titles.index(row["title"]), row["difference"], row["low"], row["high"], verdict(row) in ("better", "worse")
+            titles.index(row["title"]),
+            row["difference"],
+            row["low"],
+            row["high"],
+            remedy_verdict(row) in ("better", "worse"),
         )
         for row in rows
     ]

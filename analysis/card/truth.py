@@ -16,11 +16,11 @@ import pandas as pd
 
 from parley.agents.persona import load_personas, persona_set
 from parley.analysis.bootstrap import NO_VARIATION
-from parley.analysis.card.claims import ALL, Claim
 from parley.analysis.card.conditions import DEFAULT, PARTIES, THREE
+from parley.analysis.card.estimates import ALL, CardEstimate
 from parley.analysis.card.sections._movement import SMALLEST
 from parley.analysis.card.sections.echo import OUTWARD
-from parley.analysis.card.sections.nulls import EFFECTS
+from parley.analysis.card.sections.null_conditions import EFFECTS
 from parley.analysis.card.sections.pull import lost
 from parley.llm.backends.oracle.mind import Parameters, move, start
 from parley.model.scenario import Scenario
@@ -83,7 +83,7 @@ def _held(values: list[float], first: int, rounds: int, planted: Parameters, kno
     return values
 
 
-def truth(planted: Planted, claim: Claim, sides: pd.Series) -> float | None:
+def truth(planted: Planted, claim: CardEstimate, sides: pd.Series) -> float | None:
     """What a claim should have found; None for one of which nothing is planted.
 
     sides: the directions that the card went by (analysis.card.sections.nulls.directions): which parties and topics are in it.
@@ -165,7 +165,7 @@ def _sign(sides: pd.Series, cell: tuple[str, str]) -> float:
     return math.copysign(1.0, float(sides[cell]))
 
 
-def covered(claim: Claim, true: float) -> bool:
+def covered(claim: CardEstimate, true: float) -> bool:
     """Whether the interval holds it; a hair of rounding is allowed, an end that is missing is none. Where nothing varied it is
     the estimate alone.
     """

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from parley.analysis import asked, honesty
-from parley.analysis.deliberation.clusters import caution
-from parley.analysis.deliberation.consensus_figure import draw
-from parley.analysis.deliberation.considered import Considered, considered, unanswered
-from parley.analysis.deliberation.episode import Episode, to_line
-from parley.analysis.deliberation.movement import HUMAN_MOVEMENT, Measure, measured, statements, voices
-from parley.analysis.deliberation.pages import who_moved, write_pages
-from parley.analysis.deliberation.record import from_record
-from parley.analysis.deliberation.represented import Stood, represented
-from parley.analysis.deliberation.represented import lines as representatives
-from parley.analysis.load import Tables
-from parley.analysis.plots import save
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from parley.analysis import disclaimers, provenance
+from parley.analysis.deliberation.episode import STATEMENTS, Episode, to_line
+from parley.analysis.deliberation.position_change import (
+    HUMAN_MOVEMENT,
+    MEASURES,
+    Measure,
+    cluster_caution,
+    majority_position,
+    measure_movement,
+    statements,
+    voices,
+)
+from parley.analysis.deliberation.run_episodes import (
+    MediatorChoice,
+    Stood,
+    episodes_of_run,
+    mediator_choices,
+    unanswered_calls,
+    written_critiques,
+)
+from parley.analysis.deliberation.run_episodes import representation_lines as representatives
+from parley.analysis.deliberation.session_transcript import who_moved, write_pages
+from parley.analysis.formatting import (
+    count_phrase,
+    count_table,
+    escape_markdown,
+    format_estimate,
+    markdown_table,
+    strip_controls,
+)
+from parley.analysis.plots import save, style
 from parley.analysis.summary import again, missing, run_on
-from parley.analysis.tables import write_table, write_tables
-from parley.analysis.wording import counted, estimate, harmless, markdown_table, plain, tally
-from parley.llm.prices import UNPRICED, Prices
+from parley.analysis.tables import Tables, write_table, write_tables
+from parley.llm.budget import UNPRICED, Prices
 from parley.model.scenario import MEDIATOR
 
 EPISODES = "episodes.jsonl"
@@ -31,29 +57,32 @@ def deliberates(tables: Tables) -> bool:
     return bool((tables.agents["party"] == MEDIATOR).any())
 
 
-def write(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -> Path:
+def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -> Path:
     """Write tables/, figures/, episodes.jsonl, transcript.md and, last, the summary; the figure's path."""
-    episodes, found, stood = from_record(run), considered(run), represented(run)
+    episodes, found, stood = episodes_of_run(run), mediator_choices(run), written_critiques(run)
     write_tables(tables, run / "tables")
     for name, frame in (("voices", voices(episodes)), ("episodes", statements(episodes))):
         write_table(frame, run / "tables" / name)
     (run / EPISODES).write_text("".join(map(to_line, episodes)), encoding="utf-8")
-    results = measured(episodes)
+    results = measure_movement(episodes)
     (run / "figures").mkdir(exist_ok=True)
-    figure = save(draw(episodes, results, caption(tables, results)), run / "figures" / "consensus")
+    figure = save(draw_consensus(episodes, results, consensus_caption(tables, results)), run / "figures" / "consensus")
     write_pages(tables, episodes, found, stood, run / "transcript.md")
     lines = _lines(tables, episodes, results, found, stood, run, figure.relative_to(run).as_posix(), prices)
     summary.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return figure
 
 
-def caption(tables: Tables, results: Sequence[Measure]) -> str:
+def consensus_caption(tables: Tables, results: Sequence[Measure]) -> str:
     scenario = tables.header.scenario
     unfinished = "" if tables.finished else " (unfinished)"
     groups = max((measure.groups for measure in results), default=0)
-    run = f"{scenario['name']}{unfinished}, mediator {scenario['mediator']}, on {honesty.model(tables.header)}"
-    return plain(
-        f"{run}, seed {scenario['seed']}: {counted(groups, 'group')}; means over groups with 95% intervals, a line an episode"
+    run = (
+        f"{scenario['name']}{unfinished}, mediator {scenario['mediator']}, on {disclaimers.model_label(tables.header)}"
+    )
+    return strip_controls(
+        f"{run}, seed {scenario['seed']}: {count_phrase(groups, 'group')}; means "
+        "over groups with 95% intervals, a line an episode"
     )
 
 
@@ -61,18 +90,18 @@ def _lines(
     tables: Tables,
     episodes: Sequence[Episode],
     results: Sequence[Measure],
-    found: Mapping[tuple[str, int], Considered],
+    found: Mapping[tuple[str, int], MediatorChoice],
     stood: Stood,
     run: Path,
     figure: str,
     prices: Prices,
 ) -> Iterator[str]:
     scenario = tables.header.scenario
-    yield f"# {harmless(scenario['name'])}\n"
-    yield harmless(f"{asked.title(tables.header)}.") + "\n"
+    yield f"# {escape_markdown(scenario['name'])}\n"
+    yield escape_markdown(f"{provenance.experiment_title(tables.header)}.") + "\n"
     if not tables.finished:
         yield "**Unfinished**. Run the same command again to go on.\n"
-    if note := honesty.note(tables.header):
+    if note := disclaimers.disclaimer(tables.header):
         yield f"> {note}\n"
     yield f"![Agreement, movement, group agreement]({figure})\n"
     yield from _measures(tables, episodes, results)
@@ -90,15 +119,20 @@ def _measures(tables: Tables, episodes: Sequence[Episode], results: Sequence[Mea
     sessions = len({episode.session for episode in episodes})
     sits = tables.agents[tables.agents["party"] != MEDIATOR].groupby("persona")[["group", "repetition"]]
     most = int(sits.apply(lambda seats: len(seats.drop_duplicates())).max())
-    few = f" {caution(sessions)}".rstrip()
+    few = f" {cluster_caution(sessions)}".rstrip()
     shared = f" A persona sits in up to {most} groups: intervals are somewhat too narrow." if most > 1 else ""
     yield (
         "The unit is the group: the same people in a session of several questions, whose episodes are averaged first; "
-        f"{counted(sessions, 'group')}, {counted(len(episodes), 'episode')}. Brackets hold 95% intervals over groups."
+        f"{count_phrase(sessions, 'group')}, {count_phrase(len(episodes), 'episode')}. Brackets hold 95% intervals over groups."
         f"{few}{shared}\n"
     )
     rows = [
-        [measure.label, estimate(measure.value, measure.low, measure.high), f"{measure.groups}", f"{measure.episodes}"]
+        [
+            measure.label,
+            format_estimate(measure.value, measure.low, measure.high),
+            f"{measure.groups}",
+            f"{measure.episodes}",
+        ]
         for measure in results
     ]
     yield markdown_table(["what", "mean", "groups", "episodes"], rows) + "\n"
@@ -121,7 +155,7 @@ def _example(tables: Tables, episodes: Sequence[Episode]) -> Iterator[str]:
     seats = tables.agents[(tables.agents["room"] == episode.id) & (tables.agents["party"] != MEDIATOR)].to_dict(
         "records"
     )
-    yield f"## One episode: {harmless(episode.question.question)}\n"
+    yield f"## One episode: {escape_markdown(episode.question.question)}\n"
     yield who_moved(seats, episode.voices) + "\n"
     for heading, attribute, text in (
         ("Opinions", "opinion", episode.draft),
@@ -129,20 +163,20 @@ def _example(tables: Tables, episodes: Sequence[Episode]) -> Iterator[str]:
     ):
         yield f"{heading}:\n"
         for seat, voice in zip(seats, episode.voices, strict=True):
-            yield f"- **{harmless(seat['name'])}:** {harmless(getattr(voice, attribute))}"
+            yield f"- **{escape_markdown(seat['name'])}:** {escape_markdown(getattr(voice, attribute))}"
         told = "Draft" if attribute == "opinion" else "Revision"
-        yield f"\n**{told}:** {harmless(text or '')}\n"
+        yield f"\n**{told}:** {escape_markdown(text or '')}\n"
 
 
-def _considered(found: Mapping[tuple[str, int], Considered], run: Path) -> Iterator[str]:
+def _considered(found: Mapping[tuple[str, int], MediatorChoice], run: Path) -> Iterator[str]:
     """What the mediators considered and could not read, and the questionnaire."""
     candidates = [candidate for one in found.values() for candidate in one.candidates]
     rankings = [ranking for one in found.values() for ranking in one.rankings]
-    items, why = unanswered(run)
+    items, why = unanswered_calls(run)
     rows = [
         _row("candidate statements", [one.asked for one in candidates], [one.reason for one in candidates]),
         _row("predicted rankings", [one.asked for one in rankings], [one.reason for one in rankings]),
-        ["answers about oneself", f"{items}", f"{why.total()}", tally(why.elements()), ""],
+        ["answers about oneself", f"{items}", f"{why.total()}", count_table(why.elements()), ""],
     ]
     if told := [row for row in rows if row[1] != "0"]:
         yield "## What the mediator and the questionnaire asked\n"
@@ -150,12 +184,12 @@ def _considered(found: Mapping[tuple[str, int], Considered], run: Path) -> Itera
     ties = [one.chosen.tied for one in found.values() if one.chosen]
     if ties:
         tied = sum(number > 1 for number in ties)
-        yield f"Schulze's method put more than one candidate first in {tied} of {counted(len(ties), 'choice')}; lots decided.\n"
+        yield f"Schulze's method put more than one candidate first in {tied} of {count_phrase(len(ties), 'choice')}; lots decided.\n"
 
 
 def _row(what: str, asked_: Sequence[int], reasons: Sequence[str | None]) -> list[str]:
     lacking = [reason for reason in reasons if reason is not None]
-    return [what, f"{len(asked_)}", f"{len(lacking)}", tally(lacking), f"{sum(times > 1 for times in asked_)}"]
+    return [what, f"{len(asked_)}", f"{len(lacking)}", count_table(lacking), f"{sum(times > 1 for times in asked_)}"]
 
 
 def _changed(tables: Tables, episodes: Sequence[Episode]) -> dict[str, str]:
@@ -164,8 +198,79 @@ def _changed(tables: Tables, episodes: Sequence[Episode]) -> dict[str, str]:
     questions = len({episode.question.id for episode in episodes})
     sessions = len({episode.session for episode in episodes})
     return {
-        "topics": f"{counted(questions, 'question')} of the set {scenario['questions']} (split: {scenario['split']})",
-        "rooms": f"{len(episodes):,} episodes of {counted(sessions, 'session')}, {members['persona'].nunique():,} people "
+        "topics": f"{count_phrase(questions, 'question')} of the set {scenario['questions']} (split: {scenario['split']})",
+        "rooms": f"{len(episodes):,} episodes of {count_phrase(sessions, 'session')}, {members['persona'].nunique():,} people "
         f"in {len(members):,} seats",
         "mediator": str(scenario["mediator"]),
     }
+
+
+FIRST, SECOND, HUMAN = "#8a8a8a", "#00785a", "#d55e00"
+
+
+def draw_consensus(episodes: Sequence[Episode], found: Sequence[Measure], caption: str) -> Figure:
+    """Three panels. `found`: the measures of these episodes."""
+    known = {measure.name: measure for measure in found}
+    with style():
+        figure = Figure(figsize=(7.2, 2.9), layout="constrained")
+        FigureCanvasAgg(figure)
+        agreed, moves, sides = figure.subplots(1, 3, width_ratios=(1, 1.3, 1))
+        _pairs(agreed, episodes, known, STATEMENTS, ("draft", "revision"))
+        agreed.set(title="Agreement with the statement", ylabel="mean of a group's episode, 1-7", ylim=(0.8, 7.2))
+        _moves(moves, episodes, known["movement"])
+        _pairs(sides, episodes, known, ("margin_before", "margin_after"), ("before", "after"))
+        sides.set(title="Group agreement", ylabel="margin of one side, 0-1", ylim=(-0.04, 1.04))
+        figure.suptitle(textwrap.fill(caption, 105), fontsize=8)
+    return figure
+
+
+def _pairs(
+    axis: Axes, episodes: Sequence[Episode], known: Mapping[str, Measure], names: Sequence[str], ticks: Sequence[str]
+) -> None:
+    """A grey line an episode, from the first to the second; means over groups with their 95% intervals on top."""
+    values = [[MEASURES[name][1](episode) for name in names] for episode in episodes]
+    both = np.array([row for row in values if None not in row], dtype=float)
+    shift = np.linspace(-0.08, 0.08, len(both)) if len(both) > 1 else np.zeros(len(both))
+    for aside, row in zip(shift, both, strict=True):
+        axis.plot(np.arange(2) + aside, row, color=FIRST, linewidth=0.4, alpha=max(0.15, 0.7 - len(both) / 100))
+    for place, name in enumerate(names):
+        measure = known[name]
+        if measure.value is not None:
+            ends = [[measure.value - measure.low], [measure.high - measure.value]]
+            bars = None if np.isnan(measure.low) else ends
+            axis.errorbar(place, measure.value, bars, fmt="o", color=SECOND, markersize=5, capsize=3, zorder=5)
+            axis.annotate(f"{measure.value:.2f}", (place, measure.value), (8, 0), "data", "offset points", va="center")
+    axis.set_xticks(range(2), ticks)
+    axis.set_xlim(-0.4, 1.5)
+
+
+def _moves(axis: Axes, episodes: Sequence[Episode], measure: Measure) -> None:
+    """How far people moved, toward the side of their majority or away from it; the mean beside that of people."""
+    steps = Counter(
+        round(side * (voice.after - voice.position))
+        for episode in episodes
+        if (side := majority_position(episode.voices))
+        for voice in episode.voices
+        if voice.position is not None and voice.after is not None
+    )
+    reach = max([2, *map(abs, steps)])
+    places = range(-reach, reach + 1)
+    total = sum(steps.values()) or 1
+    colors = [HUMAN if place < 0 else FIRST if place == 0 else SECOND for place in places]
+    axis.bar(list(places), [steps[place] / total for place in places], color=colors, width=0.8)
+    told = "" if measure.value is None else f"run {measure.value:+.2f}"
+    if measure.value is not None and not np.isnan(measure.low):
+        told += f" ({measure.low:+.2f} to {measure.high:+.2f})"
+    axis.set(
+        title="Change of position", xlabel="points toward (+) or away from (-) the majority", ylabel="share of people"
+    )
+    axis.text(
+        0.98,
+        0.97,
+        f"toward less away\n{told}\nHabermas Machine, people {HUMAN_MOVEMENT:+.3f}",
+        transform=axis.transAxes,
+        ha="right",
+        va="top",
+    )
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_ylim(0, 1.35 * max((count / total for count in steps.values()), default=1))

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from parley.agents.datafiles import build, save
+from parley.agents.datafiles import build_from_table, save_text
 from parley.agents.question import SPLITS, Question
-from parley.llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown_name
 
 SCALE = (1, 7)
 """Positions and agreements, strongly disagree to strongly agree."""
@@ -79,7 +79,7 @@ def from_line(line: str) -> Episode:
     """The episode of a line. Errors: ValueError or UserError, in a few words, for anything that is no episode."""
     values = _table(json.loads(line, parse_constant=_no_number), "an episode")
     _keys(values, Episode)
-    question = build(Question, _table(values["question"], "question"), "question")
+    question = build_from_table(Question, _table(values["question"], "question"), "question")
     voices = tuple(_voice(_table(one, "a voice")) for one in _list(values["voices"]))
     episode = Episode(**{**values, "question": question, "voices": voices})
     _fault(episode)
@@ -107,7 +107,7 @@ def write_episodes(episodes: Sequence[Episode], path: Path) -> Path:
     """Write them, a line each; the path. Errors: UserError when one is none, or the file cannot be written."""
     checked(episodes, str(path))
     try:
-        return save(path, "".join(map(to_line, episodes)))
+        return save_text(path, "".join(map(to_line, episodes)))
     except ValueError as error:
         raise UserError(f"cannot write {path}: {error}") from error
 
@@ -148,7 +148,7 @@ def _fault(episode: Episode) -> None:
     for name in (field.name for field in fields(Question)):
         _text(getattr(episode.question, name), f"question.{name}", empty=False)
     if episode.question.split not in SPLITS:
-        raise unknown("split", episode.question.split, SPLITS)
+        raise unknown_name("split", episode.question.split, SPLITS)
     texts = {name: getattr(episode, name) for name in ("draft", "revision")}
     _optional(texts, _text)
     _reasons(texts, episode.reasons, "the episode")
@@ -163,10 +163,10 @@ def _voice_fault(voice: Voice) -> None:
     for name, text in _table(voice.demographics, "demographics").items():
         _text(text, f"demographics.{name}", empty=False)
         if name not in DEMOGRAPHICS:
-            raise unknown("demographics", name, DEMOGRAPHICS)
+            raise unknown_name("demographics", name, DEMOGRAPHICS)
     agreement = {f"agreement.{name}": rating for name, rating in _table(voice.agreement, "agreement").items()}
     if wrong := set(voice.agreement) - set(STATEMENTS):
-        raise unknown("agreement", min(map(str, wrong)), STATEMENTS)
+        raise unknown_name("agreement", min(map(str, wrong)), STATEMENTS)
     texts = {"opinion": voice.opinion, "critique": voice.critique}
     ratings = {"position": voice.position, "after": voice.after, **agreement}
     _optional(texts, _text)
@@ -205,7 +205,7 @@ def _keys(values: Mapping[str, object], kind: type) -> None:
     known = [field.name for field in fields(kind)]
     for key in values:
         if key not in known:
-            raise unknown("key", key, known)
+            raise unknown_name("key", key, known)
     if missing := [name for name in known if name not in values]:
         raise ValueError(f"lacks {', '.join(missing)}")
 

@@ -17,26 +17,26 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats, interval
-from parley.analysis.deliberation.clusters import Mean, mean
+from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
 
 THIRDS = ("short", "middle", "long")
 
 
-def per_token(rows: pd.DataFrame) -> Mean:
+def per_token(rows: pd.DataFrame) -> ClusteredMean:
     """rows: logp, tokens, characters, participant; one a critique."""
-    return mean(rows["logp"] / rows["tokens"], rows["participant"], weights=rows["tokens"])
+    return clustered_mean(rows["logp"] / rows["tokens"], rows["participant"], weights=rows["tokens"])
 
 
-def per_critique(rows: pd.DataFrame) -> Mean:
-    return mean(rows["logp"], rows["participant"])
+def per_critique(rows: pd.DataFrame) -> ClusteredMean:
+    return clustered_mean(rows["logp"], rows["participant"])
 
 
-def per_character(rows: pd.DataFrame) -> Mean:
+def per_character(rows: pd.DataFrame) -> ClusteredMean:
     rate = rows["logp"] / rows["characters"]
-    return mean(rate, rows["participant"], weights=rows["characters"])
+    return clustered_mean(rate, rows["participant"], weights=rows["characters"])
 
 
-def by_length(rows: pd.DataFrame) -> Mean:
+def by_length(rows: pd.DataFrame) -> ClusteredMean:
     """NaN where there are fewer than three critiques, or one third has none."""
     third = thirds(rows)
     parts = [(third == label).to_numpy() for label in THIRDS]
@@ -44,9 +44,9 @@ def by_length(rows: pd.DataFrame) -> Mean:
     columns = [np.where(part, values, 0.0) for part in parts for values in (logp, tokens)]
     sums = pd.DataFrame(np.stack(columns, 1)).groupby(rows["participant"].to_numpy()).sum().to_numpy()
     if len(rows) < len(THIRDS) or not all(part.any() for part in parts):
-        return Mean(np.nan, np.nan, np.nan, len(rows), len(sums))
+        return ClusteredMean(np.nan, np.nan, np.nan, len(rows), len(sums))
     low, high = interval(sums, _of_thirds)
-    return Mean(float(_of_thirds(sums[None])[0]), low, high, len(rows), len(sums))
+    return ClusteredMean(float(_of_thirds(sums[None])[0]), low, high, len(rows), len(sums))
 
 
 def thirds(rows: pd.DataFrame) -> pd.Series:
@@ -56,7 +56,7 @@ def thirds(rows: pd.DataFrame) -> pd.Series:
     return place.map(lambda number: THIRDS[int(number)])
 
 
-MEASURES: Mapping[str, Callable[..., Mean]] = {
+MEASURES: Mapping[str, Callable[..., ClusteredMean]] = {
     "per_token": per_token,
     "per_critique": per_critique,
     "per_character": per_character,
@@ -64,10 +64,10 @@ MEASURES: Mapping[str, Callable[..., Mean]] = {
 }
 
 
-def against(rows: pd.DataFrame, baseline: pd.DataFrame) -> Mean:
+def against(rows: pd.DataFrame, baseline: pd.DataFrame) -> ClusteredMean:
     """Log-probability per critique minus the baseline's, of the same critiques. Above 0: more likely than by the baseline."""
     both = rows.set_index("case").join(baseline.set_index("case")["logp"].rename("other"), how="inner")
-    return mean(both["logp"] - both["other"], both["participant"])
+    return clustered_mean(both["logp"] - both["other"], both["participant"])
 
 
 def _of_thirds(drawn: Floats) -> Floats:

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from parley.agents.persona_generator import write_personas
 from parley.agents.questionnaire import questionnaire
-from parley.agents.recruit import write_personas
 from parley.analysis.deliberation.episode import Episode, renamed, write_episodes
-from parley.analysis.deliberation.record import from_record
-from parley.analysis.kept import claim
-from parley.llm.backends import check_spec, essence, open_spec
+from parley.analysis.deliberation.run_episodes import episodes_of_run
+from parley.analysis.journaled_calls import check_manifest
+from parley.llm.backends import check_spec, identity_spec, open_spec
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 PARTIES = ("republican", "democrat")
 SPARE = 8
@@ -48,12 +48,12 @@ def populate(
     for number, split in enumerate(splits):
         name = f"lap{number:02}"
         lap = scenario(split, llm, _people(folder / "people" / name, people, seed, number), seed, number)
-        outcome = sit(Ask(lap, folder / name, budget=Budget(keep_going=keep_going)))
+        outcome = run_scenario(RunSpec(lap, folder / name, budget=Budget(keep_going=keep_going)))
         if outcome.tally.line:
             told(outcome.tally.line)
         if outcome.stopped:
             raise UserError(outcome.stopped)
-        episodes = from_record(folder / name)
+        episodes = episodes_of_run(folder / name)
         told(f"{name}     {split}, {len(episodes)} episodes")
         found += [renamed(episode, name, name) for episode in episodes]
     told(f"items    {answers(found)}")
@@ -79,8 +79,8 @@ def _claim(folder: Path, llm: str, people: str, seed: int) -> None:
     check_spec(llm)
     check_spec(people)
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = {"people": essence(people), "llm": essence(llm), "seed": seed}
-    claim(folder / "population.json", wanted, "population (people, model or seed)")
+    wanted = {"people": identity_spec(people), "llm": identity_spec(llm), "seed": seed}
+    check_manifest(folder / "population.json", wanted, "population (people, model or seed)")
 
 
 def _people(folder: Path, llm: str, seed: int, number: int) -> Path:

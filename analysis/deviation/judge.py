@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.agents.attitude import NUMERIC, Scale, read_rating
-from parley.analysis.kept import claim, kept, read
-from parley.analysis.load import Tables
-from parley.llm.backends import essence, open_spec
+from parley.agents.scales import NUMERIC, Scale, read_rating
+from parley.analysis.journaled_calls import check_manifest, open_journal, read_answers
+from parley.analysis.tables import Tables
+from parley.llm.backends import identity_spec, open_spec
+from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask_all
 from parley.llm.errors import UserError
-from parley.llm.limits import NO_LIMIT, Budget
-from parley.llm.randomness import derive
+from parley.llm.prompts import prompt
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
-from parley.llm.template import prompt
-from parley.model.session import locked
+from parley.llm.seeding import derive
+from parley.model.scenario_run import lock_folder
 
 PROMPTS = Path(__file__).parent / "prompts"
 SCALE = Scale("deviation", NUMERIC, 0, 10, {0: "it says the same", 10: "nothing of the first is left"})
@@ -41,18 +41,18 @@ def source_of(tables: Tables, run: str) -> str:
     return str(said.iloc[0])
 
 
-def judged(
+def judge_deviation(
     tables: Tables, source: str, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT
 ) -> pd.DataFrame:
     """A row an utterance: WHO, role, text, deviation (0-10, or NaN), reason. Journaled in the folder, written to verdicts.csv.
 
     Errors: UserError on a folder of another judge or source; BudgetSpent.
     """
-    with locked(folder):
+    with lock_folder(folder):
         texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(PROMPTS.glob("*.txt"))}
-        what = {"llm": essence(spec), "seed": seed, "source": source, "prompts": texts}
-        claim(folder / "deviation.json", what, "deviation")
-        with kept(open_spec(spec), folder / "verdicts.sqlite", budget) as journal:
+        what = {"llm": identity_spec(spec), "seed": seed, "source": source, "prompts": texts}
+        check_manifest(folder / "deviation.json", what, "deviation")
+        with open_journal(open_spec(spec), folder / "verdicts.sqlite", budget) as journal:
             found = verdicts(tables, source, journal, seed, bar, (spec, budget.keep_going))
         found.to_csv(folder / "verdicts.csv", index=False)
     return found
@@ -61,12 +61,14 @@ def judged(
 def verdicts(
     tables: Tables, source: str, backend: Backend, seed: int, bar: Bar, how: tuple[str, bool] = ("the judge", True)
 ) -> pd.DataFrame:
-    """The same without a folder; a turn without words has no verdict, and its reason. `how` as in analysis/judge/bench.py."""
+    """The same without a folder; a turn without words has no verdict, and its reason. `how` as in analysis/judge/judging.py."""
     turns = tables.utterances.reset_index(drop=True)
     said = turns[turns["text"].notna()]
     with bar("deviation", 0) as progress:
-        talks = [ask(f"{row.room} {row.iteration}", source, str(row.text), seed) for row in said.itertuples()]
-        told = read(talks, backend, progress, _why, (how[0], "verdicts"), how[1])
+        talks = [
+            deviation_requests(f"{row.room} {row.iteration}", source, str(row.text), seed) for row in said.itertuples()
+        ]
+        told = read_answers(talks, backend, progress, _why, (how[0], "verdicts"), how[1])
     found = dict(zip(said.index, told, strict=True))
     roles = tables.characters.set_index("agent")["role"].to_dict()
     rows = turns[WHO].assign(role=[roles.get(agent) or NO_ROLE for agent in turns["agent"]], text=turns["text"])
@@ -81,7 +83,7 @@ def _why(one: Verdict) -> str | None:
     return None if one.value is not None else one.reason
 
 
-def ask(place: str, source: str, text: str, seed: int) -> Conversation[Verdict]:
+def deviation_requests(place: str, source: str, text: str, seed: int) -> Conversation[Verdict]:
     (reply,) = yield from ask_all([compose(place, source, text, seed)])
     return verdict(reply)
 

@@ -11,12 +11,19 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.analysis import honesty
+from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.load import Tables
-from parley.analysis.looks import OTHERS, STYLES
+from parley.analysis.formatting import (
+    count_phrase,
+    count_table,
+    escape_markdown,
+    format_estimate,
+    markdown_table,
+    strip_controls,
+)
+from parley.analysis.party_styles import OTHERS, STYLES
 from parley.analysis.plots import add_caption, save, style
-from parley.analysis.wording import counted, estimate, harmless, markdown_table, plain, tally
+from parley.analysis.tables import Tables
 
 WHAT = (
     "**This is the distance of opinions, not the evolution of a story.** The news is one line, told to some at the start; all "
@@ -71,7 +78,10 @@ def write(found: pd.DataFrame, tables: Tables, source: str, folder: Path, spec: 
     points = by_role(found)
     points.to_csv(folder / "deviation.csv", index=False)
     scenario = tables.header.scenario
-    save(figure(points, plain(f"{scenario['name']} on {honesty.model(tables.header)}")), folder / "deviation")
+    save(
+        figure(points, strip_controls(f"{scenario['name']} on {disclaimers.model_label(tables.header)}")),
+        folder / "deviation",
+    )
     path = folder / "deviation.md"
     path.write_text("\n\n".join(_parts(found, points, tables, source, spec)) + "\n", encoding="utf-8")
     return path
@@ -80,21 +90,22 @@ def write(found: pd.DataFrame, tables: Tables, source: str, folder: Path, spec: 
 def _parts(found: pd.DataFrame, points: pd.DataFrame, tables: Tables, source: str, spec: str) -> Iterator[str]:
     yield "# How far what is said is from the news"
     yield f"> {WHAT}"
-    yield f"The news: {harmless(source)}"
+    yield f"The news: {escape_markdown(source)}"
     yield (
-        f"{counted(len(found), 'utterance')}, each compared with it by {spec}: 0 says the same, 10 has nothing of it left. Means "
+        f"{count_phrase(len(found), 'utterance')}, each compared with it by {spec}: 0 "
+        "says the same, 10 has nothing of it left. Means "
         "of room means; brackets hold 95% intervals over rooms. Roles are drawn by lot; whom one hears is not."
     )
-    if note := honesty.note(tables.header):
+    if note := disclaimers.disclaimer(tables.header):
         yield f"> {note}"
     unread = found.loc[found["deviation"].isna(), "reason"]
-    yield f"{len(unread)} of {len(found):,} lack a verdict{f' ({tally(unread)})' if len(unread) else ''}."
+    yield f"{len(unread)} of {len(found):,} lack a verdict{f' ({count_table(unread)})' if len(unread) else ''}."
     yield "![Distance by role and step](deviation.png)"
     rounds = sorted(points["round"].unique())
     rows = []
     for role, part in points.groupby("role", sort=False):
         line = part.set_index("round")[["deviation", "low", "high"]].reindex([rounds[0], rounds[-1]])
-        told = [estimate(*values) for values in line.to_numpy(dtype=float)]
+        told = [format_estimate(*values) for values in line.to_numpy(dtype=float)]
         rows.append(
             [str(role), str(part["utterances"].sum()), str(part["missing"].sum()), str(part["rooms"].max()), *told]
         )

@@ -23,7 +23,7 @@ from scipy.stats import wasserstein_distance
 from parley.analysis.bootstrap import Floats, tail
 from parley.analysis.human.measures import FEWEST
 from parley.analysis.human.table import Source
-from parley.llm.randomness import derive
+from parley.llm.seeding import derive
 
 DRAWS = 499
 FEW = f"fewer than {FEWEST} talks with turns"

@@ -23,7 +23,7 @@ from scipy.stats import ttest_rel
 from parley.analysis.bootstrap import Floats, correlation, correlation_interval, interval, mean_interval
 from parley.analysis.human.table import Source, complete
 from parley.analysis.statistics.results import Result
-from parley.llm.randomness import derive
+from parley.llm.seeding import derive
 
 FEWEST = 10
 """People below which no correlation is told, as in `analysis/judge/quality.py`."""
@@ -52,7 +52,7 @@ TITLES = {
 }
 
 
-def measured(source: Source) -> pd.DataFrame:
+def measure_source(source: Source) -> pd.DataFrame:
     """One row a condition and measure: source, condition, groups, people (known before and after), missing (people not so),
     key (of TITLES), and the columns of a Result.
     """
@@ -73,11 +73,13 @@ def _results(source: Source, condition: str, people: pd.DataFrame, moves: pd.Dat
     blank = Result(condition, source.unit, 0, "r", "")
     change = people["after"] - people["before"]
     found = {
-        "own": against(blank, change, people["before"], people["group"]),
-        "oldham": against(blank, change, (people["before"] + people["after"]) / 2, people["group"]),
-        "distance": against(blank, change, people["partner"] - people["before"], people["group"], NO_PARTNER),
-        "shuffled": strangers(blank, people),
-        "still": average(replace(blank, measure="share"), unmoved(change, source.still), people["group"]),
+        "own": change_correlation(blank, change, people["before"], people["group"]),
+        "oldham": change_correlation(blank, change, (people["before"] + people["after"]) / 2, people["group"]),
+        "distance": change_correlation(
+            blank, change, people["partner"] - people["before"], people["group"], NO_PARTNER
+        ),
+        "shuffled": shuffled_partner_null(blank, people),
+        "still": average(replace(blank, measure="share"), stayed_put(change, source.still), people["group"]),
         "toward": average(replace(blank, measure="mean"), change * people["side"], people["group"], NO_SIDE),
         "majority": average(replace(blank, measure="mean"), moves["moved"], moves["group"], NO_MAJORITY),
         **spreads(replace(blank, measure="mean"), people),
@@ -87,16 +89,18 @@ def _results(source: Source, condition: str, people: pd.DataFrame, moves: pd.Dat
     return found
 
 
-def unmoved(change: pd.Series, still: float) -> pd.Series:
+def stayed_put(change: pd.Series, still: float) -> pd.Series:
     """1 for who did not move: `still` and less (0-1), or, where that is 0, the same point of the scale; else 0.
 
-    >>> unmoved(pd.Series([0.0, 0.1, -0.3]), 0.1).tolist()
+    >>> stayed_put(pd.Series([0.0, 0.1, -0.3]), 0.1).tolist()
     [1.0, 1.0, 0.0]
     """
     return (change.abs() <= still + EQUAL).astype(float)
 
 
-def against(blank: Result, change: pd.Series, other: pd.Series, groups: pd.Series, absent: str = FEW) -> Result:
+def change_correlation(
+    blank: Result, change: pd.Series, other: pd.Series, groups: pd.Series, absent: str = FEW
+) -> Result:
     """Pearson's r of the changes with another number of the same people; see the module on regression to the mean.
 
     Pairs with a gap are left out; `absent` is the reason when none is left.
@@ -114,8 +118,8 @@ def against(blank: Result, change: pd.Series, other: pd.Series, groups: pd.Serie
     return _spanned(begun, r, correlation_interval(sums))
 
 
-def strangers(blank: Result, people: pd.DataFrame) -> Result:
-    """`against` for the distance with partners shuffled over groups, condition by condition and seat by seat.
+def shuffled_partner_null(blank: Result, people: pd.DataFrame) -> Result:
+    """`change_correlation` for the distance with partners shuffled over groups, condition by condition and seat by seat.
 
     The estimate is the mean r of SHUFFLES, its ends are those between which 95% of them lie; p is that of the true r among them
     (both sides, Phipson and Smyth 2010).

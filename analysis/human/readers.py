@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from parley.analysis.formatting import count_phrase
 from parley.analysis.human.table import COLUMNS, Source, moves_table, no_people, others_mean, toward_majority
-from parley.analysis.wording import counted
 from parley.llm.errors import UserError
 
 SALVI = ("salvi_rct_750_pre_post_agreement.csv", "salvi_debategpt_round_index.csv")
@@ -90,9 +90,11 @@ def persuasiontrace(path: Path) -> Source:
         "Moore, Goodman, Haber and Kleiman-Weiner 2026, A Model of Multi-turn Human Persuadability (MIT)",
         SLIDER,
         (
-            f"{counted(len(raw) - len(kept), 'talk')} of {len(raw)} stood in the export twice. It is not filtered as for the "
-            "paper (control -0.05, text 0.19, own claim 0.14, audio 0.17 there). A control talk is about another claim.",
-            f"Beliefs after each turn are left out of {counted(doubted, 'talk')}: in their condition and side the last one does "
+            f"{count_phrase(len(raw) - len(kept), 'talk')} of {len(raw)} stood in the "
+            "export twice. It is not filtered as for the "
+            "paper (control -0.05, text 0.19, own claim 0.14, audio 0.17 there). "
+            "A control talk is about another claim.",
+            f"Beliefs after each turn are left out of {count_phrase(doubted, 'talk')}: in their condition and side the last one does "
             "not go with the belief told right after. In the public export these are control talks (the turns are about the "
             "other claim) and talks whose persuader is against the claim (many look mirrored).",
         ),
@@ -118,7 +120,7 @@ def habermas(path: Path) -> Source:
         "group" if "launch_id" in raw else "session",
         "Tessler, Bakker et al. 2024, Science; Google DeepMind (CC BY 4.0)",
         notes=(
-            f"{counted(len(raw), 'session')}, a group and a question each. All 1,047 of the full data have +0.137; the 60 of the "
+            f"{count_phrase(len(raw), 'session')}, a group and a question each. All 1,047 of the full data have +0.137; the 60 of the "
             "sample are no random choice and differ.",
         ),
     )

@@ -7,18 +7,26 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.analysis import honesty
+from parley.analysis import disclaimers
+from parley.analysis.formatting import (
+    DASH,
+    count_phrase,
+    escape_markdown,
+    format_estimate,
+    format_number,
+    join_phrases,
+    markdown_table,
+)
 from parley.analysis.human.debate import NAMES, ORIGIN, Published, published
 from parley.analysis.human.fidelity import fidelity
 from parley.analysis.human.figure import draw
-from parley.analysis.human.measures import TITLES, measured, traces
+from parley.analysis.human.measures import TITLES, measure_source, traces
 from parley.analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources, table
 from parley.analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
 from parley.analysis.human.table import ALL, Source
 from parley.analysis.judge.quality import against_truth, warning
-from parley.analysis.load import Tables
 from parley.analysis.plots import save
-from parley.analysis.wording import DASH, counted, estimate, harmless, listed, markdown_table, number
+from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
 UNITS = (
@@ -54,12 +62,12 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
         judged = table(verdicts, ["topic", "room", "text"], {"score": (1, 7)})
         every.append(of_posts(tables, judged))
         warned = warning(against_truth(judged))
-    found = pd.concat([measured(source) for source in every], ignore_index=True)
+    found = pd.concat([measure_source(source) for source in every], ignore_index=True)
     ways = pd.concat([traces(source.people).assign(source=source.name) for source in every], ignore_index=True)
     folder.mkdir(parents=True, exist_ok=True)
     found.to_csv(folder / "human.csv", index=False)
     ways.to_csv(folder / "traces.csv", index=False)
-    model = honesty.model(tables.header)
+    model = disclaimers.model_label(tables.header)
     private = [source for source in every if source.name != PUBLIC], [entry for entry in known if not entry.public]
     save(draw(private[0], found, private[1], f"People, and a run held by {model}"), folder / "human")
     path = folder / "human.md"
@@ -74,7 +82,7 @@ def read(folder: Path) -> tuple[list[Source], list[Published]]:
     people, path = sources(folder), find(folder, NAMES)
     known = published(path) if path else []
     if not people and not known:
-        wanted = listed([names[0] for names in (SALVI, TRACES, HABERMAS, NAMES)])
+        wanted = join_phrases([names[0] for names in (SALVI, TRACES, HABERMAS, NAMES)])
         raise UserError(f"{folder} holds none of {wanted} (docs/human.md)")
     return people, known
 
@@ -87,11 +95,11 @@ def _parts(
     known: Sequence[Published],
     warned: str,
 ) -> Iterator[str]:
-    labels = {RUN: f"{RUN}: {honesty.model(tables.header)}"}
+    labels = {RUN: f"{RUN}: {disclaimers.model_label(tables.header)}"}
     yield f"# People and a run\n\n{UNITS}"
     if len(every) == 1:
         yield NO_DATA
-    if note := honesty.note(tables.header):
+    if note := disclaimers.disclaimer(tables.header):
         yield f"> {note}"
     if warned:
         yield f"> {PUBLIC}: {warned}"
@@ -129,13 +137,13 @@ def _table(found: pd.DataFrame, labels: Mapping[str, str], keys: Sequence[str]) 
         results = part.set_index("key").loc[keys]
         counts = part.iloc[0]
         cells = [_cell(results.loc[key]) for key in keys]
-        rows.append([labels.get(str(source), str(source)), str(condition), counted(counts["groups"], counts["unit"]),
+        rows.append([labels.get(str(source), str(source)), str(condition), count_phrase(counts["groups"], counts["unit"]),
                      str(counts["people"]), str(counts["missing"]), *cells])  # fmt: skip
     return markdown_table(["source", "condition", "groups", "people", "missing", *[TITLES[key] for key in keys]], rows)
 
 
 def _cell(row: pd.Series) -> str:
-    told = estimate(row["estimate"], row["low"], row["high"], 2 if row["measure"] in ("r", "share") else 3)
+    told = format_estimate(row["estimate"], row["low"], row["high"], 2 if row["measure"] in ("r", "share") else 3)
     if row.name == "shuffled" and not pd.isna(row["p"]):
         return f"{told}, p={row['p']:.3f}"
     return told if pd.isna(row["statistic"]) else f"{told}, {_t(row)}"
@@ -149,8 +157,8 @@ def _t(row: pd.Series) -> str:
 def _steps(found: pd.DataFrame) -> str:
     rows = [
         [f"{row['people']}: {row['condition']}", str(row["talks"]), str(row["steps"]), str(row["rooms"]),
-         *[estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], 3) for name in ("distance", "score")],
-         number(row["halves"], 3), number(row["still"], 3), row["reason"] or DASH]
+         *[format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], 3) for name in ("distance", "score")],
+         format_number(row["halves"], 3), format_number(row["still"], 3), row["reason"] or DASH]
         for row in found.to_dict("records")
     ]  # fmt: skip
     heads = [
@@ -190,9 +198,9 @@ def _ways(ways: pd.DataFrame, labels: Mapping[str, str]) -> str:
     for (source, condition), part in ways.groupby(["source", "condition"], sort=False):
         known = part[~part["last"]].set_index("turn")["mean"]
         end = part[part["last"]].iloc[0]
-        told = [number(float(known[turn]), 3) if turn in known else DASH for turn in turns]
+        told = [format_number(float(known[turn]), 3) if turn in known else DASH for turn in turns]
         rows.append([labels.get(str(source), str(source)), str(condition), str(part["n"].iloc[0]), *told,
-                     estimate(end["mean"], end["low"], end["high"], 3)])  # fmt: skip
+                     format_estimate(end["mean"], end["low"], end["high"], 3)])  # fmt: skip
     return markdown_table(["source", "condition", "people", *[f"{turn}" for turn in turns], "last"], rows)
 
 
@@ -203,6 +211,10 @@ def _dashes(found: pd.DataFrame) -> str:
         titles = "; ".join(TITLES[key] for key in part["key"].unique())
         here = list(map(str, part["condition"].unique()))
         some = len(here) < found.loc[found["source"] == source, "condition"].nunique()
-        which = f" ({harmless('; '.join(here)) if len(here) < 4 else counted(len(here), 'condition')})" if some else ""
+        which = (
+            f" ({escape_markdown('; '.join(here)) if len(here) < 4 else count_phrase(len(here), 'condition')})"
+            if some
+            else ""
+        )
         lines.append(f"- {source}{which}: {titles}: {reason}.")
     return "\n".join(lines)

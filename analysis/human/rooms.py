@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import TURNS, load_topic, scales
+from parley.analysis.formatting import group_title
 from parley.analysis.human.table import COLUMNS, Source, others_mean, toward_majority
-from parley.analysis.judge.verdicts import SCALE
-from parley.analysis.load import Tables
-from parley.analysis.wording import group_title
+from parley.analysis.judge.judging import SCALE
+from parley.analysis.tables import Tables
 from parley.environments.dyads import POST, TALK, partners
 from parley.llm.errors import UserError
 from parley.model.scenario import MEDIATOR

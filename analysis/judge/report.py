@@ -8,11 +8,18 @@ from pathlib import Path
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis import honesty
+from parley.analysis import disclaimers
+from parley.analysis.formatting import (
+    count_phrase,
+    count_table,
+    format_estimate,
+    format_number,
+    group_title,
+    markdown_table,
+)
+from parley.analysis.judge.judging import Judging, claim
 from parley.analysis.judge.quality import QUALITY, against_themselves, against_truth, confusion, warning
-from parley.analysis.judge.verdicts import Judging, claim
-from parley.analysis.load import Tables
-from parley.analysis.wording import counted, estimate, group_title, markdown_table, number, tally
+from parley.analysis.tables import Tables
 
 UNCHECKED = (
     "**Unchecked**: no statement of this run has a grade that is known beforehand. Judge a run of `--llm oracle` with the same "
@@ -37,14 +44,14 @@ def _parts(
     unread = verdicts["score"].isna()
     told = f"told {', '.join(judging.told)}" if judging.told else "told neither name nor party"
     yield "# Statements before a judge"
-    yield f"{counted(len(verdicts), 'statement')} judged by {spec}, {told}, up to {judging.shown} examples a topic."
-    if note := honesty.note(tables.header):
+    yield f"{count_phrase(len(verdicts), 'statement')} judged by {spec}, {told}, up to {judging.shown} examples a topic."
+    if note := disclaimers.disclaimer(tables.header):
         yield f"> {note}"
     if told := warning(checked):
         yield f"> {told}"
     if checked.empty:
         yield f"> {UNCHECKED}"
-    reasons = tally(reason for noted in verdicts["reasons"] for reason in str(noted).split(", ") if reason)
+    reasons = count_table(reason for noted in verdicts["reasons"] for reason in str(noted).split(", ") if reason)
     yield f"{int(unread.sum())} of {len(verdicts):,} have no score{f' (replies not read: {reasons})' if reasons else ''}."
     yield "\n".join(f"- {load_topic(slug).heading}: {claim(load_topic(slug))}" for slug in verdicts["topic"].unique())
     yield "## Scores\n\nMean score (1-7, 7: agrees strongly with the claim) of the first and the last statement."
@@ -70,8 +77,8 @@ def _scores(verdicts: pd.DataFrame) -> str:
     for (topic, group, seat), part in verdicts.groupby(["topic", "group", "seat"], sort=False):
         means = part.groupby("statement")["score"].mean()
         rows.append(
-            [load_topic(str(topic)).heading, group_title(str(group)), str(seat).title(), number(float(means.iloc[0])),
-             number(float(means.iloc[-1])), str(part["room"].nunique())]
+            [load_topic(str(topic)).heading, group_title(str(group)), str(seat).title(), format_number(float(means.iloc[0])),
+             format_number(float(means.iloc[-1])), str(part["room"].nunique())]
         )  # fmt: skip
     return markdown_table(["topic", "group", "seat", "first", "last", "rooms"], rows)
 
@@ -79,9 +86,9 @@ def _scores(verdicts: pd.DataFrame) -> str:
 def _table(found: pd.DataFrame, against: str) -> str:
     rows = [
         [load_topic(row["topic"]).heading, str(row["statements"]), str(row["rooms"]),
-         row["reason"] or estimate(row["r"], row["r_low"], row["r_high"]),
-         estimate(row["bias"], row["bias_low"], row["bias_high"]),
-         number(row["error"])]
+         row["reason"] or format_estimate(row["r"], row["r_low"], row["r_high"]),
+         format_estimate(row["bias"], row["bias_low"], row["bias_high"]),
+         format_number(row["error"])]
         for row in found.to_dict("records")
     ]  # fmt: skip
     return markdown_table(

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from parley.analysis.load import Tables
+    from parley.analysis.tables import Tables
 
 
 def metrics() -> dict[str, ModuleType]:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, even, mean_interval, too_few
-from parley.analysis.load import Tables
-from parley.analysis.measured import measured
+from parley.analysis.bootstrap import FEWEST, Floats, is_even, mean_interval, too_few
+from parley.analysis.rating_values import rating_value
+from parley.analysis.tables import Tables
 
 DEFAULT, REFERENCE = "default", "reference"
 KEYS = ("topic", "group", "party")
@@ -30,7 +30,8 @@ SMALLEST_GAP = 0.05
 class Cell:
     """`attitudes` has a row a (room, agent) and a column a survey, named by its round (0 first); NaN: no rating could be read.
 
-    `measure` says what attitudes are: `expected` or `rating` (analysis/measured.py). `default` is the Default's mean before the
+    `measure` says what attitudes are: `expected` or `rating` (analysis/rating_values.py). `default` is the Default's
+    mean before the
     debates (see `default_level`); None where there is none, and then `lacks` says why. `line` is the Default's attitude by room
     and round where one is seated, else None.
     """
@@ -63,7 +64,7 @@ class Cell:
 
 def cells(tables: Tables) -> Iterator[Cell]:
     """Every topic, debating group and party with at least two surveys, in seating order."""
-    tables = measured(tables)
+    tables = rating_value(tables)
     wide = tables.attitudes.pivot(index=[*KEYS, "room", "agent"], columns="round", values="attitude")
     known = set(wide.index.droplevel(["party", "room", "agent"]))
     for topic in tables.topics:
@@ -141,7 +142,7 @@ def toward(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:
 def direction(gaps: Floats) -> float | None:
     """Return 1 where the mean of one gap a unit is above 0 by more than chance, -1 where it is below; else None."""
     low, high = mean_interval(gaps)
-    alike = len(gaps) >= FEWEST and even(gaps)
+    alike = len(gaps) >= FEWEST and is_even(gaps)
     return float(np.sign(gaps.mean())) if alike or low > 0 or high < 0 else None
 
 

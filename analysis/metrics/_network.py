@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.load import Tables
-from parley.analysis.metrics._rooms import Found, Room, means, missing, rooms
+from parley.analysis.metrics._rooms import Room, RoomMeasurement, missing_measurements, room_means, rooms
+from parley.analysis.tables import Tables
 
 Ints = NDArray[np.int64]
 NEEDS = "links"
@@ -64,26 +64,28 @@ def _placed(changes: pd.DataFrame, room: Room) -> pd.DataFrame:
 
 
 def by_survey(
-    tables: Tables, measures: tuple[str, ...], of: Callable[[Links, Floats, Room], dict[str, Found]]
+    tables: Tables, measures: tuple[str, ...], of: Callable[[Links, Floats, Room], dict[str, RoomMeasurement]]
 ) -> pd.DataFrame:
     """A table of measures on graph and attitudes after each survey: one row a topic, group and round (see `means`)."""
     rows = (_row(one, round_, of) for one in populations(tables) for round_ in one.room.attitudes)
-    return means(rows, measures)
+    return room_means(rows, measures)
 
 
-def _row(one: Population, round_: int, of: Callable[[Links, Floats, Room], dict[str, Found]]) -> dict[str, Any]:
+def _row(
+    one: Population, round_: int, of: Callable[[Links, Floats, Room], dict[str, RoomMeasurement]]
+) -> dict[str, Any]:
     values = one.room.at(round_)
     found = of(one.links(round_), values, one.room)
-    return {**one.room.keys, "round": round_, "missing": missing(values), **found}
+    return {**one.room.keys, "round": round_, "missing": missing_measurements(values), **found}
 
 
-def correlation(one: Floats, other: Floats, few: str) -> Found:
+def correlation(one: Floats, other: Floats, few: str) -> RoomMeasurement:
     """Pearson's r; None with `few` for a reason below two pairs, and where either does not vary."""
     if len(one) < 2:
-        return Found(None, few)
+        return RoomMeasurement(None, few)
     if np.ptp(one) == 0 or np.ptp(other) == 0:
-        return Found(None, "everybody alike")
-    return Found(float(np.corrcoef(one, other)[0, 1]))
+        return RoomMeasurement(None, "everybody alike")
+    return RoomMeasurement(float(np.corrcoef(one, other)[0, 1]))
 
 
 def heard_mean(links: Links, values: Floats) -> Floats:

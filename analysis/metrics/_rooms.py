@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Floats, mean_interval, too_few, why_none
-from parley.analysis.load import Tables
+from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Floats, mean_interval, too_few, why_no_interval
 from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
+from parley.analysis.tables import Tables
 
 KEYS = ("topic", "group")
 
 
-class Found(NamedTuple):
+class RoomMeasurement(NamedTuple):
     """A number, or None and the reason why there is none."""
 
     value: float | None
@@ -56,10 +56,13 @@ def rooms(tables: Tables) -> Iterator[Room]:
         yield Room(topic, group, name, here.reindex(parties.index).sort_index(axis=1), parties)
 
 
-def means(rows: Iterable[Mapping[str, Any]], measures: Sequence[str], by: Sequence[str] = ("round",)) -> pd.DataFrame:
+def room_means(
+    rows: Iterable[Mapping[str, Any]], measures: Sequence[str], by: Sequence[str] = ("round",)
+) -> pd.DataFrame:
     """Means over rooms: one row a topic, group and what else is in `by`.
 
-    rows: one a room (and round): topic, group, room, `by`, missing (ratings that could not be read), and a `Found` a measure.
+    rows: one a room (and round): topic, group, room, `by`, missing (ratings that could not be read), and a
+    `RoomMeasurement` a measure.
     Columns: topic, group, `by`, rooms, missing, each measure with its 95% interval over rooms, reason (why one is empty, or
     is over fewer rooms, or has no interval).
     """
@@ -78,12 +81,12 @@ def _mean(keys: dict[str, Any], part: pd.DataFrame, measures: Sequence[str]) -> 
         values = np.array([one.value for one in part[name] if one.value is not None], dtype=float)
         if len(values):
             row |= with_interval(name, float(values.mean()), mean_interval(values))
-            reasons += [f"{name}: {NO_VARIATION}"] if why_none(values) == NO_VARIATION else []
+            reasons += [f"{name}: {NO_VARIATION}"] if why_no_interval(values) == NO_VARIATION else []
         reasons += [f"{name}: {told}" for told in _why(part[name])]
     return row | {"reason": "; ".join(reasons) or None}
 
 
-def _why(found: Iterable[Found]) -> Iterator[str]:
+def _why(found: Iterable[RoomMeasurement]) -> Iterator[str]:
     """`everybody alike` where that is so in every room, `everybody alike (2 of 5 rooms)` where it is so in some."""
     known = list(found)
     why = pd.Series([one.reason for one in known if one.value is None], dtype="object").value_counts(sort=False)
@@ -91,11 +94,11 @@ def _why(found: Iterable[Found]) -> Iterator[str]:
         yield str(reason) if count == len(known) else f"{reason} ({count} of {len(known)} rooms)"
 
 
-def missing(values: Floats) -> int:
+def missing_measurements(values: Floats) -> int:
     """How many ratings could not be read."""
     return int(np.isnan(values).sum())
 
 
-def rated(values: Floats) -> Floats:
+def rated_rooms(values: Floats) -> Floats:
     """Those that could."""
     return values[~np.isnan(values)]

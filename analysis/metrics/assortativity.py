@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.load import Tables
 from parley.analysis.metrics import _network
 from parley.analysis.metrics._network import NO_LINKS, Links, by_survey, correlation
-from parley.analysis.metrics._rooms import Found, Room
+from parley.analysis.metrics._rooms import Room, RoomMeasurement
+from parley.analysis.tables import Tables
 
 ORDER = 10
 TITLE = "Attitude assortativity"
@@ -27,11 +27,11 @@ def compute(tables: Tables) -> pd.DataFrame:
     return by_survey(tables, ("assortativity",), _measured)
 
 
-def _measured(links: Links, values: Floats, room: Room) -> dict[str, Found]:
+def _measured(links: Links, values: Floats, room: Room) -> dict[str, RoomMeasurement]:
     return {"assortativity": assortativity(links, values)}
 
 
-def assortativity(links: Links, values: Floats) -> Found:
+def assortativity(links: Links, values: Floats) -> RoomMeasurement:
     """The numeric assortativity coefficient of a directed graph (an undirected link counts both ways). None where the ends of
     the links do not vary.
 

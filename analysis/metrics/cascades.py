@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.load import Tables
 from parley.analysis.metrics import _network
 from parley.analysis.metrics._network import Population, populations
-from parley.analysis.metrics._rooms import Found, means
+from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.tables import Tables
 
 ORDER = 14
 TITLE = "Cascades"
@@ -43,23 +43,23 @@ def compute(tables: Tables) -> pd.DataFrame:
         _row(one, said.get(one.room.name, tables.utterances[:0]), heard.get(one.room.name, tables.heard[:0]), turns)
         for one in populations(tables)
     ]
-    return means(rows, MEASURES, by=())
+    return room_means(rows, MEASURES, by=())
 
 
 def _row(one: Population, said: pd.DataFrame, heard: pd.DataFrame, turns: bool) -> dict[str, Any]:
     lines = said[said["text"].notna()]
     row = {**one.room.keys, "missing": len(said) - len(lines)}
     if lines.empty:
-        return row | dict.fromkeys(MEASURES, Found(None, "nobody spoke"))
+        return row | dict.fromkeys(MEASURES, RoomMeasurement(None, "nobody spoke"))
     parents = heard_before(lines, heard, turns)
     trees = cascades(list(lines["iteration"]), parents)
     largest = max(trees, key=len)
     audience = heard[heard["iteration"].isin(lines["iteration"])].drop_duplicates(["agent", "iteration"])
     return row | {
-        "audience": Found(len(audience) / len(lines)),
-        "size": Found(len(lines) / len(trees)),
-        "largest": Found(float(len(largest))),
-        "depth": Found(float(depth(parents))),
+        "audience": RoomMeasurement(len(audience) / len(lines)),
+        "size": RoomMeasurement(len(lines) / len(trees)),
+        "largest": RoomMeasurement(float(len(largest))),
+        "depth": RoomMeasurement(float(depth(parents))),
         "virality": virality(largest, parents),
     }
 
@@ -101,7 +101,7 @@ def depth(parents: Mapping[int, int]) -> int:
     return max(steps.values(), default=0)
 
 
-def virality(tree: Sequence[int], parents: Mapping[int, int]) -> Found:
+def virality(tree: Sequence[int], parents: Mapping[int, int]) -> RoomMeasurement:
     """Structural virality: the mean distance between two lines of a tree. An edge that cuts off s of n lines is on the way
     between s (n - s) pairs.
 
@@ -112,9 +112,9 @@ def virality(tree: Sequence[int], parents: Mapping[int, int]) -> Found:
     """
     n = len(tree)
     if n < 2:
-        return Found(None, "nobody spoke after hearing")
+        return RoomMeasurement(None, "nobody spoke after hearing")
     below = dict.fromkeys(tree, 1)
     for line in reversed(tree[1:]):
         below[parents[line]] += below[line]
     sizes = np.array([below[line] for line in tree[1:]], dtype=float)
-    return Found(float((sizes * (n - sizes)).sum() / (n * (n - 1) / 2)))
+    return RoomMeasurement(float((sizes * (n - sizes)).sum() / (n * (n - 1) / 2)))

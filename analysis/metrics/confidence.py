@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import mean_interval, share_interval
-from parley.analysis.load import Tables
+from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics._cells import NO_AGENT, Cell, cells, frame, spans, with_interval
-from parley.analysis.wording import counted
+from parley.analysis.tables import Tables
 
 ORDER = 6
 TITLE = "Confidence"
@@ -43,7 +43,8 @@ def headline(found: pd.DataFrame) -> str:
         return "How confidence changed cannot be told for any line."
     rose, fell = int((found["escalation_low"] > 0).sum()), int((found["escalation_high"] < 0).sum())
     return (
-        f"Confidence in the own position changed by {changes.median():+.1f} of 100 (median of {counted(len(changes), 'line')}): "
+        f"Confidence in the own position changed by {changes.median():+.1f} of 100 "
+        f"(median of {count_phrase(len(changes), 'line')}): "
         f"it rose by more than chance in {rose}, fell in {fell}; for {len(changes) - rose - fell} this cannot be told."
     )
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, share_interval, too_few
-from parley.analysis.load import Tables
 from parley.analysis.metrics import _network
 from parley.analysis.metrics._cells import spans, with_interval
 from parley.analysis.metrics._network import populations
-from parley.analysis.metrics._rooms import KEYS, Room, missing, rated
+from parley.analysis.metrics._rooms import KEYS, Room, missing_measurements, rated_rooms
+from parley.analysis.tables import Tables
 
 ORDER = 13
 TITLE = "Consensus"
@@ -37,7 +37,7 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def _room(room: Room) -> dict[str, Any]:
-    unread = sum(missing(room.at(round_)) for round_ in room.attitudes)
+    unread = sum(missing_measurements(room.at(round_)) for round_ in room.attitudes)
     return {"topic": room.topic, "group": room.group, "when": agrees_from(room.attitudes), "missing": unread}
 
 
@@ -45,7 +45,7 @@ def agrees_from(attitudes: pd.DataFrame) -> float:
     """The first round from which on all surveys (columns) have a standard deviation of at most `BOUND`; infinity when there is
     none. A survey with fewer than two ratings shows no agreement.
     """
-    values = [rated(attitudes[round_].to_numpy(dtype=float)) for round_ in attitudes]
+    values = [rated_rooms(attitudes[round_].to_numpy(dtype=float)) for round_ in attitudes]
     apart = [len(known) < 2 or known.std(ddof=1) > BOUND for known in values]
     if not apart or apart[-1]:
         return np.inf

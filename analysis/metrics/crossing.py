@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis.bootstrap import mean_interval, share_interval
-from parley.analysis.load import Tables
 from parley.analysis.metrics._cells import DEFAULT, Cell, cells, frame, spans, toward, with_interval
+from parley.analysis.tables import Tables
 
 ORDER = 4
 TITLE = "Crossing of the Default's line"

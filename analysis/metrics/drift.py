@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats, interval, mean_interval
-from parley.analysis.gaps import slope
-from parley.analysis.load import Tables
+from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics._cells import DEFAULT, Cell, bounded, cells, frame, spans, toward, with_interval
-from parley.analysis.wording import counted
+from parley.analysis.nan_statistics import slope
+from parley.analysis.tables import Tables
 
 ORDER = 2
 TITLE = "Drift toward the Default"
@@ -61,7 +61,8 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(drifts: pd.DataFrame) -> str:
     toward_it, away = int((drifts["drift_low"] > 0).sum()), int((drifts["drift_high"] < 0).sum())
     found = (
-        f"Of {counted(len(drifts), 'partisan line')} (one per topic, group and party), {toward_it} moved toward the Default's "
+        f"Of {count_phrase(len(drifts), 'partisan line')} (one per topic, group and "
+        f"party), {toward_it} moved toward the Default's "
         f"level and {away} away from it by more than chance; for {len(drifts) - toward_it - away} this cannot be told."
     )
     return f"{found} {CAUTION}" if toward_it else found

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.gaps import nanmean
-from parley.analysis.load import Tables
 from parley.analysis.metrics import _network
 from parley.analysis.metrics._cells import with_interval
 from parley.analysis.metrics._network import Links, Population, by_survey, correlation, heard_mean, populations
-from parley.analysis.metrics._rooms import KEYS, Found, Room
-from parley.llm.randomness import derive
+from parley.analysis.metrics._rooms import KEYS, Room, RoomMeasurement
+from parley.analysis.nan_statistics import nanmean
+from parley.analysis.tables import Tables
+from parley.llm.seeding import derive
 
 ORDER = 12
 TITLE = "Echo chambers"
@@ -39,11 +39,11 @@ def compute(tables: Tables) -> pd.DataFrame:
     return found.join(pd.DataFrame(rows, columns=names, index=found.index).astype("float64"))
 
 
-def _measured(links: Links, values: Floats, room: Room) -> dict[str, Found]:
+def _measured(links: Links, values: Floats, room: Room) -> dict[str, RoomMeasurement]:
     return {"index": index(links, values)}
 
 
-def index(links: Links, values: Floats) -> Found:
+def index(links: Links, values: Floats) -> RoomMeasurement:
     """Pearson's r over those who were rated and hear somebody who was."""
     heard = heard_mean(links, values)
     kept = ~np.isnan(values) & ~np.isnan(heard)

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.load import Tables
 from parley.analysis.metrics import _network
 from parley.analysis.metrics._network import Population, populations
-from parley.analysis.metrics._rooms import Found, means
+from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.tables import Tables
 
 ORDER = 16
 TITLE = "Diversity of what is heard"
@@ -39,7 +39,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     """One row a topic, group and round from 1: rooms, missing (lines heard of unrated speakers), variance, entropy, cross,
     blind, reason.
     """
-    return means(_rows(tables), MEASURES)
+    return room_means(_rows(tables), MEASURES)
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
@@ -67,9 +67,9 @@ def _measured(one: Population, lines: pd.DataFrame, round_: int) -> dict[str, An
     }
 
 
-def _over_people(values: pd.Series, none: str) -> Found:
+def _over_people(values: pd.Series, none: str) -> RoomMeasurement:
     known = values.dropna()
-    return Found(float(known.mean())) if len(known) else Found(None, none)
+    return RoomMeasurement(float(known.mean())) if len(known) else RoomMeasurement(None, none)
 
 
 def entropy(attitudes: Floats) -> float:
@@ -83,7 +83,7 @@ def entropy(attitudes: Floats) -> float:
     return float(-(shares * np.log(shares)).sum() / np.log(POINTS)) + 0.0
 
 
-def blind(parties: pd.Series) -> Found:
+def blind(parties: pd.Series) -> RoomMeasurement:
     """The share of ordered pairs of different people that are of different parties.
 
     >>> blind(pd.Series(["a", "a", "b"])).value
@@ -91,5 +91,5 @@ def blind(parties: pd.Series) -> Found:
     """
     n, counts = len(parties), parties.value_counts()
     if n < 2:
-        return Found(None, "one person only")
-    return Found(float(1 - (counts * (counts - 1)).sum() / (n * (n - 1))))
+        return RoomMeasurement(None, "one person only")
+    return RoomMeasurement(float(1 - (counts * (counts - 1)).sum() / (n * (n - 1))))

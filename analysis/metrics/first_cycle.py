@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, interval, mean_interval, too_few
-from parley.analysis.load import Tables
 from parley.analysis.metrics._cells import NO_AGENT, Cell, bounded, cells, frame, spans
 from parley.analysis.metrics.drift import ratio
+from parley.analysis.tables import Tables
 
 ORDER = 3
 TITLE = "Share of the movement in the first round"

@@ -14,9 +14,9 @@ from scipy.stats import wasserstein_distance
 
 from parley.agents.topic import FORECAST
 from parley.analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
-from parley.analysis.load import Tables
+from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics._cells import KEYS, frame, spans, with_interval
-from parley.analysis.wording import counted
+from parley.analysis.tables import Tables
 
 ORDER = 6
 TITLE = "Forecasts of one's own answer"
@@ -50,7 +50,7 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 def headline(found: pd.DataFrame) -> str:
     better, worse = int((found["gain_low"] > 0).sum()), int((found["gain_high"] < 0).sum())
-    told, errors = counted(len(found), "party"), found["error"].mean()
+    told, errors = count_phrase(len(found), "party"), found["error"].mean()
     return (
         f"Of {told} (one per topic and group) {better} foresee their answers better, and {worse} worse, than by expecting no "
         f"change; for {len(found) - better - worse} this cannot be told. The mean error is {errors:.2f} points."

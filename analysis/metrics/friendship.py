@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.load import Tables
 from parley.analysis.metrics import _network
 from parley.analysis.metrics._network import NO_LINKS, Links, heard_mean, populations
-from parley.analysis.metrics._rooms import Found, means
+from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.tables import Tables
 
 ORDER = 15
 TITLE = "Friendship paradox"
@@ -27,7 +27,7 @@ NEEDS = _network.NEEDS
 
 def compute(tables: Tables) -> pd.DataFrame:
     """One row a topic, group and round: rooms, missing (always 0: no rating is used), degree, activity, reason."""
-    return means(_rows(tables), ("degree", "activity"))
+    return room_means(_rows(tables), ("degree", "activity"))
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
@@ -41,10 +41,12 @@ def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
             counts = lines.loc[lines["round"] <= round_, "agent"].value_counts()
             activity = counts.reindex(people, fill_value=0).to_numpy(dtype=float)
             row = {**one.room.keys, "round": round_, "missing": 0, "degree": paradox(links, degree)}
-            yield row | {"activity": paradox(links, activity) if counts.sum() else Found(None, "nobody has spoken")}
+            yield row | {
+                "activity": paradox(links, activity) if counts.sum() else RoomMeasurement(None, "nobody has spoken")
+            }
 
 
-def paradox(links: Links, values: Floats) -> Found:
+def paradox(links: Links, values: Floats) -> RoomMeasurement:
     """The share of those who hear anybody with a value below the mean of those they hear.
 
     A star, its centre linked both ways to three others: 3 of 4.
@@ -56,5 +58,5 @@ def paradox(links: Links, values: Floats) -> Found:
     theirs = heard_mean(links, values)
     hearing = ~np.isnan(theirs)
     if not hearing.any():
-        return Found(None, NO_LINKS)
-    return Found(float((theirs[hearing] > values[hearing] + 1e-9).mean()))
+        return RoomMeasurement(None, NO_LINKS)
+    return RoomMeasurement(float((theirs[hearing] > values[hearing] + 1e-9).mean()))

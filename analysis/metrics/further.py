@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from parley.analysis.load import Tables
+from parley.analysis.tables import Tables
 
 ORDER = 5
 TITLE = "Further probes by round"

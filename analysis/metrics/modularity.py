@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.load import Tables
 from parley.analysis.metrics import _network
 from parley.analysis.metrics._network import NO_LINKS, Ints, Links, by_survey
-from parley.analysis.metrics._rooms import Found, Room
+from parley.analysis.metrics._rooms import Room, RoomMeasurement
+from parley.analysis.tables import Tables
 
 ORDER = 11
 TITLE = "Modularity"
@@ -28,14 +28,14 @@ def compute(tables: Tables) -> pd.DataFrame:
     return by_survey(tables, ("party", "side"), _measured)
 
 
-def _measured(links: Links, values: Floats, room: Room) -> dict[str, Found]:
+def _measured(links: Links, values: Floats, room: Room) -> dict[str, RoomMeasurement]:
     parties = pd.factorize(room.parties)[0].astype(np.int64)
     there = ~np.isnan(values)
     sides = np.where(there, np.sign(values - MIDDLE) + 1, 0).astype(np.int64)
     return {"party": modularity(links, parties), "side": modularity(links.among(there), sides)}
 
 
-def modularity(links: Links, blocks: Ints) -> Found:
+def modularity(links: Links, blocks: Ints) -> RoomMeasurement:
     """Q = sum over blocks of L / m - out * in / m², of m links in all L within the block, `out` from its people and `in` to them.
     None where all who are linked are of one block.
 
@@ -43,9 +43,9 @@ def modularity(links: Links, blocks: Ints) -> Found:
     """
     source, target, many = blocks[links.source], blocks[links.target], len(links.source)
     if not many:
-        return Found(None, NO_LINKS)
+        return RoomMeasurement(None, NO_LINKS)
     size = int(np.max(blocks)) + 1
     out, into = np.bincount(source, minlength=size), np.bincount(target, minlength=size)
     if (out + into > 0).sum() == 1:
-        return Found(None, "one block only")
-    return Found(float((source == target).mean() - (out @ into) / many**2))
+        return RoomMeasurement(None, "one block only")
+    return RoomMeasurement(float((source == target).mean() - (out @ into) / many**2))

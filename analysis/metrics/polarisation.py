@@ -7,9 +7,9 @@ import pandas as pd
 from scipy.stats import kurtosis, skew
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.load import Tables
-from parley.analysis.measured import measured
-from parley.analysis.metrics._rooms import Found, Room, means, missing, rated, rooms
+from parley.analysis.metrics._rooms import Room, RoomMeasurement, missing_measurements, rated_rooms, room_means, rooms
+from parley.analysis.rating_values import rating_value
+from parley.analysis.tables import Tables
 
 ORDER = 7
 TITLE = "Polarisation"
@@ -38,16 +38,16 @@ WIDTH = 10
 
 def compute(tables: Tables) -> pd.DataFrame:
     """One row a topic, group and round: rooms, missing (ratings), variance, change, bimodality, esteban_ray, reason."""
-    return means(
+    return room_means(
         (
             {
                 **room.keys,
                 "round": round_,
-                "missing": missing(room.at(round_)),
-                **measures(rated(room.at(round_))),
+                "missing": missing_measurements(room.at(round_)),
+                **measures(rated_rooms(room.at(round_))),
                 "change": change(room, round_),
             }
-            for room in rooms(measured(tables))
+            for room in rooms(rating_value(tables))
             for round_ in room.attitudes
         ),
         MEASURES,
@@ -65,15 +65,15 @@ def headline(found: pd.DataFrame) -> str:
     )
 
 
-def change(room: Room, round_: int) -> Found:
+def change(room: Room, round_: int) -> RoomMeasurement:
     """The variance after a round minus that at the first survey, over the people rated at both."""
     both = room.attitudes[[room.attitudes.columns[0], round_]]
     if round_ == both.columns[0]:
-        return Found(None)
+        return RoomMeasurement(None)
     return spreading(both.to_numpy(dtype=float))
 
 
-def spreading(both: Floats) -> Found:
+def spreading(both: Floats) -> RoomMeasurement:
     """The change of variance of ratings at two surveys (people, 2), over the people rated at both.
 
     >>> spreading(np.array([[2.0, 1.0], [4.0, 5.0], [9.0, np.nan]])).value
@@ -81,25 +81,27 @@ def spreading(both: Floats) -> Found:
     """
     first, now = both[np.isfinite(both).all(axis=1)].T
     if len(now) < 2:
-        return Found(None, "fewer than 2 rated at both surveys")
-    return Found(float(now.var(ddof=1) - first.var(ddof=1)))
+        return RoomMeasurement(None, "fewer than 2 rated at both surveys")
+    return RoomMeasurement(float(now.var(ddof=1) - first.var(ddof=1)))
 
 
-def measures(values: Floats) -> dict[str, Found]:
+def measures(values: Floats) -> dict[str, RoomMeasurement]:
     """The three measures of the ratings of one room and round."""
     return {"variance": variance(values), "bimodality": bimodality(values), "esteban_ray": esteban_ray(values)}
 
 
-def variance(values: Floats) -> Found:
+def variance(values: Floats) -> RoomMeasurement:
     """The variance of a sample; of two at least.
 
     >>> variance(np.array([2.0, 4.0, 6.0])).value
     4.0
     """
-    return Found(float(values.var(ddof=1))) if len(values) > 1 else Found(None, "fewer than 2 rated")
+    return (
+        RoomMeasurement(float(values.var(ddof=1))) if len(values) > 1 else RoomMeasurement(None, "fewer than 2 rated")
+    )
 
 
-def bimodality(values: Floats) -> Found:
+def bimodality(values: Floats) -> RoomMeasurement:
     """Sarle's bimodality coefficient (g² + 1) / (k + 3(n - 1)² / ((n - 2)(n - 3))), g skewness and k excess kurtosis, both
     corrected for bias. A normal distribution has 1/3, a flat one 5/9, two points 1 (for large n).
 
@@ -110,14 +112,14 @@ def bimodality(values: Floats) -> Found:
     """
     n = len(values)
     if n < 4:
-        return Found(None, "fewer than 4 rated")
+        return RoomMeasurement(None, "fewer than 4 rated")
     if np.ptp(values) == 0:
-        return Found(None, "everybody alike")
+        return RoomMeasurement(None, "everybody alike")
     corrected = 3 * (n - 1) ** 2 / ((n - 2) * (n - 3))
-    return Found(float((skew(values, bias=False) ** 2 + 1) / (kurtosis(values, bias=False) + corrected)))
+    return RoomMeasurement(float((skew(values, bias=False) ** 2 + 1) / (kurtosis(values, bias=False) + corrected)))
 
 
-def esteban_ray(values: Floats) -> Found:
+def esteban_ray(values: Floats) -> RoomMeasurement:
     """K * sum over camps i, j of p_i^(1 + alpha) * p_j * |y_i - y_j|, with K such that half at each end of the axis make 1.
 
     A camp is everybody who stands at the same whole point (people identify with those alike); p is its share. With K the
@@ -127,8 +129,8 @@ def esteban_ray(values: Floats) -> Found:
     (1.0, 0.5)
     """
     if not len(values):
-        return Found(None, "nobody rated")
+        return RoomMeasurement(None, "nobody rated")
     points, counts = np.unique(np.round(values), return_counts=True)
     shares = counts / counts.sum()
     apart = np.abs(points[:, None] - points)
-    return Found(float(2 ** (1 + ALPHA) / WIDTH * (shares ** (1 + ALPHA) @ apart @ shares)))
+    return RoomMeasurement(float(2 ** (1 + ALPHA) / WIDTH * (shares ** (1 + ALPHA) @ apart @ shares)))

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.load import Tables
-from parley.analysis.metrics._rooms import Found, Room, means, missing, rooms
+from parley.analysis.metrics._rooms import Room, RoomMeasurement, missing_measurements, room_means, rooms
+from parley.analysis.tables import Tables
 
 ORDER = 9
 TITLE = "Believers"
@@ -40,18 +40,18 @@ FIRST, NOBODY, NOBODY_TWICE = "no survey before", "nobody was rated", "nobody wa
 def compute(tables: Tables) -> pd.DataFrame:
     """One row a topic, group and round: rooms, missing (ratings), susceptible, infected, caught, recovered (people), reason."""
     kept = [room for room in rooms(tables) if room.topic in set(tables.beliefs["topic"])]
-    return means([row for room in kept for row in _rows(room)], MEASURES)
+    return room_means([row for room in kept for row in _rows(room)], MEASURES)
 
 
 def _rows(room: Room) -> Iterator[dict[str, Any]]:
     before: Floats | None = None
     for round_ in room.attitudes:
         now = room.at(round_)
-        yield {**room.keys, "round": round_, "missing": missing(now), **counted(now, before)}
+        yield {**room.keys, "round": round_, "missing": missing_measurements(now), **counted(now, before)}
         before = now
 
 
-def counted(now: Floats, before: Floats | None) -> dict[str, Found]:
+def counted(now: Floats, before: Floats | None) -> dict[str, RoomMeasurement]:
     """Counts after a survey. now, before: beliefs by person (0-10, NaN where there is none); before None: it is the first.
 
     >>> {name: found.value for name, found in counted(np.array([6.0, 2.0, 9.0]), np.array([4.0, 7.0, 8.0])).items()}
@@ -62,14 +62,14 @@ def counted(now: Floats, before: Floats | None) -> dict[str, Found]:
         "infected": _count(now > MIDDLE, ~np.isnan(now), NOBODY),
     }
     if before is None:
-        return found | dict.fromkeys(("caught", "recovered"), Found(None, FIRST))
+        return found | dict.fromkeys(("caught", "recovered"), RoomMeasurement(None, FIRST))
     both = ~np.isnan(now) & ~np.isnan(before)
     caught, recovered = (before <= MIDDLE) & (now > MIDDLE), (before > MIDDLE) & (now <= MIDDLE)
     return found | {"caught": _count(caught, both, NOBODY_TWICE), "recovered": _count(recovered, both, NOBODY_TWICE)}
 
 
-def _count(these: Any, among: Any, none: str) -> Found:
-    return Found(float(np.sum(these & among))) if among.any() else Found(None, none)
+def _count(these: Any, among: Any, none: str) -> RoomMeasurement:
+    return RoomMeasurement(float(np.sum(these & among))) if among.any() else RoomMeasurement(None, none)
 
 
 def headline(found: pd.DataFrame) -> str:

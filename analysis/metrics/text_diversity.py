@@ -11,8 +11,8 @@ import numpy as np
 from pandas import DataFrame
 from scipy.special import gammaln
 
-from parley.analysis.load import Tables
-from parley.analysis.metrics._rooms import Found, means, rooms
+from parley.analysis.metrics._rooms import RoomMeasurement, room_means, rooms
+from parley.analysis.tables import Tables
 
 ORDER = 8
 TITLE = "Diversity of the text"
@@ -29,7 +29,7 @@ _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 def compute(tables: Tables) -> DataFrame:
     """One row a topic, group and round: rooms, missing (replies without text), distinct, words, reason."""
-    return means(_rows(tables), ("distinct", "words"))
+    return room_means(_rows(tables), ("distinct", "words"))
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
@@ -41,7 +41,7 @@ def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
             yield row | {"distinct": distinct(texts), "words": _length(texts)}
 
 
-def distinct(texts: Iterable[str], sample: int = SAMPLE) -> Found:
+def distinct(texts: Iterable[str], sample: int = SAMPLE) -> RoomMeasurement:
     """The expected share of distinct words among `sample` words drawn without replacement from some texts.
 
     A word that stands f times among N is missed by a draw of m with probability C(N - f, m) / C(N, m). Sources: McCarthy and
@@ -53,9 +53,9 @@ def distinct(texts: Iterable[str], sample: int = SAMPLE) -> Found:
     counts = np.array(list(Counter(word for text in texts for word in _words(text)).values()), dtype=float)
     whole, left = counts.sum(), counts.sum() - counts
     if whole < sample:
-        return Found(None, f"fewer than {sample} words")
+        return RoomMeasurement(None, f"fewer than {sample} words")
     missed = np.where(left < sample, 0.0, np.exp(_choose(np.maximum(left, sample), sample) - _choose(whole, sample)))
-    return Found(float((1 - missed).sum() / sample))
+    return RoomMeasurement(float((1 - missed).sum() / sample))
 
 
 def _words(text: str) -> list[str]:
@@ -67,6 +67,6 @@ def _choose(whole: Any, part: int) -> Any:
     return gammaln(whole + 1) - gammaln(part + 1) - gammaln(whole - part + 1)
 
 
-def _length(texts: Iterable[str]) -> Found:
+def _length(texts: Iterable[str]) -> RoomMeasurement:
     lengths = [len(_words(text)) for text in texts]
-    return Found(float(np.mean(lengths))) if lengths else Found(None, "nobody spoke")
+    return RoomMeasurement(float(np.mean(lengths))) if lengths else RoomMeasurement(None, "nobody spoke")

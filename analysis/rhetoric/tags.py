@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.agents.attitude import LABELLED, Scale, read_rating
-from parley.analysis.kept import claim, kept, read
-from parley.analysis.load import Tables
-from parley.llm.backends import essence, open_spec
+from parley.agents.scales import LABELLED, Scale, read_rating
+from parley.analysis.journaled_calls import check_manifest, open_journal, read_answers
+from parley.analysis.tables import Tables
+from parley.llm.backends import identity_spec, open_spec
+from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask_all
-from parley.llm.limits import NO_LIMIT, Budget
-from parley.llm.randomness import derive
+from parley.llm.prompts import prompt
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
-from parley.llm.template import prompt
-from parley.model.session import locked
+from parley.llm.seeding import derive
+from parley.model.scenario_run import lock_folder
 
 PROMPTS = Path(__file__).parent / "prompts"
 APPEALS = {
@@ -37,19 +37,19 @@ class Tag(NamedTuple):
     reason: str = ""
 
 
-def tagged(tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
+def tag_run(tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
     """A row an utterance: WHO, text, logos, pathos, ethos (1, 0, or NaN), reasons. Journaled in the folder, written to tags.csv.
 
     Errors: UserError on a folder of another judge; BudgetSpent.
     """
-    with locked(folder):
+    with lock_folder(folder):
         texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(PROMPTS.glob("*.txt"))}
-        claim(
+        check_manifest(
             folder / "rhetoric.json",
-            {"llm": essence(spec), "seed": seed, "appeals": APPEALS, "prompts": texts},
+            {"llm": identity_spec(spec), "seed": seed, "appeals": APPEALS, "prompts": texts},
             "tagging",
         )
-        with kept(open_spec(spec), folder / "tags.sqlite", budget) as journal:
+        with open_journal(open_spec(spec), folder / "tags.sqlite", budget) as journal:
             found = tags(tables, journal, seed, bar, (spec, budget.keep_going))
         found.to_csv(folder / "tags.csv", index=False)
     return found
@@ -58,12 +58,12 @@ def tagged(tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget:
 def tags(
     tables: Tables, backend: Backend, seed: int, bar: Bar, how: tuple[str, bool] = ("the judge", True)
 ) -> pd.DataFrame:
-    """The same without a folder; a turn without words has no tags, and its reason. `how` as in analysis/judge/bench.py."""
+    """The same without a folder; a turn without words has no tags, and its reason. `how` as in analysis/judge/judging.py."""
     turns = tables.utterances.reset_index(drop=True)
     said = turns[turns["text"].notna()]
     talks = [judge(f"{row.room} {row.iteration}", str(row.text), seed) for row in said.itertuples()]
     with bar("appeals", 0) as progress:
-        read_ = read(talks, backend, progress, _why, (how[0], "appeals"), how[1])
+        read_ = read_answers(talks, backend, progress, _why, (how[0], "appeals"), how[1])
     found = pd.Series(read_, index=said.index, dtype="object")
     rows = turns[[*WHO, "text"]].copy()
     for place, appeal in enumerate(APPEALS):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.scores.runs import by_run, casts
+from parley.analysis.scores.run_means import by_run, casts
 from parley.analysis.statistics.power import rooms_needed
 
 ONE_CAST = "these people alone: persons were not varied"

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.gaps import slope
-from parley.analysis.scores.runs import MANY, Of, bounds, by_run, casts, mean_of, missing, same_texts, values
-from parley.analysis.statistics.groups import paired, two, weighed
-from parley.analysis.statistics.permute import shuffled
+from parley.analysis.nan_statistics import slope
+from parley.analysis.scores.run_means import MANY, Of, bounds, by_run, casts, mean_of, missing, same_texts, values
+from parley.analysis.statistics.groups import compare_paired, compare_two, weighted_means
+from parley.analysis.statistics.permutation_test import permutation_test
 from parley.analysis.statistics.results import Result, table
 
 MOMENTS = {"opening": 0, "closing": -1}
@@ -35,7 +35,7 @@ def contrast(scores: pd.DataFrame, people: pd.DataFrame | None, one: str, other:
     seated = people[people["condition"].isin([one, other])]
     wide = by_cast(runs, seated)
     if {one, other} <= set(wide) and len(both := wide[[one, other]].dropna()) >= FEWEST:
-        return paired(effect, (both[other] - both[one]).to_numpy(), "cast")
+        return compare_paired(effect, (both[other] - both[one]).to_numpy(), "cast")
     if same_texts(seated):
         return _over_runs(effect, runs, one, other)
     few = ONE_EACH if len(wide) == 1 else f"fewer than {FEWEST} casts in both: no test"
@@ -45,7 +45,7 @@ def contrast(scores: pd.DataFrame, people: pd.DataFrame | None, one: str, other:
 
 def _over_runs(effect: str, runs: pd.DataFrame, one: str, other: str) -> Result:
     known = values(runs)
-    return two(effect, known.get(one, np.array([])), known.get(other, np.array([])), "run")
+    return compare_two(effect, known.get(one, np.array([])), known.get(other, np.array([])), "run")
 
 
 def by_cast(runs: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
@@ -114,7 +114,7 @@ def first_speaker(scores: pd.DataFrame, first: Mapping[str, str], people: pd.Dat
             if people is not None:
                 runs = runs.join(casts(people), on=["condition", "run"])
             strata = ["unit"] if people is not None and runs["unit"].nunique() > 1 else []
-            results.append(shuffled(f"{topic} {moment}", runs, "value", "first", strata, unit="run"))
+            results.append(permutation_test(f"{topic} {moment}", runs, "value", "first", strata, unit="run"))
             rows.append({"topic": topic, "moment": moment, **runs.groupby("first")["value"].mean().to_dict()})
     return pd.concat([pd.DataFrame(rows), table(results)[["n", "estimate", "p", "p_holm", "reason"]]], axis=1)
 
@@ -152,8 +152,8 @@ def _weighed(name: str, scores: pd.DataFrame, people: pd.DataFrame | None, weigh
     if people is not None:
         wide = by_cast(runs, people[people["condition"].isin(list(weights))]).reindex(columns=list(weights)).dropna()
         if len(wide) >= FEWEST:
-            return paired(name, (wide * pd.Series(weights)).sum(axis=1).to_numpy(), "cast")
-    return weighed(name, values(runs), weights, "run")
+            return compare_paired(name, (wide * pd.Series(weights)).sum(axis=1).to_numpy(), "cast")
+    return weighted_means(name, values(runs), weights, "run")
 
 
 def sorted_by_p(found: pd.DataFrame) -> pd.DataFrame:

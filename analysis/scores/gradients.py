@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, even, mean_interval
-from parley.analysis.gaps import nanmean, quartiles, slope
-from parley.analysis.scores.table import MIDDLE, Line, lines
+from parley.analysis.bootstrap import FEWEST, Floats, is_even, mean_interval
+from parley.analysis.nan_statistics import nanmean, quartiles, slope
+from parley.analysis.scores.table import MIDDLE, ScoreLine, lines
 
 NOTHING = 1e-9
 """Points a statement that are rounding."""
@@ -62,7 +62,7 @@ def quartile_range(scores: Floats) -> Floats:
     return high - low
 
 
-def _row(line: Line) -> dict[str, Any]:
+def _row(line: ScoreLine) -> dict[str, Any]:
     means = nanmean(line.scores)
     each = slope(line.scores, line.at)
     each = each[np.isfinite(each)]
@@ -82,7 +82,7 @@ def _row(line: Line) -> dict[str, Any]:
     }
 
 
-def _way(line: Line, slopes: Floats) -> str:
+def _way(line: ScoreLine, slopes: Floats) -> str:
     """Whether an agent went outward from its opening, or over to the other side."""
     start, end = (scores[np.isfinite(scores)] for scores in (line.scores[:, 0], line.scores[:, -1]))
     if min(len(start), len(end), len(slopes)) < FEWEST:
@@ -96,7 +96,7 @@ def _way(line: Line, slopes: Floats) -> str:
 
 def _sign(values: Floats) -> int:
     """The side of 0 on which the mean of values is for sure; 0 where their interval holds 0."""
-    if even(values):
+    if is_even(values):
         return int(np.sign(values.mean())) if abs(values.mean()) > NOTHING else 0
     low, high = mean_interval(values)
     return int(low > NOTHING) - int(high < -NOTHING)

@@ -10,7 +10,7 @@ import pandas as pd
 from parley.analysis.bootstrap import Floats
 from parley.analysis.scores.contrasts import contrast
 from parley.analysis.scores.gradients import echo_chambers
-from parley.analysis.scores.runs import PEOPLE
+from parley.analysis.scores.run_means import PEOPLE
 from parley.analysis.scores.table import COLUMNS
 from parley.analysis.scores.ucl import compare
 

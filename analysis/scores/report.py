@@ -14,15 +14,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.analysis.gaps import nanmean, quartiles
-from parley.analysis.looks import STYLES, looks
+from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number, format_range, markdown_table
+from parley.analysis.nan_statistics import nanmean, quartiles
+from parley.analysis.party_styles import STYLES, styles_by_party
 from parley.analysis.plots import save, style
 from parley.analysis.scores.contrasts import sorted_by_p
 from parley.analysis.scores.gradients import CONVERTED, ECHO, echo_chambers, gradients
 from parley.analysis.scores.reversion import REFERENCES, STATISTICS, ratios
-from parley.analysis.scores.table import HIGH, LOW, Line, lines
+from parley.analysis.scores.table import HIGH, LOW, ScoreLine, lines
 from parley.analysis.scores.ucl import DIFFER, compare, is_smoothed, smoothed
-from parley.analysis.wording import DASH, counted, estimate, markdown_table, number, span
 
 REVERSION = (
     "{how}. R is 1 when the last statement is back at the first, negative when it went on; over topics, {rule}. No interval: it "
@@ -52,7 +52,7 @@ WORDS = {"neutral": "default"}
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedTest:
     """What else goes into a report: paragraphs under the head, first of all `short`, and at the end."""
 
     short: Sequence[str] = ()
@@ -66,13 +66,13 @@ def write(
     published: bool,
     what: str,
     chosen: Sequence[Sequence[str]] | None = None,
-    told: Told | None = None,
+    told: ReportedTest | None = None,
     people: pd.DataFrame | None = None,
     already: bool = False,
 ) -> Path:
     """Write report.md, figures and tables; return the path of the first. `published`: smoothed scores and statement units first.
 
-    chosen: the conditions that are compared (see `compare`). people: who sat where (analysis/scores/runs.py). already: the
+    chosen: the conditions that are compared (see `compare`). people: who sat where (analysis/scores/run_means.py). already: the
     scores are smoothed, whether or not they look so.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def write(
         frame.to_csv(folder / f"{name}.csv", index=False)
     caption = f"{what}: means over runs, bars from first to third quartile, crosses at the ends"
     pictures = list(_pictures(shown, f"{caption}{', smoothed' if shown is not scores else ''}", parties, folder))
-    path, told = folder / "report.md", told or Told()
+    path, told = folder / "report.md", told or ReportedTest()
     notes = [
         SMOOTHED.format(how="" if already else " (undone, they are the thirds of a judge that was asked three times)")
     ]
@@ -164,7 +164,7 @@ def _label(condition: str) -> str:
     return fill(condition, LABEL, max_lines=LABELS, placeholder=" ...", break_on_hyphens=False)
 
 
-def _line(axis: Axes, line: Line, look: dict[str, object], aside: float) -> None:
+def _line(axis: Axes, line: ScoreLine, look: dict[str, object], aside: float) -> None:
     means = nanmean(line.scores)
     low, high = quartiles(line.scores)
     at = line.at
@@ -178,7 +178,7 @@ def _line(axis: Axes, line: Line, look: dict[str, object], aside: float) -> None
 def _look(agent: str, agents: list[str], parties: Mapping[str, str]) -> dict[str, object]:
     """Colour and line of the party, a marker of its own for each of a party's agents."""
     party = parties.get(agent, agent)
-    found = looks(parties.get(one, one) for one in agents)[party]
+    found = styles_by_party(parties.get(one, one) for one in agents)[party]
     alike = [other for other in agents if parties.get(other, other) == party]
     return {
         "color": found["color"],
@@ -190,7 +190,7 @@ def _look(agent: str, agents: list[str], parties: Mapping[str, str]) -> dict[str
 def _head(scores: pd.DataFrame, what: str) -> Iterator[str]:
     missing = int(scores["score"].isna().sum())
     runs = scores.groupby(["topic", "condition"])["run"].nunique()
-    held = f"{counted(len(scores), 'score')}, {missing} missing, {span(runs)} runs a topic and condition"
+    held = f"{count_phrase(len(scores), 'score')}, {missing} missing, {format_range(runs)} runs a topic and condition"
     yield f"# {what}: scores of statements\n\n{held}."
 
 
@@ -206,7 +206,8 @@ def _short(found: Mapping[str, pd.DataFrame], short: Sequence[str]) -> Iterator[
         named = "; ".join(f"{row.topic}, {row.effect} ({row.test})" for row in sorted_by_p(sure).head(3).itertuples())
         untested = int((comparisons["procedure"] == "by run").sum()) - len(tested)
         lines.append(
-            f"- {len(sure)} of {counted(len(tested), 'test')} by run find a difference between conditions (p below .05 after "
+            f"- {len(sure)} of {count_phrase(len(tested), 'test')} by run find a "
+            "difference between conditions (p below .05 after "
             f"Holm's correction within a topic){f': {named}' if named else ''}."
             + (f" {untested} could not be made: the table says why." if untested else "")
         )
@@ -239,7 +240,7 @@ def _parts(found: Mapping[str, pd.DataFrame], published: bool, how: str) -> Iter
     yield f"## Reversion\n\n{REVERSION.format(how=how.capitalize(), rule=rule)}"
     cells = [
         [str(row["condition"]), str(row["agent"]), str(row["topics"]), str(row["undefined"]),
-         *[estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in STATISTICS]]
+         *[format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in STATISTICS]]
         for row in found["reversion"][found["reversion"]["reference"] == REFERENCES[0]].to_dict("records")
     ]  # fmt: skip
     yield markdown_table(["condition", "agent", "topics", "undefined", "mean R", "median R", "pooled R"], cells)
@@ -249,8 +250,8 @@ def _parts(found: Mapping[str, pd.DataFrame], published: bool, how: str) -> Iter
     )
     steepest = found["gradients"].sort_values("slope", key=abs, ascending=False, kind="stable")
     cells = [
-        [str(row["topic"]), str(row["condition"]), str(row["agent"]), number(row["mean"]), number(row["change"]),
-         number(row["iqr"]), estimate(row["slope"], row["slope_low"], row["slope_high"], 3), str(row["way"])]
+        [str(row["topic"]), str(row["condition"]), str(row["agent"]), format_number(row["mean"]), format_number(row["change"]),
+         format_number(row["iqr"]), format_estimate(row["slope"], row["slope_low"], row["slope_high"], 3), str(row["way"])]
         for row in steepest.head(ROWS).to_dict("records")
     ]  # fmt: skip
     yield markdown_table(["topic", "condition", "agent", "mean", "last - first", "mean IQR", "slope", "way"], cells)
@@ -277,14 +278,14 @@ def _echo(found: pd.DataFrame, how: str) -> Iterator[str]:
 def more(rows: int, name: str) -> Iterator[str]:
     """Say how many rows of a table stand in its CSV alone."""
     if rows > 0:
-        yield f"{counted(rows, 'more row')} in {name}.csv."
+        yield f"{count_phrase(rows, 'more row')} in {name}.csv."
 
 
 _COMPARED = ("topic", "procedure", "conditions", "test", "unit", "n", "estimate", "p", "p corrected")
 
 
 def _compared(row: Mapping[str, object]) -> list[str]:
-    size = estimate(row["estimate"], row["low"], row["high"])  # type: ignore[arg-type]
+    size = format_estimate(row["estimate"], row["low"], row["high"])  # type: ignore[arg-type]
     known = f"{row['measure']} {size}" if size != DASH else ""
     told = [", ".join(filter(None, [known, str(row["reason"])])), p_value(row["p"]), p_value(row["p_holm"])]
     return [*[str(row[name]) for name in ("topic", "procedure", "effect", "test", "unit", "n")], *told]
@@ -292,4 +293,4 @@ def _compared(row: Mapping[str, object]) -> list[str]:
 
 def p_value(value: object) -> str:
     """`0.0123`, `3.5e-08`."""
-    return number(value, 4) if not isinstance(value, float) or not value < 0.0001 else f"{value:.1e}"
+    return format_number(value, 4) if not isinstance(value, float) or not value < 0.0001 else f"{value:.1e}"

@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import ALIKE, DRAWS, FEWEST, NONE, Floats, tail
-from parley.analysis.gaps import nanmean, nanmedian
-from parley.analysis.scores.table import Line, lines
-from parley.llm.randomness import derive
+from parley.analysis.nan_statistics import nanmean, nanmedian
+from parley.analysis.scores.table import ScoreLine, lines
+from parley.llm.seeding import derive
 
 LEAST, NOTHING, SHORTEST = 0.05, 1e-9, 3
 """Points of 1-7, twice; statements."""
@@ -37,7 +37,7 @@ def ratios(scores: pd.DataFrame, reference: str = "mean", zero: bool = False) ->
     """One row a condition and agent: reference, topics, undefined (topics without R), and mean, median, pooled over topics with
     95% intervals (cluster bootstrap over runs, topic by topic).
     """
-    found: dict[tuple[str, str], list[Line]] = {}
+    found: dict[tuple[str, str], list[ScoreLine]] = {}
     for line in lines(scores):
         found.setdefault((line.condition, line.agent), []).append(line)
     return pd.DataFrame([_row(*key, group, reference, zero) for key, group in found.items()])
@@ -79,7 +79,7 @@ def _divided(moved: Floats, back: Floats, zero: bool) -> Floats:
     return np.where(there, back / np.where(there, moved, 1.0), undefined)
 
 
-def _row(condition: str, agent: str, group: Sequence[Line], reference: str, zero: bool) -> dict[str, object]:
+def _row(condition: str, agent: str, group: Sequence[ScoreLine], reference: str, zero: bool) -> dict[str, object]:
     moved, back = (np.array(part) for part in zip(*(_parts(line.scores, reference) for line in group), strict=True))
     way = np.sign(moved)
     true, each = _over_topics(moved, back, way, zero), _divided(moved, back, zero)
@@ -93,7 +93,7 @@ def _row(condition: str, agent: str, group: Sequence[Line], reference: str, zero
     return row
 
 
-def _drawn(condition: str, agent: str, group: Sequence[Line], reference: str) -> tuple[Floats, Floats]:
+def _drawn(condition: str, agent: str, group: Sequence[ScoreLine], reference: str) -> tuple[Floats, Floats]:
     """(topics, DRAWS) twice: both parts of the ratio, of runs drawn topic by topic."""
     rng = np.random.default_rng(derive(0, "reversion", condition, agent))
     resampled = []

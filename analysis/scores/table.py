@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.wording import counted
+from parley.analysis.formatting import count_phrase
 from parley.llm.errors import UserError
 
 KEYS = ["topic", "condition", "run", "agent", "statement"]
@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 """How far off the scale a score may be: sums of thirds come out as 7.000000000000002."""
 
 
-class Line(NamedTuple):
+class ScoreLine(NamedTuple):
     """One agent's scores in a topic and condition: `scores` has a row a run and a column a statement; NaN: none.
 
     `at` are the statements' numbers, in order.
@@ -51,7 +51,7 @@ def checked(scores: pd.DataFrame, where: str) -> pd.DataFrame:
     """The table with its types. Errors: UserError."""
     for name in ("topic", "condition", "run", "agent"):
         if scores[name].isna().any():
-            raise UserError(f"{where}: {counted(int(scores[name].isna().sum()), 'row')} without {name}")
+            raise UserError(f"{where}: {count_phrase(int(scores[name].isna().sum()), 'row')} without {name}")
     for name in ("statement", "score"):
         numbers = pd.to_numeric(scores[name], errors="coerce")
         if (numbers.isna() & scores[name].notna()).any() or (name == "statement" and numbers.isna().any()):
@@ -73,10 +73,10 @@ def checked(scores: pd.DataFrame, where: str) -> pd.DataFrame:
     return scores.astype({"statement": "int64", "score": "float64"})
 
 
-def lines(scores: pd.DataFrame) -> Iterator[Line]:
+def lines(scores: pd.DataFrame) -> Iterator[ScoreLine]:
     """Every topic, condition and agent, in the order of the table."""
     for (topic, condition, agent), rows in scores.groupby(["topic", "condition", "agent"], sort=False):
         wide = rows.pivot(index="run", columns="statement", values="score").sort_index(axis=1)
-        yield Line(
+        yield ScoreLine(
             str(topic), str(condition), str(agent), wide.to_numpy(dtype=float), wide.columns.to_numpy(dtype=float)
         )

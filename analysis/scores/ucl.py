@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.gaps import nanmean
+from parley.analysis.nan_statistics import nanmean
 from parley.analysis.scores.contrasts import ONE_EACH, by_cast, contrast
 from parley.analysis.scores.gradients import quartile_range
-from parley.analysis.scores.runs import by_run, casts, same_texts, values
+from parley.analysis.scores.run_means import by_run, casts, same_texts, values
 from parley.analysis.scores.table import lines
 from parley.analysis.statistics.groups import level, spread
-from parley.analysis.statistics.permute import shuffled
+from parley.analysis.statistics.permutation_test import permutation_test
 from parley.analysis.statistics.results import Result, table
 
 EMA, FROM = 0.5, 3
@@ -89,7 +89,7 @@ def compare(
 
     chosen: which conditions are compared with each other; else every two, then all of a topic's. Compared are the agents that sit
     in all of them: a room's mean says nothing of a room of others. already: the scores are smoothed. people: who sat where
-    (analysis/scores/runs.py), for the tests by run.
+    (analysis/scores/run_means.py), for the tests by run.
     """
     found = [
         _topic(str(topic), rows, published, chosen, already, people)
@@ -162,7 +162,9 @@ def _by_run(rows: pd.DataFrame, names: Sequence[str], people: pd.DataFrame | Non
     elif units.nunique() == 1:
         yield level(effect, values(runs), "run")
     else:
-        yield shuffled(effect, runs.join(units, on=["condition", "run"]), "value", "condition", ["unit"], unit="run")
+        yield permutation_test(
+            effect, runs.join(units, on=["condition", "run"]), "value", "condition", ["unit"], unit="run"
+        )
     if units.nunique() > 1:
         wide = by_cast(runs, seated)
         yield spread(effect, {str(name): wide[name].to_numpy() for name in wide}, "cast")

@@ -17,7 +17,7 @@ from scipy.special import stdtr, stdtrit
 from scipy.stats import f_oneway, levene, ttest_1samp, ttest_ind, tukey_hsd
 from statsmodels.stats.oneway import anova_oneway, confint_effectsize_oneway
 
-from parley.analysis.bootstrap import FEWEST, Floats, even
+from parley.analysis.bootstrap import FEWEST, Floats, is_even
 from parley.analysis.statistics.results import LEVEL, Result
 
 Groups = Mapping[str, Floats]
@@ -111,7 +111,7 @@ def pairs(effect: str, groups: Groups, unit: str, equal: bool = False) -> Iterat
             )
 
 
-def two(effect: str, first: Floats, second: Floats, unit: str) -> Result:
+def compare_two(effect: str, first: Floats, second: Floats, unit: str) -> Result:
     """Return second minus first by Welch's t; the difference alone, and why there is no test, with too few units."""
     kept = _kept({"first": first, "second": second})
     one, other = kept["first"], kept["second"]
@@ -136,7 +136,7 @@ def two(effect: str, first: Floats, second: Floats, unit: str) -> Result:
     )
 
 
-def paired(effect: str, differences: Floats, unit: str) -> Result:
+def compare_paired(effect: str, differences: Floats, unit: str) -> Result:
     """Return the mean of differences within units (the same people in both conditions) by Student's t.
 
     The difference alone, and why there is no test, with too few units. Size: the mean difference per SD of the differences.
@@ -162,7 +162,7 @@ def paired(effect: str, differences: Floats, unit: str) -> Result:
     )
 
 
-def weighed(effect: str, groups: Groups, weights: Mapping[str, float], unit: str) -> Result:
+def weighted_means(effect: str, groups: Groups, weights: Mapping[str, float], unit: str) -> Result:
     """Return the weighed sum of the means of independent conditions, by t with Satterthwaite's degrees of freedom.
 
     Source: Satterthwaite 1946, Biometrics Bulletin 2(6).
@@ -215,7 +215,7 @@ def _unfit(groups: Groups, least: int, each: bool = False, conditions: int = 2) 
         return "one condition only" if groups else "no condition"
     if min(map(len, groups.values())) < least:
         return f"fewer than {least} units a condition"
-    alike = [name for name, values in groups.items() if even(values)]
+    alike = [name for name, values in groups.items() if is_even(values)]
     if alike and (each or len(alike) == len(groups)):
         return f"no unit of {', '.join(alike)} differs from another"
     return ""

@@ -14,13 +14,13 @@ import pandas as pd
 from scipy.stats import f_oneway, tukey_hsd
 
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.human.measures import strangers
+from parley.analysis.human.measures import shuffled_partner_null
 from parley.analysis.scores.gradients import echo_chambers, gradients
 from parley.analysis.scores.nulls import SCORES
 from parley.analysis.scores.table import MIDDLE
-from parley.analysis.statistics.groups import level, spread, two
-from parley.analysis.statistics.mixed import slopes
-from parley.analysis.statistics.permute import shuffled
+from parley.analysis.statistics.groups import compare_two, level, spread
+from parley.analysis.statistics.mixed_models import slopes
+from parley.analysis.statistics.permutation_test import permutation_test
 from parley.analysis.statistics.results import Result
 
 ROOMS, SEATS, ROUNDS, APART, SLOPES_APART = 20, 3, 6, 1.0, 0.2
@@ -47,7 +47,7 @@ def _pooled(rng: np.random.Generator) -> float:
 
 def _shuffled(rng: np.random.Generator) -> float:
     means = nothing(rng).groupby(["room", "condition"], as_index=False)["value"].mean()
-    return shuffled(f"null {rng.integers(1 << 30)}", means, "value", "condition").p
+    return permutation_test(f"null {rng.integers(1 << 30)}", means, "value", "condition").p
 
 
 def _drift(rng: np.random.Generator) -> float:
@@ -66,7 +66,7 @@ def _interval(rng: np.random.Generator) -> float:
 
 def _two(rng: np.random.Generator) -> float:
     first, second = _by_condition(nothing(rng)).values()
-    return two("null", first, second, "room").p
+    return compare_two("null", first, second, "room").p
 
 
 def _pair(rng: np.random.Generator) -> float:
@@ -104,7 +104,9 @@ def _strangers(rng: np.random.Generator) -> float:
     seats = pd.DataFrame(
         {"group": np.repeat(np.arange(ROOMS), 2), "person": np.tile([0, 1], ROOMS), "condition": "null"}
     )
-    return strangers(Result(f"null {rng.integers(1 << 30)}", "group", 0, "r", ""), pd.concat([seats, told], axis=1)).p
+    return shuffled_partner_null(
+        Result(f"null {rng.integers(1 << 30)}", "group", 0, "r", ""), pd.concat([seats, told], axis=1)
+    ).p
 
 
 TESTS: dict[str, Callable[[np.random.Generator], float]] = {

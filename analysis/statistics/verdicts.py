@@ -22,15 +22,15 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Ends, Floats, correlation_interval, interval, mean_interval, share_interval
-from parley.analysis.deliberation.clusters import mean
-from parley.analysis.gaps import nanmean
+from parley.analysis.deliberation.position_change import clustered_mean
 from parley.analysis.metrics import drift, first_cycle, forecast
 from parley.analysis.metrics._cells import Cell
 from parley.analysis.metrics.drift import ratio
 from parley.analysis.metrics.polarisation import spreading
-from parley.analysis.statistics.groups import level, pairs, spread, two
-from parley.analysis.statistics.mixed import slopes
-from parley.analysis.statistics.permute import shuffled
+from parley.analysis.nan_statistics import nanmean
+from parley.analysis.statistics.groups import compare_two, level, pairs, spread
+from parley.analysis.statistics.mixed_models import slopes
+from parley.analysis.statistics.permutation_test import permutation_test
 from parley.analysis.statistics.results import Result
 from parley.analysis.studies.intervention import effect
 
@@ -109,7 +109,7 @@ def _of_share(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 def _of_clusters(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     values = pd.Series(ratings(rng, rooms, kind)[:, :, 0].ravel())
-    found = mean(values, pd.Series(np.repeat(np.arange(rooms), SEATS)))
+    found = clustered_mean(values, pd.Series(np.repeat(np.arange(rooms), SEATS)))
     return _leaves_out((found.low, found.high))
 
 
@@ -168,7 +168,7 @@ def _p(found: Result) -> Verdict:
 
 def _of_two(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     first, second = _conditions(rng, rooms, kind).values()
-    return _p(two("null", first, second, "room"))
+    return _p(compare_two("null", first, second, "room"))
 
 
 def _of_pairs(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
@@ -190,7 +190,7 @@ def _long(rng: np.random.Generator, rooms: int, kind: str) -> pd.DataFrame:
 
 def _of_permutation(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     table = _long(rng, rooms, kind).groupby(["room", "condition"], as_index=False)["value"].mean()
-    return _p(shuffled(f"null {rng.integers(1 << 30)}", table, "value", "condition"))
+    return _p(permutation_test(f"null {rng.integers(1 << 30)}", table, "value", "condition"))
 
 
 def _of_slopes(*predictors: str, varying: list[str] | None = None) -> Test:

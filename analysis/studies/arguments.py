@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.analysis import honesty
-from parley.analysis.load import Tables
-from parley.analysis.measured import measured
+from parley.analysis import disclaimers
+from parley.analysis.formatting import format_estimate, markdown_table, strip_controls
 from parley.analysis.plots import save
-from parley.analysis.studies._conditions import PAIR, compared, dots
-from parley.analysis.wording import estimate, markdown_table, plain
+from parley.analysis.rating_values import rating_value
+from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, dot_plot
+from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 
@@ -47,7 +47,7 @@ def arguments(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
 def rooms(tables: Tables) -> pd.DataFrame:
     """A row a room: topic, repetition, toward (points of 0-10 by which its skeptics move to its convincer; NaN: none)."""
     roles = tables.characters.set_index("agent")["role"].str.partition("+")[0]
-    ratings = measured(tables).attitudes
+    ratings = rating_value(tables).attitudes
     ratings = ratings[ratings["group"].isin(tables.groups)]
     ends = {"start": ratings["round"].min(), "end": ratings["round"].max()}
     rated = {name: ratings[ratings["round"] == when].set_index("agent")["attitude"] for name, when in ends.items()}
@@ -65,14 +65,17 @@ def rooms(tables: Tables) -> pd.DataFrame:
 
 def write(found: Mapping[str, Tables], folder: Path) -> Path:
     """Write arguments.md, arguments.csv and the figure; the path of the first."""
-    table = compared({kind: rooms(tables) for kind, tables in found.items()}, MEASURE)
+    table = compare_conditions({kind: rooms(tables) for kind, tables in found.items()}, MEASURE)
     table.to_csv(folder / "arguments.csv", index=False)
     header = next(iter(found.values())).header
-    save(dots(table, "Skeptic's move to the convincer (0–10)", plain(honesty.model(header))), folder / "arguments")
-    note = honesty.note(header)
+    save(
+        dot_plot(table, "Skeptic's move to the convincer (0–10)", strip_controls(disclaimers.model_label(header))),
+        folder / "arguments",
+    )
+    note = disclaimers.disclaimer(header)
     rows = [
-        [row["condition"], str(row["rooms"]), str(row["missing"]), estimate(row["value"], row["low"], row["high"]),
-         estimate(row["difference"], row["difference_low"], row["difference_high"])]
+        [row["condition"], str(row["rooms"]), str(row["missing"]), format_estimate(row["value"], row["low"], row["high"]),
+         format_estimate(row["difference"], row["difference_low"], row["difference_high"])]
         for row in table.to_dict("records")
     ]  # fmt: skip
     heads = ["the convincer argues by", "rooms", "left out", "the skeptic moves", "difference"]

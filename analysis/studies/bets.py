@@ -16,14 +16,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.analysis import honesty
+from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval, share_interval
-from parley.analysis.load import Tables
-from parley.analysis.looks import OTHERS
+from parley.analysis.formatting import format_estimate, markdown_table, strip_controls
 from parley.analysis.metrics.confidence import PROBE, SURE
+from parley.analysis.party_styles import OTHERS
 from parley.analysis.plots import add_caption, save, style
-from parley.analysis.studies._conditions import PAIR, compared
-from parley.analysis.wording import estimate, markdown_table, plain
+from parley.analysis.studies.paired_conditions import PAIR, compare_conditions
+from parley.analysis.tables import Tables
 from parley.model.scenario import Scenario
 
 CONDITIONS: Mapping[str, Mapping[str, Any]] = {
@@ -105,13 +105,13 @@ def figure(points: pd.DataFrame, caption: str) -> Figure:
 def write(found: Mapping[str, Tables], folder: Path) -> Path:
     """Write bets.md, bets.csv, rounds.csv and the figure; the path of the first."""
     told = {name: rooms(tables) for name, tables in found.items()}
-    tables = {measure: compared(told, measure).set_index("condition") for measure in MEASURES}
+    tables = {measure: compare_conditions(told, measure).set_index("condition") for measure in MEASURES}
     pd.concat(tables, names=["measure"]).reset_index().to_csv(folder / "bets.csv", index=False)
     points = by_round(found)
     points.to_csv(folder / "rounds.csv", index=False)
     header = next(iter(found.values())).header
-    save(figure(points, plain(honesty.model(header))), folder / "bets")
-    note = honesty.note(header)
+    save(figure(points, strip_controls(disclaimers.model_label(header))), folder / "bets")
+    note = disclaimers.disclaimer(header)
     heads = ["against", "rooms", "left out", "first bet", "last bet", "escalation", "difference", "both at 75 or more"]
     parts = ["# Private bets", CAPTION, *([f"> {note}"] if note else []), "![Bets by round](bets.png)",
              markdown_table(heads, [_line(name, told[name], tables) for name in told])]  # fmt: skip
@@ -123,7 +123,7 @@ def write(found: Mapping[str, Tables], folder: Path) -> Path:
 def _line(name: str, here: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
     rows = [tables[measure].loc[name] for measure in MEASURES]
     known = here["sure"].dropna()
-    share = estimate(float(known.mean()) if len(known) else None, *share_interval(int(known.sum()), len(known)))
-    apart = estimate(rows[2]["difference"], rows[2]["difference_low"], rows[2]["difference_high"], 1)
-    told = [estimate(row["value"], row["low"], row["high"], 1) for row in rows]
+    share = format_estimate(float(known.mean()) if len(known) else None, *share_interval(int(known.sum()), len(known)))
+    apart = format_estimate(rows[2]["difference"], rows[2]["difference_low"], rows[2]["difference_high"], 1)
+    told = [format_estimate(row["value"], row["low"], row["high"], 1) for row in rows]
     return [name, f"{rows[2]['rooms']:.0f}", f"{rows[2]['missing']:.0f}", *told, apart, share]

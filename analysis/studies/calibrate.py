@@ -24,13 +24,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from parley.agents.topic import load_topic
-from parley.analysis.load import Tables
+from parley.analysis.formatting import format_estimate, format_number, markdown_table
+from parley.analysis.influence_model import NAMES, recover_parameters
 from parley.analysis.plots import save, style
-from parley.analysis.recovery import NAMES, recover
-from parley.analysis.wording import estimate, markdown_table, number
+from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.backends.oracle.mind import Parameters, planted
-from parley.llm.errors import unknown
+from parley.llm.errors import unknown_name
 from parley.model.scenario import Scenario
 
 COLOURS = ("#555555", "#999999", "#1f5fa8", "#c77b00")
@@ -75,7 +75,7 @@ def chosen(names: str | None) -> tuple[Known, ...]:
     wanted = [name.strip() for name in names.split(",")] if names else kinds
     for name in wanted:
         if name not in kinds:
-            raise unknown("speaker", name, kinds)
+            raise unknown_name("speaker", name, kinds)
     return tuple(speaker for speaker in SPEAKERS if speaker.title.split(",")[0] in wanted)
 
 
@@ -84,12 +84,12 @@ def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator
 
     Columns: speaker, topic, parameter (kappa, mu, bias), planted (NaN: nothing pulls, so there is no bias), estimate, low, high
     (95%), covered (is the planted value in the interval?), rooms, graded (share of lines that could be graded).
-    Errors: UserError of `recover`.
+    Errors: UserError of `recover_parameters`.
     """
     found = []
     for speaker in speakers:
         tables = yield replace(base, llm=speaker.spec, probe=PROBE, survey="rounds")
-        rows = recover(tables, _grade)
+        rows = recover_parameters(tables, _grade)
         truth = planted(dict(speaker.changes))
         rows["planted"] = [
             _planted(speaker, truth[topic], name) for topic, name in zip(rows["topic"], rows["parameter"], strict=True)
@@ -115,7 +115,8 @@ def _lines(found: pd.DataFrame, base: Scenario) -> Iterator[str]:
     yield "# Calibration: what was planted, and what the instruments find\n"
     yield (
         f"Three-way debates, {base.repetitions} rooms a topic, {base.rounds} rounds, seed {base.seed}, the same people for every "
-        "speaker. The law fitted (analysis/recovery.py): a ← a + kappa (g − a) + mu (bias − a) for every line of grade g heard. "
+        "speaker. The law fitted (analysis/influence_model.py): a ← a + kappa (g − a) "
+        "+ mu (bias − a) for every line of grade g heard. "
         "Brackets hold 95% intervals; the unit is the room.\n"
     )
     yield "\n".join(f"- **{name}**: {meaning}" for name, meaning in MEANING.items()) + "\n"
@@ -140,7 +141,7 @@ def _table(rows: pd.DataFrame) -> Iterator[str]:
 
 def _cell(row: pd.Series) -> tuple[str, str]:
     digits = 2 if row["parameter"] == "bias" else 3
-    return number(row["planted"], digits), estimate(row["estimate"], row["low"], row["high"], digits)
+    return format_number(row["planted"], digits), format_estimate(row["estimate"], row["low"], row["high"], digits)
 
 
 def forest(found: pd.DataFrame, base: Scenario) -> Figure:

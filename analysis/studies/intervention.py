@@ -13,17 +13,36 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from parley.agents.standin import HOW
-from parley.analysis.bootstrap import mean_interval, too_few, why_none
-from parley.analysis.load import Tables
+from parley.agents.surrogate_agent import SURROGATE
+from parley.analysis import disclaimers, intervention_text
+from parley.analysis.bootstrap import FEWEST, mean_interval, too_few, why_no_interval
+from parley.analysis.formatting import (
+    count_phrase,
+    escape_markdown,
+    format_estimate,
+    format_number,
+    group_title,
+    markdown_table,
+    seat_title,
+    strip_controls,
+)
 from parley.analysis.metrics._cells import REFERENCE
+from parley.analysis.party_styles import styles_of_run
+from parley.analysis.plots import MARK, add_caption, mark, save, style
+from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
+from parley.model.interventions.base import Saying
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.planner import Planner
 from parley.model.scenario import Scenario
@@ -37,7 +56,7 @@ _COLUMNS = [*_KEYS, WITHOUT, WITH, "effect", "effect_low", "effect_high", "rooms
 
 
 @dataclass(frozen=True)
-class Found:
+class InterventionResult:
     """`tables` with interventions, the `first` round of one, `effects` and `points` (see the functions of these names), and how
     many rooms had nobody for whom an intervention was (`untouched`: they are left out of both). `beside`: where a placebo was
     held, the effects of it and against it, by `contrast`.
@@ -51,7 +70,7 @@ class Found:
     beside: pd.DataFrame | None = None
 
 
-def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, Tables, Found]:
+def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, Tables, InterventionResult]:
     """Yields the scenario without and with its interventions (between them with a placebo), is sent the records' tables.
 
     Errors: UserError.
@@ -63,7 +82,7 @@ def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, T
     return _branches(base, emptied(base) if placebo else None)
 
 
-def _branches(base: Scenario, empty: Scenario | None) -> Generator[Scenario, Tables, Found]:
+def _branches(base: Scenario, empty: Scenario | None) -> Generator[Scenario, Tables, InterventionResult]:
     without = yield control(base)
     beside = (yield empty) if empty else None
     held = yield base
@@ -108,7 +127,7 @@ def control(base: Scenario) -> Scenario:
     return replace(base, interventions=tuple([one for one in kept if one]))
 
 
-def compared(without: Tables, held: Tables) -> Found:
+def compared(without: Tables, held: Tables) -> InterventionResult:
     """What the interventions changed. Errors: UserError where the branches differ before the first, or nobody was met."""
     first = min(one["round"] for one in held.header.scenario["interventions"])
     check_past(without, held, first)
@@ -117,7 +136,9 @@ def compared(without: Tables, held: Tables) -> Found:
         raise UserError("no intervention met anybody: nobody in any room is of the parties or seats that they are for")
     pairs = _pairs(without, held)
     met = pairs[pairs["room"].isin(rooms)]
-    return Found(held, first, effects(met[met["round"] >= first]), points(met), pairs["room"].nunique() - len(rooms))
+    return InterventionResult(
+        held, first, effects(met[met["round"] >= first]), points(met), pairs["room"].nunique() - len(rooms)
+    )
 
 
 def check_past(without: Tables, held: Tables, first: int) -> None:
@@ -161,7 +182,7 @@ def effects(pairs: pd.DataFrame) -> pd.DataFrame:
 def _effects(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for measure in ("attitude", "expected"):
         sides = [f"{measure} {branch}" for branch in BRANCHES]
-        stood = (pairs["how"] == HOW) & pairs[sides].isna().all(axis=1)
+        stood = (pairs["how"] == SURROGATE) & pairs[sides].isna().all(axis=1)
         for keys, cell in pairs[~stood].groupby(_KEYS[:-1], sort=False):
             named = dict(zip(_KEYS, (*keys, measure), strict=True))
             known = cell.dropna(subset=sides)
@@ -182,7 +203,7 @@ def effect(rooms: pd.DataFrame) -> dict[str, Any]:
     means = dict(zip(BRANCHES, map(float, rooms.mean()), strict=True))
     sd = float(changed.std(ddof=1)) if len(changed) > 1 else math.nan
     found = {"effect": float(changed.mean()), "effect_low": low, "effect_high": high, "rooms": len(changed), "sd": sd}
-    return means | found | {"reason": why_none(changed)}
+    return means | found | {"reason": why_no_interval(changed)}
 
 
 def points(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -196,3 +217,161 @@ def points(pairs: pd.DataFrame) -> pd.DataFrame:
     means = by_room.groupby(keys, sort=False).mean().rename(columns=sides)
     means["iteration"] = means["iteration"].round().astype("int64")
     return means.reset_index().melt([*keys, "iteration"], list(BRANCHES), "branch", "attitude")
+
+
+LINES: dict[str, Any] = {WITH: "-", PLACEBO: "--", WITHOUT: ":"}
+"""Solid with interventions, dashed with a placebo, dotted without."""
+
+HOW = """Both branches have the same rooms, people and seeds, and are the same word for word before round {} (checked). After it \
+an effect is with minus without, within rooms, agents of a room averaged first; brackets hold 95% intervals over \
+rooms, and nothing is corrected for the number of rows. An effect without brackets cannot be told from none: fewer than 5 rooms, \
+or the same difference in all. Replies after it are sampled anew in both branches: without any effect \
+ratings would differ by chance too, and the intervals hold that.{}
+"""
+NO_PLACEBO = " To tell what was said from that something was said, hold it with --placebo."
+
+
+def write_intervention(found: InterventionResult, folder: Path) -> Path:
+    """Write effects.csv, points.csv, intervention.png and .svg, intervention.md into the study's folder; the path of the last."""
+    for name in ("effects", "points"):
+        getattr(found, name).to_csv(folder / f"{name}.csv", index=False)
+    scenario = found.tables.header.scenario
+    if found.beside is not None:
+        found.beside.to_csv(folder / "placebo.csv", index=False)
+    told = f"{scenario['name']} on {disclaimers.model_label(found.tables.header)}, seed {scenario['seed']}"
+    save(intervention_figure(found, strip_controls(told)), folder / "intervention")
+    path = folder / "intervention.md"
+    path.write_text("\n".join(_lines(found, told)) + "\n", encoding="utf-8")
+    return path
+
+
+def intervention_figure(found: InterventionResult, caption: str) -> Figure:
+    """A row for each group, a column for each topic."""
+    points = found.points
+    groups, topics = list(points["group"].unique()), list(points["topic"].unique())
+    shown = set(points["party"])
+    looks = {party: look for party, look in styles_of_run(found.tables).items() if party in shown}
+    with style():
+        drawn = Figure(figsize=(max(1.75 * len(topics) + 0.4, 3.5), 1.9 * len(groups) + 0.9), layout="constrained")
+        FigureCanvasAgg(drawn)
+        grid = drawn.subplots(len(groups), len(topics), sharey=True, squeeze=False)
+        for row, group in zip(grid, groups, strict=True):
+            for axis, topic in zip(row, topics, strict=True):
+                _panel(axis, points[(points["group"] == group) & (points["topic"] == topic)], looks)
+                mark(axis, found.tables, group, topic)
+            name = f"{group_title(group, found.tables.names)}\n" if len(groups) > 1 else ""
+            row[0].set_ylabel(f"{name}Attitude (0–10)")
+        for axis, topic in zip(grid[0], topics, strict=True):
+            axis.set_title(found.tables.title(topic))
+        for axis in grid[-1]:
+            axis.set_xlabel("Number of replies")
+        drawn.legend(handles=_legend(looks, points), loc="outside lower center", ncols=3, frameon=False, fontsize=7)
+        add_caption(drawn, caption)
+    return drawn
+
+
+def _panel(axis: Axes, points: pd.DataFrame, looks: dict[str, Any]) -> None:
+    for (party, branch), line in points.groupby(["party", "branch"], sort=False):
+        axis.plot(
+            line["iteration"], line["attitude"], color=looks[party]["color"], marker=looks[party]["markers"][0], markersize=3,
+            linewidth=1.1, linestyle=LINES[branch], fillstyle="full" if branch == WITH else "none",
+        )  # fmt: skip
+    axis.set_ylim(-0.3, 10.3)
+    axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
+
+
+def _legend(looks: dict[str, Any], points: pd.DataFrame) -> list[Line2D]:
+    held = set(points["branch"])
+    parties = [
+        Line2D([], [], color=look["color"], marker=look["markers"][0], markersize=3, label=seat_title(party))
+        for party, look in looks.items()
+    ]
+    lines = [
+        Line2D([], [], color="#333333", linestyle=LINES[branch], label=branch) for branch in LINES if branch in held
+    ]
+    return [*parties, *lines, Line2D([], [], label="intervention", **MARK)]
+
+
+def _lines(found: InterventionResult, caption: str) -> Iterator[str]:
+    yield f"# With and without\n\n{escape_markdown(caption)}.\n"
+    if note := disclaimers.disclaimer(found.tables.header):
+        yield f"> {note}\n"
+    yield "![Attitudes with and without](intervention.png)\n"
+    yield f"{_headline(found.effects)}\n"
+    yield HOW.format(found.first, NO_PLACEBO if found.beside is None else "")
+    if found.untouched:
+        yield f"In {count_phrase(found.untouched, 'room')} nobody was meant; they are left out.\n"
+    yield from intervention_text.intervention_table(found.tables)
+    yield "## Effects\n"
+    yield from _effects_section(found, found.effects)
+    if found.beside is not None:
+        yield (
+            f'## Beside a placebo\n\nThe same timetable with "{Saying.EMPTY}" in the place of all that is said: what it changes '
+            "is that there was an interruption; what the interventions change against it is what was said. Every round is in "
+            "`placebo.csv`.\n"
+        )
+        for contrast, part in found.beside.groupby("contrast", sort=False):
+            yield f"**{contrast}**\n"
+            yield from _effects_section(found, part)
+    attitudes = found.effects[found.effects["measure"] == "attitude"]
+    if missing := int(attitudes["missing"].sum()):
+        yield f"Pairs of ratings left out because one could not be read: {missing:,}.\n"
+    yield "Every round is in `effects.csv`; the branches are whole runs, each in a folder with its own summary and transcript."
+
+
+def _headline(effects: pd.DataFrame) -> str:
+    last = estimate_rows(effects[effects["round"] == effects["round"].max()])
+    up, down = int((last["effect_low"] > 0).sum()), int((last["effect_high"] < 0).sum())
+    found = (
+        f"Of {count_phrase(len(last), 'line')} (one per topic, group and party), "
+        "opinions after the last round are higher with than "
+        f"without in {up}, lower in {down}; for {len(last) - up - down} this cannot be told."
+    )
+    few = int((last["rooms"] < FEWEST).sum())
+    return found + (f" {few} of them have fewer than {FEWEST} rooms: run more with `--repetitions`." if few else "")
+
+
+def estimate_rows(effects: pd.DataFrame) -> pd.DataFrame:
+    """One row a line: that of `expected`, the mean of the answer distribution, where it is known of every rating; else of
+    `attitude`, which is rounded to a point.
+    """
+    keys = ["topic", "group", "party", "told", "round"]
+    rated, expected = (effects[effects["measure"] == name].set_index(keys) for name in ("attitude", "expected"))
+    counts = ["rooms", "missing"]
+    sure = expected[(expected[counts] == rated[counts].reindex(expected.index)).all(axis=1)]
+    return pd.concat([sure, rated.drop(sure.index)]).reset_index()
+
+
+def _effects_section(found: InterventionResult, effects: pd.DataFrame) -> Iterator[str]:
+    """A line a topic, group, party, whether it was told, and measure: without and with, first and last round (or the one)."""
+    keys = ["topic", "group", "party", "told", "measure"]
+    shown = [key for key in keys if key in ("topic", "party") or effects[key].nunique() > 1]
+    ends = list(dict.fromkeys([effects["round"].min(), effects["round"].max()]))
+    rows = []
+    for values, line in effects.groupby(keys, sort=False):
+        known = dict(zip(keys, values, strict=True))
+        at = line.set_index("round").reindex(ends)  # who joins or leaves has no ratings in some rounds
+        last = at.loc[ends[-1]]
+        rooms = f"{0 if pd.isna(last['rooms']) else last['rooms']:.0f}"
+        cells = [
+            format_number(last[WITHOUT]),
+            format_number(last[WITH]),
+            *(_effect(at.loc[end]) for end in ends),
+            rooms,
+            format_number(last["sd"]),
+        ]
+        rows.append([_key(found, key, known[key]) for key in shown] + cells)
+    named = str(effects["contrast"].iloc[0]).split(" - ")[::-1] if "contrast" in effects else [WITHOUT, WITH]
+    after = [f"effect after round {ends[0]}", *(f"after round {end}" for end in ends[1:])]
+    yield (
+        markdown_table([*shown, f"{named[0]}, at the end", named[1], *after, "rooms", "SD of the effect"], rows) + "\n"
+    )
+
+
+def _effect(row: pd.Series) -> str:
+    return format_estimate(row["effect"], row["effect_low"], row["effect_high"])
+
+
+def _key(found: InterventionResult, key: str, value: Any) -> str:
+    told: dict[str, Callable[[str], str]] = {"topic": found.tables.title, "group": group_title, "party": seat_title}
+    return told[key](value) if key in told else {True: "yes", False: "no"}.get(value, str(value))

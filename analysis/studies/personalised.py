@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.analysis import honesty
+from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.human.measures import measured
+from parley.analysis.formatting import format_estimate, markdown_table
+from parley.analysis.human.measures import measure_source
 from parley.analysis.human.readers import SALVI, find, salvi
 from parley.analysis.human.rooms import RUN, of_run
 from parley.analysis.human.table import ALL, Source
-from parley.analysis.load import Tables
-from parley.analysis.wording import estimate, markdown_table
+from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 
@@ -84,12 +84,12 @@ def write(found: Mapping[str, Tables], data: Path | None, folder: Path) -> Path:
         if not path:
             raise UserError(f"{data} holds no {SALVI[0]} (docs/human.md)")
         sources.insert(0, salvi(path))
-    told = pd.concat([measured(source) for source in sources], ignore_index=True)
+    told = pd.concat([measure_source(source) for source in sources], ignore_index=True)
     own = effects(sources[-1].people)
     told.to_csv(folder / "conditions.csv", index=False)
     own.to_csv(folder / "effects.csv", index=False)
     header = next(iter(found.values())).header
-    note = honesty.note(header)
+    note = disclaimers.disclaimer(header)
     parts = ["# Personalised persuasion", CAPTION, *([f"> {note}"] if note else []), _conditions(told), _effects(own)]
     report = folder / "personalised.md"
     report.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -102,9 +102,9 @@ def _conditions(told: pd.DataFrame) -> str:
         keyed = part.set_index("key")
         toward, still, own = (keyed.loc[key] for key in ("toward", "still", "own"))
         points = [POINTS * toward[name] for name in ("estimate", "low", "high")]
-        shares = [estimate(one["estimate"], one["low"], one["high"]) for one in (still, own)]
+        shares = [format_estimate(one["estimate"], one["low"], one["high"]) for one in (still, own)]
         rows.append([str(source), str(condition), str(toward["n"]), str(toward["people"]), str(toward["missing"]),
-                     estimate(*points), *shares])  # fmt: skip
+                     format_estimate(*points), *shares])  # fmt: skip
     heads = ["source", "condition", "debates", "people", "missing", "change toward the opponent", "share that does not move",
              "change against own initial opinion, r"]  # fmt: skip
     return markdown_table(heads, rows)
@@ -112,7 +112,12 @@ def _conditions(told: pd.DataFrame) -> str:
 
 def _effects(own: pd.DataFrame) -> str:
     rows = [
-        [row["effect"], str(row["rooms"]), str(row["missing"]), estimate(row["estimate"], row["low"], row["high"])]
+        [
+            row["effect"],
+            str(row["rooms"]),
+            str(row["missing"]),
+            format_estimate(row["estimate"], row["low"], row["high"]),
+        ]
         for row in own.to_dict("records")
     ]
     return "## Effects in the run\n\n" + markdown_table(

@@ -15,26 +15,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.agents.debater import SURVEY_TOKENS
-from parley.agents.persona import Persona, everybody, parties, persona_set
-from parley.agents.topic import Probe, listing, load_topic
-from parley.analysis import honesty
+from parley.agents.agent import SURVEY_TOKENS
+from parley.agents.persona import Persona, all_personas, parties, persona_set
+from parley.agents.topic import Probe, answer_order, load_topic
+from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.kept import claim, driven
-from parley.analysis.wording import estimate, markdown_table, number, tally
-from parley.llm.backends import essence
+from parley.analysis.formatting import count_table, format_estimate, format_number, markdown_table
+from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.llm.backends import identity_spec
+from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask
 from parley.llm.errors import UserError
-from parley.llm.limits import NO_LIMIT, Budget
-from parley.llm.randomness import derive
 from parley.llm.request import Message, Request, Sampling
-from parley.model.session import locked
+from parley.llm.seeding import derive
+from parley.model.scenario_run import lock_folder
 
 ORDERS = ("given", "reversed", "shuffled")
 
 
 @dataclass(frozen=True)
-class Audit:
+class ProbeAudit:
     """What is asked of whom: `repeats` times with each of ORDERS. temperature 1 lets an answer vary."""
 
     topic: str
@@ -55,23 +55,23 @@ class Audit:
     def people(self) -> list[Persona]:
         """Everybody of the set, without the variants by gender and age."""
         folder = persona_set(self.personas)
-        return [one for party in parties(folder) for one in everybody(party, folder) if not one.variant]
+        return [one for party in parties(folder) for one in all_personas(party, folder) if not one.variant]
 
 
-def audited(audit: Audit, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
+def audit_probe(audit: ProbeAudit, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
     """A row an answer: persona, party, order, repeat, rating (on the probe's scale; NaN: not read), attitude (0-10), reason.
 
     Journaled in the folder, and written to answers.csv. Errors: UserError on a folder of another audit.
     """
-    with locked(folder):
-        claim(
+    with lock_folder(folder):
+        check_manifest(
             folder / "audit.json",
-            {"llm": essence(spec), **asdict(audit), "question": audit.question.ask("debate")},
+            {"llm": identity_spec(spec), **asdict(audit), "question": audit.question.ask("debate")},
             "audit",
         )
         asked = [(one, order, time) for one in audit.people() for order in ORDERS for time in range(audit.repeats)]
         asking = [_answer(audit, *each) for each in asked]
-        found = driven(asking, spec, folder, bar, "answers", budget, None, lambda told: told[2] or None)
+        found = run_journaled(asking, spec, folder, bar, "answers", budget, None, lambda told: told[2] or None)
         rows = [(one.id, one.party, order, time, *told) for (one, order, time), told in zip(asked, found, strict=True)]
         table = pd.DataFrame(rows, columns=["persona", "party", "order", "repeat", "rating", "attitude", "reason"])
         table = table.astype({"rating": "float64", "attitude": "float64"})
@@ -79,9 +79,14 @@ def audited(audit: Audit, spec: str, folder: Path, bar: Bar, budget: Budget = NO
     return table
 
 
-def _answer(audit: Audit, one: Persona, order: str, time: int) -> Conversation[tuple[float | None, float | None, str]]:
+def _answer(
+    audit: ProbeAudit, one: Persona, order: str, time: int
+) -> Conversation[tuple[float | None, float | None, str]]:
     probe, seed = audit.question, derive(audit.seed, "audit", one.party, one.id, order, time)
-    messages = (Message("system", one.backstory), Message("user", probe.ask("debate", listing(probe, order, seed))))
+    messages = (
+        Message("system", one.backstory),
+        Message("user", probe.ask("debate", answer_order(probe, order, seed))),
+    )
     sampling = Sampling(audit.temperature, SURVEY_TOKENS)
     reply = yield from ask(Request(messages, sampling, seed, probe.scale.answers, "survey", probe.prefix))
     if reply.failure:
@@ -135,19 +140,19 @@ def order_effects(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def write(found: pd.DataFrame, audit: Audit, spec: str, folder: Path) -> Path:
+def write(found: pd.DataFrame, audit: ProbeAudit, spec: str, folder: Path) -> Path:
     """Write audit.md, spread.csv and orders.csv; the path of the first."""
     spreads, orders = spread(found), order_effects(found)
     spreads.to_csv(folder / "spread.csv", index=False)
     orders.to_csv(folder / "orders.csv", index=False)
-    note, unread = honesty.ours(spec), found["reason"][found["attitude"].isna()]
+    note, unread = disclaimers.is_own_model(spec), found["reason"][found["attitude"].isna()]
     parts = [
         f"# Audit of the probe {audit.probe} on {load_topic(audit.topic).title}",
         f"{audit.question.ask('debate')}",
         f"Asked of {spec}, {audit.repeats} times a person and order at temperature {audit.temperature}, outside of any debate. "
         "Variances and effects are in points of 0-10; intervals: 95%, over people.",
         *([f"> {note}"] if note else []),
-        f"{len(unread)} of {len(found):,} answers are missing{f' ({tally(unread)})' if len(unread) else ''}.",
+        f"{len(unread)} of {len(found):,} answers are missing{f' ({count_table(unread)})' if len(unread) else ''}.",
         _spreads(spreads.to_dict("records")),
         _orders(orders.to_dict("records")),
     ]
@@ -159,8 +164,8 @@ def write(found: pd.DataFrame, audit: Audit, spec: str, folder: Path) -> Path:
 def _spreads(rows: Sequence[dict]) -> str:
     cells = [
         [row["order"], str(row["people"]), str(row["answers"]), str(row["missing"]),
-         *[number(row.get(name)) for name in ("mean", "sd", "between", "within", "mode")],
-         estimate(row.get("share"), row.get("share_low"), row.get("share_high")), number(row.get("fixed"))]
+         *[format_number(row.get(name)) for name in ("mean", "sd", "between", "within", "mode")],
+         format_estimate(row.get("share"), row.get("share_low"), row.get("share_high")), format_number(row.get("fixed"))]
         for row in rows
     ]  # fmt: skip
     heads = ["answers listed", "people", "answers", "missing", "mean", "SD", "variance between people", "within a person",
@@ -170,7 +175,12 @@ def _spreads(rows: Sequence[dict]) -> str:
 
 def _orders(rows: Sequence[dict]) -> str:
     cells = [
-        [row["order"], str(row["people"]), estimate(row["effect"], row["low"], row["high"]), number(row["moved"])]
+        [
+            row["order"],
+            str(row["people"]),
+            format_estimate(row["effect"], row["low"], row["high"]),
+            format_number(row["moved"]),
+        ]
         for row in rows
     ]
     told = "A person's mean answer with the answers listed otherwise, less that from low to high. In the last column is chance."

@@ -23,13 +23,12 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import block_diag, csr_array
 
-from parley.agents.laws.surrogate import Surrogate
+from parley.agents.opinion_dynamics.surrogate import Surrogate
 from parley.analysis.bootstrap import Floats, mean_interval
-from parley.analysis.gaps import nanmean
-from parley.analysis.surrogate.fit import ROOMS, fit
-from parley.analysis.surrogate.transitions import Transitions
+from parley.analysis.nan_statistics import nanmean
+from parley.analysis.surrogate.fit import ROOMS, Transitions, fit_response
 from parley.llm.errors import UserError
-from parley.llm.randomness import derive, stream
+from parley.llm.seeding import derive, stream
 
 FOLDS, DRAWS = 5, 100
 MOVED = 0.5
@@ -63,7 +62,7 @@ def _folds(data: Transitions, topic: str) -> Iterator[tuple[list[str], dict[str,
     for fold in range(FOLDS):
         out = rooms[fold::FOLDS]
         others = set(rooms) - set(out)
-        yield out, fit(data, others), fit(data, others, hears=False)
+        yield out, fit_response(data, others), fit_response(data, others, hears=False)
 
 
 def _scored(

@@ -10,13 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from parley.agents.laws.surrogate import SCHEMA
-from parley.analysis import honesty
-from parley.analysis.load import Tables
+from parley.agents.opinion_dynamics.surrogate import SCHEMA
+from parley.analysis import disclaimers
+from parley.analysis.formatting import count_phrase, escape_markdown, format_estimate, format_number, markdown_table
 from parley.analysis.surrogate.fidelity import DEAF, WHO, fidelity
-from parley.analysis.surrogate.fit import FITTED, fit
-from parley.analysis.surrogate.transitions import Grade, Transitions, transitions
-from parley.analysis.wording import counted, estimate, harmless, markdown_table, number
+from parley.analysis.surrogate.fit import FITTED, Grade, Transitions, fit_response, run_transitions
+from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.errors import UserError
 
@@ -70,13 +69,15 @@ def _topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
     grade: Grade | None = _grade if heard == "grades" else None
     if grade and topic not in topics():
         raise UserError(f"{topic}: the oracle has no sentences to grade lines by; say --heard attitudes")
-    data = transitions(tables, topic, grade)
-    parties, scores = fit(data), fidelity(data, topic)
+    data = run_transitions(tables, topic, grade)
+    parties, scores = fit_response(data), fidelity(data, topic)
     told = list(_told(tables, topic, heard, data, parties, scores))
     kept = scores.astype(object).where(scores.notna(), None).to_dict("records")
     error = _cell(scores, "path", WHO[0])
-    caption = f"surrogate of {honesty.model(tables.header)} on {topic}: path error on unseen rooms {error} points"
-    caption = f"{caption} ({DEAF} {number(_row(scores, 'path', DEAF)['value'])})"
+    caption = (
+        f"surrogate of {disclaimers.model_label(tables.header)} on {topic}: path error on unseen rooms {error} points"
+    )
+    caption = f"{caption} ({DEAF} {format_number(_row(scores, 'path', DEAF)['value'])})"
     fitted = {
         "probe": tables.header.scenario["probe"],
         "how": data.how,
@@ -90,13 +91,13 @@ def _topic(tables: Tables, topic: str, heard: str) -> dict[str, Any]:
 def _told(
     tables: Tables, topic: str, heard: str, data: Transitions, parties: dict[str, Any], scores: pd.DataFrame
 ) -> Iterator[str]:
-    yield f"## The surrogate: {harmless(tables.title(topic))}\n"
-    model = harmless(honesty.model(tables.header))
+    yield f"## The surrogate: {escape_markdown(tables.title(topic))}\n"
+    model = escape_markdown(disclaimers.model_label(tables.header))
     rooms = data.levels.index.get_level_values("room").nunique()
-    name = harmless(str(tables.header.scenario["name"]))
-    probe = harmless(str(tables.header.scenario["probe"]))
+    name = escape_markdown(str(tables.header.scenario["name"]))
+    probe = escape_markdown(str(tables.header.scenario["probe"]))
     yield f"Fitted to {rooms} rooms of {name} on {model}; probe: {probe}, heard: {heard}, attitudes: {data.how}.\n"
-    if note := honesty.note(tables.header):
+    if note := disclaimers.disclaimer(tables.header):
         yield f"> {note}\n"
     yield "Rooms that it was not fitted to (five folds), predicted from their first survey alone; 95% intervals over rooms:\n"
     yield markdown_table(["", *WHO, "real"], _rows(scores))
@@ -128,7 +129,7 @@ def _limits(parties: dict[str, Any]) -> str:
     lines = sum(one["lines"] for one in parties.values())
     said = "Lines were not graded: people say their attitude."
     if lines:
-        said = f"What is said varies around attitudes as in {counted(lines, 'line')} of the run."
+        said = f"What is said varies around attitudes as in {count_phrase(lines, 'line')} of the run."
     return (
         f"{said} It answers to the mean of what is heard, however many say it, and knows no order, no names and no arguments; "
         "people of a party differ in where they begin and by noise alone. Outside of what it was fitted to (`beyond`, the "
@@ -138,7 +139,7 @@ def _limits(parties: dict[str, Any]) -> str:
 
 def _rows(scores: pd.DataFrame) -> Iterator[list[str]]:
     for score, title in TOLD.items():
-        real = number(None) if score == "path" else _cell(scores, score, "real")
+        real = format_number(None) if score == "path" else _cell(scores, score, "real")
         yield [title, *[_cell(scores, score, who) for who in WHO], real]
 
 
@@ -149,7 +150,7 @@ def _row(scores: pd.DataFrame, score: str, who: str) -> pd.Series:
 def _cell(scores: pd.DataFrame, score: str, who: str) -> str:
     row = _row(scores, score, who)
     value, low, high = (None if math.isnan(row[name]) else float(row[name]) for name in ("value", "low", "high"))
-    return estimate(value, low, high)
+    return format_estimate(value, low, high)
 
 
 def _party(name: str, one: dict[str, Any]) -> list[str]:
@@ -157,5 +158,5 @@ def _party(name: str, one: dict[str, Any]) -> list[str]:
     fitted = []
     for key in FITTED:
         low, high = ends.get(key, (None, None))
-        fitted.append(estimate(one[key], low, high, 3))
-    return [name, number(one["stay"]), *fitted, number(one["spread"]), f"{one['transitions']:,}"]
+        fitted.append(format_estimate(one[key], low, high, 3))
+    return [name, format_number(one["stay"]), *fitted, format_number(one["spread"]), f"{one['transitions']:,}"]

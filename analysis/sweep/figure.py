@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.agents.topic import load_topic
-from parley.analysis.looks import looks
+from parley.analysis.formatting import seat_title, strip_controls
+from parley.analysis.party_styles import styles_by_party
 from parley.analysis.plots import style
-from parley.analysis.wording import plain, seat_title
 from parley.llm.errors import UserError
 
 WIDEST = 6
@@ -41,13 +41,13 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
             for axis, topic in zip(row, topics, strict=True):
                 here = effects[(effects["field"] == field) & (effects["topic"] == topic)]
                 _panel(axis, here, values, parties)
-                axis.set_xlabel("" if field == "all" else plain(field))
+                axis.set_xlabel("" if field == "all" else strip_controls(field))
             row[0].set_ylabel("change (points)")
         for axis, topic in zip(grid[0], topics, strict=True):
             axis.set_title(_heading(topic))
         handles, labels = grid[0][0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=7)
-        drawn.suptitle(textwrap.fill(plain(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
+        drawn.suptitle(textwrap.fill(strip_controls(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
     return drawn
 
 
@@ -57,7 +57,7 @@ def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
     """
     topics, parties = list(pairs["topic"].unique())[:WIDEST], list(pairs["party"].unique())
     values, others = (list(pairs[name].unique()) for name in ("value", "other_value"))
-    lines = looks(others)
+    lines = styles_by_party(others)
     with style():
         drawn = Figure(figsize=(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(parties) + 0.9), layout="constrained")
         FigureCanvasAgg(drawn)
@@ -70,16 +70,16 @@ def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
         for axis, topic in zip(grid[0], topics, strict=True):
             axis.set_title(_heading(topic))
         for axis in grid[-1]:
-            axis.set_xlabel(plain(str(pairs["field"].iloc[0])))
+            axis.set_xlabel(strip_controls(str(pairs["field"].iloc[0])))
         handles, labels = grid[0][0].get_legend_handles_labels()
-        title = plain(str(pairs["other"].iloc[0]))
+        title = strip_controls(str(pairs["other"].iloc[0]))
         drawn.legend(handles, labels, title=title, loc="outside lower center", ncols=4, frameon=False, fontsize=7)
-        drawn.suptitle(textwrap.fill(plain(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
+        drawn.suptitle(textwrap.fill(strip_controls(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
     return drawn
 
 
 def _panel(axis: Axes, rows: pd.DataFrame, values: Sequence[str], parties: Sequence[str]) -> None:
-    named = looks(parties)
+    named = styles_by_party(parties)
     _lines(axis, rows.assign(line=rows["party"]), values, {one: (named[one], seat_title(one)) for one in parties})
 
 
@@ -96,14 +96,14 @@ def _lines(axis: Axes, rows: pd.DataFrame, values: Sequence[str], lines: Mapping
             part["change_high"].fillna(part["change"]) - part["change"],
         ]
         axis.errorbar(x, part["change"], [end.clip(lower=0) for end in ends], color=look["color"], marker=look["markers"][0],
-                      markersize=3.5, linewidth=1.0, linestyle=look["linestyle"], capsize=2, label=plain(label))  # fmt: skip
+                      markersize=3.5, linewidth=1.0, linestyle=look["linestyle"], capsize=2, label=strip_controls(label))  # fmt: skip
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
     if numeric:
         axis.xaxis.set_major_locator(MaxNLocator(5, integer=all(place.is_integer() for place in places)))
         axis.set_xlim(min(places) - reach / 10, max(places) + reach / 10)  # of values without a cell too
     else:
-        axis.set_xticks(places, [textwrap.shorten(plain(value), 18, placeholder="…") for value in values])
+        axis.set_xticks(places, [textwrap.shorten(strip_controls(value), 18, placeholder="…") for value in values])
         axis.set_xlim(-0.5, len(values) - 0.5)
 
 
@@ -121,4 +121,4 @@ def _heading(topic: str) -> str:
     try:
         return load_topic(topic).heading
     except UserError:
-        return plain(topic)
+        return strip_controls(topic)

@@ -9,19 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis import honesty
+from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST
+from parley.analysis.formatting import count_phrase, escape_markdown, format_estimate, markdown_table, slug
 from parley.analysis.metrics._cells import KEYS
 from parley.analysis.plots import save
 from parley.analysis.sweep.figure import crossing, figure
-from parley.analysis.sweep.measure import Measured
-from parley.analysis.sweep.pairs import interactions, pairs
-from parley.analysis.sweep.tables import effects, keyed, titled, values_of
+from parley.analysis.sweep.interactions import interactions, pair_means
+from parley.analysis.sweep.tables import CellMeasurement, field_effects, key_cells, title_cells, values_of
 from parley.analysis.tables import write_table
-from parley.analysis.wording import counted, estimate, harmless, markdown_table, slug
 from parley.llm.errors import UserError
 from parley.model.events import Header
-from parley.model.sweep.cells import Cell
+from parley.model.sweep.design import SweepCell
 
 SUMMARY = "summary.md"
 FEW = 10
@@ -31,16 +30,20 @@ MOST = 200
 
 
 def write(
-    folder: Path, cells: Sequence[Cell], found: Mapping[int, Measured], stopped: Mapping[int, str], command: str
+    folder: Path,
+    cells: Sequence[SweepCell],
+    found: Mapping[int, CellMeasurement],
+    stopped: Mapping[int, str],
+    command: str,
 ) -> Path:
     """Write all of it; the summary's path. The same records give the same bytes. Errors: UserError when it cannot be written."""
     try:
         (folder / "figures").mkdir(exist_ok=True)
-        write_table(keyed(cells, {place: one.attitudes for place, one in found.items()}, stopped), folder / "cells")
-        write_table(keyed(cells, {place: one.changes for place, one in found.items()}, stopped), folder / "changes")
-        table = effects(cells, found)
+        write_table(key_cells(cells, {place: one.attitudes for place, one in found.items()}, stopped), folder / "cells")
+        write_table(key_cells(cells, {place: one.changes for place, one in found.items()}, stopped), folder / "changes")
+        table = field_effects(cells, found)
         write_table(table, folder / "effects")
-        together, tested = pairs(cells, found), interactions(cells, found)
+        together, tested = pair_means(cells, found), interactions(cells, found)
         if len(together):
             write_table(together, folder / "pairs")
             write_table(tested, folder / "interactions")
@@ -49,7 +52,8 @@ def write(
         crossed = _crossed(folder / "figures", together, tested, headers)
         path = folder / SUMMARY
         path.write_text(
-            "\n".join(_lines(cells, headers, stopped, Found(table, together, tested), drawn, crossed, command)) + "\n",
+            "\n".join(_lines(cells, headers, stopped, SweepFindings(table, together, tested), drawn, crossed, command))
+            + "\n",
             encoding="utf-8",
         )
     except OSError as error:
@@ -59,7 +63,7 @@ def write(
     return path
 
 
-class Found(NamedTuple):
+class SweepFindings(NamedTuple):
     """Main effects, cell means by pair of fields, and whether one field's effect depends on another."""
 
     effects: pd.DataFrame
@@ -75,49 +79,54 @@ def _crossed(
     drawn, several = {}, tested["group"].nunique() > 1
     for field, other, group in list(order.index)[:MOST_PAIRS]:
         here = together[(together["field"] == field) & (together["other"] == other) & (together["group"] == group)]
-        caption = (
-            f"{titled(group)} on {_models(headers)}: change by {field} and {other}, means over seeds, 95% intervals"
-        )
+        caption = f"{title_cells(group)} on {_models(headers)}: change by {field} and {other}, means over seeds, 95% intervals"
         name = "_".join(["pair", slug(field), slug(other), *([slug(group)] if several else [])])
         drawn[field, other, group] = save(crossing(here, caption), folder / name)
     return drawn
 
 
-def _figures(folder: Path, table: pd.DataFrame, cells: Sequence[Cell], headers: Sequence[Header]) -> list[Path]:
+def _figures(folder: Path, table: pd.DataFrame, cells: Sequence[SweepCell], headers: Sequence[Header]) -> list[Path]:
     """A figure for each group."""
     drawn = []
     groups = list(table["group"].unique())
     for group in groups:
         here = table[table["group"] == group]
-        seeds = counted(int(here["seeds"].max()), "seed")
-        caption = f"{titled(group)}, {cells[0].combined.name} on {_models(headers)}: means over {seeds}, 95% intervals"
+        seeds = count_phrase(int(here["seeds"].max()), "seed")
+        caption = (
+            f"{title_cells(group)}, {cells[0].combined.name} on {_models(headers)}: means over {seeds}, 95% intervals"
+        )
         name = "change" if len(groups) == 1 else f"change_{slug(group).strip('_')}"
         drawn.append(save(figure(here, caption), folder / name))
     return drawn
 
 
 def _models(headers: Sequence[Header]) -> str:
-    names = list(dict.fromkeys(honesty.model(header) for header in headers))
+    names = list(dict.fromkeys(disclaimers.model_label(header) for header in headers))
     return names[0] if len(names) == 1 else f"{len(names)} models"
 
 
 def _lines(
-    cells: Sequence[Cell],
+    cells: Sequence[SweepCell],
     headers: Sequence[Header],
     stopped: Mapping[int, str],
-    found: Found,
+    found: SweepFindings,
     drawn: Sequence[Path],
     crossed: Mapping[tuple[str, str, str], Path],
     command: str,
 ) -> Iterator[str]:
     base, seeds = cells[0].combined, sorted({cell.seed for cell in cells})
-    yield f"# Sweep of {harmless(base.name)}\n"
+    yield f"# Sweep of {escape_markdown(base.name)}\n"
     fields = [f"{key} ({', '.join(values_of(cells, key))})" for key, _ in cells[0].values]
-    yield harmless(f"{counted(len(cells), 'cell')}: {'; '.join([*fields, counted(len(seeds), 'seed')])}.") + "\n"
+    yield (
+        escape_markdown(
+            f"{count_phrase(len(cells), 'cell')}: {'; '.join([*fields, count_phrase(len(seeds), 'seed')])}."
+        )
+        + "\n"
+    )
     if stopped:
-        yield f"**Unfinished**: {counted(len(stopped), 'cell')} of {len(cells)}. Run the same command again to go on.\n"
+        yield f"**Unfinished**: {count_phrase(len(stopped), 'cell')} of {len(cells)}. Run the same command again to go on.\n"
         yield markdown_table(["why", "cells"], [[why, str(count)] for why, count in _reasons(stopped)]) + "\n"
-    for note in dict.fromkeys(note for header in headers if (note := honesty.note(header))):
+    for note in dict.fromkeys(note for header in headers if (note := disclaimers.disclaimer(header))):
         yield f"> {note}\n"
     for path in drawn:
         yield f"![Change of attitude by value of each varied field](figures/{path.name})\n"
@@ -162,8 +171,8 @@ def _effects(table: pd.DataFrame, tested: pd.DataFrame, seeds: int) -> Iterator[
         "reason": "why empty",
     }
     rows = [
-        [titled(row[key]) if key == "group" else str(row[key]) for key in keys]
-        + [estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in shown]
+        [title_cells(row[key]) if key == "group" else str(row[key]) for key in keys]
+        + [format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in shown]
         + [row[name] for name in why]
         for row in table.head(MOST).fillna({"reason": ""}).to_dict("records")
     ]
@@ -180,7 +189,7 @@ def depends(tested: pd.DataFrame, row: Mapping[Any, Any]) -> str:
     return ", ".join(dict.fromkeys(name for couple in couples for name in couple if name != row["field"]))
 
 
-def _together(found: Found, crossed: Mapping[tuple[str, str, str], Path]) -> Iterator[str]:
+def _together(found: SweepFindings, crossed: Mapping[tuple[str, str, str], Path]) -> Iterator[str]:
     if found.tested.empty:
         return
     tested = found.tested
@@ -188,7 +197,8 @@ def _together(found: Found, crossed: Mapping[tuple[str, str, str], Path]) -> Ite
     unknown = int(tested["depends"].isna().sum())
     yield "## How fields work together\n"
     yield (
-        f"In {len(sure)} of {counted(len(tested), 'line')} (one per pair of fields, topic, group and party) the effect of one "
+        f"In {len(sure)} of {count_phrase(len(tested), 'line')} (one per pair of "
+        "fields, topic, group and party) the effect of one "
         f"field depends on the other (Student's t of differences of differences, seed by seed, Holm's correction within a line); "
         f"for {unknown} this cannot be told. The main effect of such a field is the effect at no value of the other: read the "
         "cell means. All are in `pairs.csv`, the tests in `interactions.csv`.\n"
@@ -209,13 +219,13 @@ def _means(together: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[str]:
     for value, part in here.groupby("value", sort=False):
         told = part.set_index("other_value")
         body.append([str(value), *(_told(told.loc[one]) for one in columns)])
-    who = f"{row['party'].title()}, {row['topic']}, {titled(row['group'])}"
-    yield harmless(f"{who}: change (points) by {row['field']} (rows) and {row['other']} (columns).") + "\n"
+    who = f"{row['party'].title()}, {row['topic']}, {title_cells(row['group'])}"
+    yield escape_markdown(f"{who}: change (points) by {row['field']} (rows) and {row['other']} (columns).") + "\n"
     yield markdown_table([str(row["field"]), *(f"{row['other']} = {one}" for one in columns)], body) + "\n"
 
 
 def _told(row: pd.Series) -> str:
-    return estimate(row["change"], row["change_low"], row["change_high"])
+    return format_estimate(row["change"], row["change_low"], row["change_high"])
 
 
 def _files(command: str) -> Iterator[str]:

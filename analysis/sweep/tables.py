@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from parley.agents.persona import party_of
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.metrics._cells import KEYS, direction
-from parley.analysis.sweep.measure import Measured
-from parley.analysis.wording import group_title, listed
+from parley.analysis.formatting import count_table, group_title, join_phrases
+from parley.analysis.metrics._cells import KEYS, NO_AGENT, Cell, cells, direction
+from parley.analysis.tables import Tables, load
+from parley.model.events import Header
 from parley.model.scenario import Scenario
-from parley.model.sweep.cells import Cell
+from parley.model.sweep.design import SweepCell
 
 ENDS = ("", "_low", "_high", "_sd")
 MANY = "*"
@@ -26,7 +29,9 @@ COLUMNS = ["field", "value", *KEYS, "seeds", "left_out", *(f"{name}{end}" for na
 NO_SEED = "no seed has all of its cells"
 
 
-def keyed(cells: Sequence[Cell], frames: Mapping[int, pd.DataFrame], stopped: Mapping[int, str]) -> pd.DataFrame:
+def key_cells(
+    cells: Sequence[SweepCell], frames: Mapping[int, pd.DataFrame], stopped: Mapping[int, str]
+) -> pd.DataFrame:
     """The frames of the cells under each other, the varied fields, the seed and the folder in front.
 
     A cell without a frame is one row that says why (`reason`), its numbers missing.
@@ -50,7 +55,7 @@ def _typed(values: pd.Series) -> pd.Series:
     return values if numbers.isna().any() else numbers
 
 
-def effects(cells: Sequence[Cell], changes: Mapping[int, Measured]) -> pd.DataFrame:
+def field_effects(cells: Sequence[SweepCell], changes: Mapping[int, CellMeasurement]) -> pd.DataFrame:
     """One row a varied field, value, topic, group and party: the main effect, averaged over the other fields within a seed first.
 
     change: mean over seeds of the change of attitude from the first survey to the last (points). toward: the same, positive
@@ -77,8 +82,8 @@ def effects(cells: Sequence[Cell], changes: Mapping[int, Measured]) -> pd.DataFr
     )
 
 
-def gathered(
-    cells: Sequence[Cell], changes: Mapping[int, Measured]
+def gather_cells(
+    cells: Sequence[SweepCell], changes: Mapping[int, CellMeasurement]
 ) -> Iterator[tuple[tuple[str, ...], pd.DataFrame, pd.DataFrame]]:
     """For each topic, group and party: its keys, its change by seed (rows) and combination (columns), and its combinations."""
     table, expected = _together(cells, changes)
@@ -86,7 +91,9 @@ def gathered(
         yield keys, part.pivot(index="seed", columns="combination", values="change"), expected[keys]
 
 
-def _together(cells: Sequence[Cell], changes: Mapping[int, Measured]) -> tuple[pd.DataFrame, dict[Any, pd.DataFrame]]:
+def _together(
+    cells: Sequence[SweepCell], changes: Mapping[int, CellMeasurement]
+) -> tuple[pd.DataFrame, dict[Any, pd.DataFrame]]:
     """The changes of all cells with seed and combination, and the combinations planned for each topic, group and party."""
     parts = [
         found.changes.assign(seed=cells[place].seed, combination=cells[place].combination)
@@ -95,12 +102,12 @@ def _together(cells: Sequence[Cell], changes: Mapping[int, Measured]) -> tuple[p
     if not parts:
         return pd.DataFrame(columns=[*KEYS]), {}
     table, plan = pd.concat(parts, ignore_index=True), _planned(cells)
-    called = dict(zip(plan["group"], alike(plan), strict=True))
+    called = dict(zip(plan["group"], same_settings(plan), strict=True))
     table["group"], plan["group"] = table["group"].map(called), plan["group"].map(called)
     return table, dict(iter(plan.groupby(list(KEYS))))
 
 
-def _planned(cells: Sequence[Cell]) -> pd.DataFrame:
+def _planned(cells: Sequence[SweepCell]) -> pd.DataFrame:
     """One row a combination, topic, group and party that sits there, finished or not, with the values of the fields."""
     combinations = {cell.combination: cell for cell in cells}
     rows = [
@@ -117,7 +124,7 @@ def _lines(scenario: Scenario) -> Iterator[tuple[str, str, str]]:
             yield topic.slug, group.name, party
 
 
-def alike(table: pd.DataFrame) -> pd.Series:
+def same_settings(table: pd.DataFrame) -> pd.Series:
     """Groups by who sits there, where cells have other groups: a varied size gives `republican*+default` for any number of them.
 
     As they are, where all combinations have the same groups, or one cell would have two groups alike.
@@ -134,17 +141,17 @@ def alike(table: pd.DataFrame) -> pd.Series:
     return table["group"].map(kinds)
 
 
-def titled(group: str) -> str:
+def title_cells(group: str) -> str:
     """`republican*+default` -> `Any number of Republicans and a Default`."""
     seats = [f"any number of {seat.removesuffix(MANY).title()}s" for seat in group.split("+") if seat.endswith(MANY)]
     rest = "+".join(seat for seat in group.split("+") if not seat.endswith(MANY))
     if not seats:
         return group_title(group)
-    text = listed([*seats, *([group_title(rest)[:1].lower() + group_title(rest)[1:]] if rest else [])])
+    text = join_phrases([*seats, *([group_title(rest)[:1].lower() + group_title(rest)[1:]] if rest else [])])
     return text[0].upper() + text[1:]
 
 
-def values_of(cells: Sequence[Cell], field: str) -> list[str]:
+def values_of(cells: Sequence[SweepCell], field: str) -> list[str]:
     """The values of a field, in the order given."""
     return list(dict.fromkeys(dict(cell.values).get(field, "all") for cell in cells))
 
@@ -181,3 +188,74 @@ def _told(name: str, values: pd.Series) -> dict[str, float]:
     numbers = values.to_numpy(dtype=float)
     sd = float(numbers.std(ddof=1)) if len(numbers) > 1 else math.nan
     return dict(zip((f"{name}{end}" for end in ENDS), (numbers.mean(), *mean_interval(numbers), sd), strict=True))
+
+
+BY = [*KEYS, "round"]
+
+
+class CellMeasurement(NamedTuple):
+    """A cell: its header, its attitudes by topic, group, party and round, and its changes by topic, group and party."""
+
+    header: Header
+    attitudes: pd.DataFrame
+    changes: pd.DataFrame
+
+
+def measure_cell(run: Path) -> CellMeasurement:
+    """Measure a finished run folder."""
+    tables = load(run)
+    own = tables.attitudes["probe"] == tables.header.scenario["probe"]  # private deliberations rate statements too
+    tables = replace(tables, attitudes=tables.attitudes[own])
+    return CellMeasurement(tables.header, cell_attitudes(tables), cell_changes(tables))
+
+
+def cell_attitudes(tables: Tables) -> pd.DataFrame:
+    """One row a topic, group, party and round: rooms (rated), ratings, missing, attitude, sd, reason.
+
+    attitude: mean over rooms (0-10), agents of a room averaged first; sd: between rooms; reason: why ratings are missing.
+    """
+    ratings = tables.attitudes
+    by = ratings.groupby(BY, sort=False)
+    rooms = ratings.groupby([*BY, "room"], sort=False)["attitude"].mean().groupby(level=BY, sort=False)
+    found = rooms.agg(rooms="count", attitude="mean", sd="std")
+    found["ratings"], found["missing"] = by.size(), by.size() - by["attitude"].count()
+    reasons = ratings[ratings["attitude"].isna()].groupby(BY, sort=False)["reason"].agg(count_table)
+    found["reason"] = reasons.reindex(found.index).astype("object") if len(reasons) else None
+    return found.reset_index()[[*BY, "rooms", "ratings", "missing", "attitude", "sd", "reason"]]
+
+
+def cell_changes(tables: Tables) -> pd.DataFrame:
+    """One row a topic, group and party: measure (`expected` or `rating`), rooms, missing (agents left out), start,
+    end, change, sd (of the change, between rooms), default, gap, reason.
+
+    Over the agents rated first and last (0-10); default: the Default's level before the debates; gap: default less start.
+    """
+    rows = [_change(cell) for cell in cells(tables)] if len(tables.attitudes) else []
+    kinds = {
+        "measure": "object",
+        "rooms": "int64",
+        "missing": "int64",
+        **dict.fromkeys(NUMBERS, "float64"),
+        "reason": "object",
+    }
+    return pd.DataFrame(rows, columns=[*KEYS, *kinds]).astype(dict.fromkeys(KEYS, "object") | kinds)
+
+
+NUMBERS = ("start", "end", "change", "sd", "default", "gap")
+
+
+def _change(cell: Cell) -> dict[str, Any]:
+    rooms, missing = cell.complete()
+    row: dict[str, Any] = {
+        **cell.keys,
+        "measure": cell.measure,
+        "rooms": len(rooms),
+        "missing": missing,
+        "default": cell.default,
+    }
+    if rooms.empty:
+        return row | {"reason": NO_AGENT}
+    sd = float((rooms.iloc[:, -1] - rooms.iloc[:, 0]).std(ddof=1))
+    start, end = float(rooms.iloc[:, 0].mean()), float(rooms.iloc[:, -1].mean())
+    gap = None if cell.default is None else cell.default - start
+    return row | {"start": start, "end": end, "change": end - start, "sd": sd, "gap": gap, "reason": cell.lacks}

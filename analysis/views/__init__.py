@@ -1,6 +1,6 @@
 """What the page shows of a run. The folder is the registry: a view has ORDER, TITLE, `shows(tables)` and a component `View`.
 
-A view sees tables (analysis/load.py) and nothing else of a run, so a run that is under way and one that was loaded look alike.
+A view sees tables (analysis/tables.py) and nothing else of a run, so a run that is under way and one that was loaded look alike.
 Modules that start with an underscore, and `page`, are no views.
 """
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from parley.analysis.deliberation import consensus_figure, consensus_report
-from parley.analysis.deliberation.movement import measured
-from parley.analysis.deliberation.record import from_events
-from parley.analysis.load import Tables
+from parley.analysis.deliberation import consensus_report
+from parley.analysis.deliberation.position_change import measure_movement
+from parley.analysis.deliberation.run_episodes import episodes_of_events
 from parley.analysis.metrics import trajectory
 from parley.analysis.plots import attitudes
 from parley.analysis.summary import caption
+from parley.analysis.tables import Tables
 from parley.analysis.views._session import Shown
 from parley.model.events import Event, Header
 
@@ -26,9 +26,9 @@ def main(shown: Shown) -> Figure:
 
 def consensus(shown: Shown) -> Figure:
     """Agreement, movement, group agreement."""
-    episodes = from_events(until(shown))
-    results = measured(episodes)
-    return consensus_figure.draw(episodes, results, consensus_report.caption(shown.tables, results))
+    episodes = episodes_of_events(until(shown))
+    results = measure_movement(episodes)
+    return consensus_report.draw_consensus(episodes, results, consensus_report.consensus_caption(shown.tables, results))
 
 
 def until(shown: Shown) -> list[Event]:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from parley.agents.topic import slugs
-from parley.analysis.asked import value
+from parley.agents.topic import topic_names
+from parley.analysis.provenance import field_value
 from parley.model.scenario import Scenario
 
 FIRST = ("topics", "repetitions", "rounds", "llm", "seed")
@@ -33,13 +33,13 @@ def fields_of(scenario: Scenario) -> list[Field]:
     told, plain = said(Scenario), scenario.to_dict()
     hints = get_type_hints(Scenario)
     names = [*FIRST, *(one.name for one in fields(Scenario) if one.name not in (*FIRST, *APART))]
-    own = [Field(name, value(plain, name), choices(hints[name]), told.get(name, "")) for name in names]
+    own = [Field(name, field_value(plain, name), choices(hints[name]), told.get(name, "")) for name in names]
     kind: Any = type(scenario.build_environment())
     hints = get_type_hints(kind)
     theirs = [
         Field(
             one.name,
-            value(vars_of(scenario, one.name), one.name),
+            field_value(vars_of(scenario, one.name), one.name),
             choices(hints[one.name]),
             f"of {scenario.environment}",
         )
@@ -80,4 +80,4 @@ def said(kind: type) -> dict[str, str]:
 
 def topics() -> list[str]:
     """Every topic that there is."""
-    return list(slugs())
+    return list(topic_names())

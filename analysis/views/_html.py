@@ -16,8 +16,8 @@ import solara
 import solara.alias as alias
 from matplotlib.figure import Figure
 
+from parley.analysis.formatting import count_phrase
 from parley.analysis.plots import style
-from parley.analysis.wording import counted
 
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 MOST = 1000
@@ -45,7 +45,7 @@ def table(header: Sequence[str], rows: list[list[str]], label: str) -> None:
     """A table with a heading row, of a very long one the beginning."""
     _Table(header=list(header), rows=rows[:MOST], label=label)
     if len(rows) > MOST:
-        element("p", f"The first {MOST:,} of {counted(len(rows), 'row')}; all are under Export.", css="soft")
+        element("p", f"The first {MOST:,} of {count_phrase(len(rows), 'row')}; all are under Export.", css="soft")
 
 
 def line(text: str, css: str = "", tag: str = "p", who: str = "") -> Line:
@@ -55,7 +55,7 @@ def line(text: str, css: str = "", tag: str = "p", who: str = "") -> Line:
 
 def log(lines: Sequence[Line], label: str) -> Any:
     """Lines of a conversation, of a very long one its end; to be scrolled with the keyboard too."""
-    left = line(f"({counted(len(lines) - MOST, 'line')} before are under Export, or found by search)", "rated")
+    left = line(f"({count_phrase(len(lines) - MOST, 'line')} before are under Export, or found by search)", "rated")
     shown = list(lines) if len(lines) <= MOST else [left, *lines[-MOST:]]
     return _Lines(lines=shown or [line("nothing was said yet", "rated")], label=label)
 

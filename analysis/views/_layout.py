@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from parley.llm.randomness import stream
+from parley.llm.seeding import stream
 
 Floats = NDArray[np.float32]
 ROUNDS, GRAVITY = 60, 0.1

@@ -12,12 +12,12 @@ from typing import Any
 import solara
 
 from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.load import Tables, record_of, tables
+from parley.analysis.tables import Tables, record_of, tables
 from parley.llm.errors import UserError
 from parley.model.events import Event
-from parley.model.interventions import parse
-from parley.model.lines import read
-from parley.model.live import Interview, Live, SteppedIn
+from parley.model.interactive_run import InteractiveRun, Interview, SteppedIn
+from parley.model.interventions import parse_intervention
+from parley.model.recorder import read_lines
 from parley.model.scenario import load_preset
 
 RUNS = Path("runs")
@@ -42,7 +42,7 @@ class Session:
 
     def __init__(self) -> None:
         self.seen = solara.reactive(0)
-        self.live: Live | None = None
+        self.live: InteractiveRun | None = None
         self.loaded: Tables | None = None
         self.folder: Path | None = None
         self.error, self.version, self.pace = "", 0, 0.0
@@ -56,7 +56,7 @@ class Session:
         def begin() -> None:
             scenario = load_preset(preset).with_settings(settings)
             folder = RUNS / f"app-{time.strftime('%Y%m%d-%H%M%S')}-{next(_number)}"
-            self.live = Live(scenario, folder, self._new, given=tuple(settings))
+            self.live = InteractiveRun(scenario, folder, self._new, given=tuple(settings))
             self.live.pace, self.folder, self.loaded, self._read = self.pace, folder, None, (0, None)
 
         self._tried(begin)
@@ -66,7 +66,7 @@ class Session:
         self.close()
 
         def look() -> None:
-            events = list(read(record_of(Path(folder))))
+            events = list(read_lines(record_of(Path(folder))))
             self.loaded, self._events = tables(events, folder), events
             self.live, self.folder = None, Path(folder)
 
@@ -100,7 +100,7 @@ class Session:
 
     def step_in(self, values: Mapping[str, Any]) -> None:
         """An intervention before the next round, its keys as in a preset; the round is found."""
-        self._tried(lambda: self._watched("cannot be stepped into").step_in(parse({"round": 1, **values})))
+        self._tried(lambda: self._watched("cannot be stepped into").step_in(parse_intervention({"round": 1, **values})))
 
     @property
     def interviews(self) -> list[Interview]:
@@ -139,7 +139,7 @@ class Session:
         live = self.live
         return f"{live.phase}, round {live.round} of {live.scenario.rounds}, {live.calls:,} of {live.total:,} calls"
 
-    def _watched(self, why: str) -> Live:
+    def _watched(self, why: str) -> InteractiveRun:
         if self.live is None:
             raise UserError(f"a loaded run {why}: start one")
         return self.live

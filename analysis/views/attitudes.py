@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import solara
 
-from parley.analysis.compare import means
-from parley.analysis.load import Tables
+from parley.analysis.formatting import format_number, group_title
+from parley.analysis.run_comparison import mean_attitudes
+from parley.analysis.tables import Tables
 from parley.analysis.views._drawing import main
 from parley.analysis.views._html import painted, picture, table
 from parley.analysis.views._session import Shown, surveyed
-from parley.analysis.wording import group_title, number
 
 ORDER = 1
 TITLE = "Attitudes"
@@ -26,13 +26,13 @@ def View(shown: Shown) -> None:
         drawn,
         "Mean attitude by number of replies, with standard errors over rooms; its last points are in the table below",
     )
-    points = solara.use_memo(lambda: means(shown.tables), [shown.tables])
+    points = solara.use_memo(lambda: mean_attitudes(shown.tables), [shown.tables])
     rows = [
         [
             shown.tables.title(row["topic"]),
             group_title(row["group"], shown.tables.names),
             row["party"],
-            *[number(row[key]) for key in ("mean", "se", "n")],
+            *[format_number(row[key]) for key in ("mean", "se", "n")],
         ]
         for row in points[points["round"] == shown.round].to_dict("records")
     ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import solara
 
-from parley.analysis.load import Tables
+from parley.analysis.formatting import count_table
+from parley.analysis.tables import Tables
 from parley.analysis.views._html import table
 from parley.analysis.views._session import Shown
-from parley.analysis.wording import tally
 
 ORDER = 6
 TITLE = "Calls"
@@ -24,7 +24,7 @@ def View(shown: Shown) -> None:
     calls = calls[calls["round"] <= shown.round]
     rows = [
         [str(purpose), f"{len(made):,}", _told(made, "prompt_tokens"), _told(made, "completion_tokens"),
-         tally(made["failure"].dropna()) or "none"]
+         count_table(made["failure"].dropna()) or "none"]
         for purpose, made in calls.groupby("purpose", sort=False)
     ]  # fmt: skip
     table(["purpose", "calls", "tokens in", "tokens out", "failures"], rows, "Calls to the model")

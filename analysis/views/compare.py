@@ -6,8 +6,8 @@ from pathlib import Path
 
 import solara
 
-from parley.analysis.compare import differences, draw, shared
-from parley.analysis.load import Tables, load
+from parley.analysis.run_comparison import differences, draw_comparison, shared_seats
+from parley.analysis.tables import Tables, load
 from parley.analysis.views._html import element, painted, picture, table
 from parley.analysis.views._session import Shown, runs, surveyed
 from parley.llm.errors import UserError
@@ -42,8 +42,8 @@ def View(shown: Shown) -> None:
 def Both(shown: Shown, other: Tables, name: str) -> None:
     mine = Path(str(shown.session.folder)).name
     names = (mine, Path(name).name)
-    drawn = solara.use_memo(lambda: painted(lambda: draw(shown.tables, other, names)), [shown.tables, other])
-    if shared(shown.tables, other):
+    drawn = solara.use_memo(lambda: painted(lambda: draw_comparison(shown.tables, other, names)), [shown.tables, other])
+    if shared_seats(shown.tables, other):
         picture(drawn, f"Mean attitudes by round of {mine} (filled) and {names[1]} (open), by party")
     else:
         element("p", "These runs have no topic and group in common: there is nothing to draw on the same axes.")

@@ -9,10 +9,9 @@ import solara
 
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.deliberation.episode import Episode
-from parley.analysis.deliberation.pages import HEADINGS, MOVED, moves
-from parley.analysis.deliberation.record import from_events
-from parley.analysis.deliberation.represented import stood
-from parley.analysis.load import Tables
+from parley.analysis.deliberation.run_episodes import episodes_of_events, position_before
+from parley.analysis.deliberation.session_transcript import HEADINGS, MOVED, moves
+from parley.analysis.tables import Tables
 from parley.analysis.views._drawing import consensus, until
 from parley.analysis.views._html import Line, element, line, log, painted, picture, table
 from parley.analysis.views._session import Shown
@@ -30,7 +29,7 @@ def shows(tables: Tables) -> bool:
 @solara.component
 def View(shown: Shown) -> None:
     now = [shown.tables, shown.round]
-    episodes = solara.use_memo(lambda: from_events(until(shown)), now)
+    episodes = solara.use_memo(lambda: episodes_of_events(until(shown)), now)
     named = {f"{number}. {one.question.question}": one for number, one in enumerate(episodes, 1)}
     chosen = solara.use_reactive(next(iter(named)))
     solara.Select("Question of a group", list(named), chosen)
@@ -47,7 +46,7 @@ def One(shown: Shown, episode: Episode) -> None:
     element("p", f"Rated from 1 (strongly disagree) to 7: {episode.question.statement}", css="soft")
     members = [row for row in people if row["party"] != MEDIATOR]
     table(MOVED, moves(members, episode.voices), "Who moved")
-    written = {turn_ for room, turn_ in stood(shown.events) if room == episode.id}
+    written = {turn_ for room, turn_ in position_before(shown.events) if room == episode.id}
     log(steps(shown, episode, people, written), "Deliberation")
 
 

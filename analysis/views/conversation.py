@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 import solara
 
-from parley.analysis import outside
+from parley.analysis import intervention_text
 from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.load import Tables
+from parley.analysis.formatting import format_number
+from parley.analysis.tables import Tables
 from parley.analysis.views._html import Line, line, log
 from parley.analysis.views._session import Shown, rooms
-from parley.analysis.wording import number
 
 ORDER = 2
 TITLE = "Conversation"
@@ -51,7 +51,7 @@ def said(tables: Tables, room: str, last: int, search: str = "") -> list[Line]:
         if round_:
             found.append(line(f"Round {round_}", tag="h3"))
         for act in acts[acts["round"] == round_].to_dict("records"):
-            found.append(line(outside.event(act, seated), "turn outside"))
+            found.append(line(intervention_text.intervention_event(act, seated), "turn outside"))
         found += [turn(row, party[row["agent"]]) for row in here]
         found += _rated(ratings[ratings["round"] == round_], round_)
     return found
@@ -73,7 +73,7 @@ def turn(row: dict[Any, Any], party: str, more: str = "") -> Line:
 
 def _rated(rows: pd.DataFrame, round_: int) -> list[Line]:
     told = ", ".join(
-        f"{row['name']} {number(row['attitude'], 1) if pd.notna(row['attitude']) else row['reason']}"
+        f"{row['name']} {format_number(row['attitude'], 1) if pd.notna(row['attitude']) else row['reason']}"
         for row in rows.to_dict("records")
     )
     when = f"After round {round_}" if round_ else "Before the debate"

@@ -8,12 +8,12 @@ import solara
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from parley.analysis.load import Tables
-from parley.analysis.looks import of_run
+from parley.analysis.formatting import REFERENCE, seat_title
+from parley.analysis.party_styles import styles_of_run
 from parley.analysis.plots import style
+from parley.analysis.tables import Tables
 from parley.analysis.views._html import painted, picture
 from parley.analysis.views._session import Shown, surveyed
-from parley.analysis.wording import REFERENCE, seat_title
 
 ORDER = 3
 TITLE = "Distribution"
@@ -46,7 +46,7 @@ def draw(shown: Shown, topic: str) -> bytes:
 def ridges(ratings: pd.DataFrame, tables: Tables) -> Figure:
     """One row a round, the first on top; steps in the party's colour and line."""
     rounds = sorted(ratings["round"].unique())
-    parties, looks = list(ratings["party"].unique()), of_run(tables)
+    parties, looks = list(ratings["party"].unique()), styles_of_run(tables)
     with style():
         figure = Figure(figsize=(5.2, 0.6 + 0.7 * len(rounds)), layout="constrained")
         FigureCanvasAgg(figure)

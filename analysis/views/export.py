@@ -9,13 +9,10 @@ import pandas as pd
 import solara
 
 from parley.analysis import transcript
-from parley.analysis.deliberation import pages
+from parley.analysis.deliberation import session_transcript
 from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.deliberation.considered import weighed
-from parley.analysis.deliberation.record import from_events
-from parley.analysis.deliberation.represented import stood
-from parley.analysis.load import Tables
-from parley.analysis.tables import as_csv
+from parley.analysis.deliberation.run_episodes import candidate_table, episodes_of_events, position_before
+from parley.analysis.tables import Tables, table_csv
 from parley.analysis.views._drawing import drawable, main
 from parley.analysis.views._html import KINDS, element, painted
 from parley.analysis.views._session import Shown
@@ -46,7 +43,7 @@ def View(shown: Shown) -> None:
             )
     solara.Select("Table", list(named), chosen)
     told = f"Table (CSV, {len(named[chosen.value]):,} rows)"
-    Saved(lambda: as_csv(named[chosen.value]).encode(), f"{stem}-{chosen.value}.csv", "text/csv", told, now)
+    Saved(lambda: table_csv(named[chosen.value]).encode(), f"{stem}-{chosen.value}.csv", "text/csv", told, now)
     Saved(lambda: text(shown).encode(), f"{stem}-transcript.md", "text/markdown", "Transcript (Markdown)", now)
 
 
@@ -72,4 +69,6 @@ def text(shown: Shown) -> str:
     if not deliberates(shown.tables):
         return transcript.text(shown.tables)
     record = shown.events
-    return pages.text(shown.tables, from_events(record), weighed(record), stood(record))
+    return session_transcript.text(
+        shown.tables, episodes_of_events(record), candidate_table(record), position_before(record)
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import solara
 
 from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.load import Tables
+from parley.analysis.formatting import format_number, group_title, seat_title
+from parley.analysis.tables import Tables
 from parley.analysis.views._html import element, log
 from parley.analysis.views._session import Shown
 from parley.analysis.views.conversation import said
-from parley.analysis.wording import group_title, number, seat_title
 
 ORDER = 3
 TITLE = "Groups"
@@ -49,7 +49,7 @@ def moved(tables: Tables, room: str, last: int) -> str:
     rows = tables.attitudes[(tables.attitudes["room"] == room) & tables.attitudes["round"].isin([0, last])]
     means = rows.groupby(["party", "round"], sort=False)["attitude"].mean()
     told = [
-        f"{seat_title(party, tables.names)} {' → '.join(number(means.get((party, round_)), 1) for round_ in (0, last))}"
+        f"{seat_title(party, tables.names)} {' → '.join(format_number(means.get((party, round_)), 1) for round_ in (0, last))}"
         for party in rows["party"].unique()
     ]
     return f"Mean attitude before → after round {last}: {', '.join(told)}" if told else "nobody was asked"

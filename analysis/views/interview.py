@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import solara
 
-from parley.analysis.load import Tables
+from parley.analysis.tables import Tables
 from parley.analysis.views._html import element
 from parley.analysis.views._session import Shown
 

@@ -15,9 +15,9 @@ import solara
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from parley.agents.persona import everybody, persona_set
-from parley.analysis.load import Tables
+from parley.agents.persona import all_personas, persona_set
 from parley.analysis.metrics._network import Population, populations
+from parley.analysis.tables import Tables
 from parley.analysis.views._html import element
 from parley.analysis.views._layout import layout
 from parley.analysis.views._session import Shown, rooms
@@ -95,7 +95,7 @@ def personas(tables: Tables) -> dict[str, str]:
     scenario = tables.header.scenario
     try:
         folder = persona_set(str(scenario["personas"]))
-        known = [one for party in tables.agents["party"].unique() for one in everybody(party, folder)]
+        known = [one for party in tables.agents["party"].unique() for one in all_personas(party, folder)]
     except UserError:
         return {}
     return {one.id: one.backstory for one in known}

@@ -8,7 +8,7 @@ from pathlib import Path
 import solara
 import solara.lab
 
-from parley.analysis import honesty
+from parley.analysis import disclaimers
 from parley.analysis.views import views
 from parley.analysis.views._controls import Controls
 from parley.analysis.views._html import element
@@ -66,7 +66,7 @@ def Views(session: Session) -> None:
         return
     rounds = max([*tables.attitudes["round"], *tables.utterances["round"]], default=0)
     round_ = rounds if last.value < 0 else min(last.value, rounds)
-    if note := honesty.note(tables.header):
+    if note := disclaimers.disclaimer(tables.header):
         element("blockquote", note.replace("**", "").replace("`", ""), css="soft")
     if rounds:
         solara.SliderInt(f"Up to round {round_}", value=round_, min=0, max=rounds,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import solara
 
-from parley.analysis.load import Tables
+from parley.analysis.tables import Tables
 from parley.analysis.views._html import element
 from parley.analysis.views._session import Shown, rooms
-from parley.model.interventions import spec
+from parley.model.interventions import intervention_spec
 from parley.model.scenario import MEDIATOR
 
 ORDER = 11
@@ -50,5 +50,7 @@ def View(shown: Shown) -> None:
     element("p", told if shown.session.live else "A loaded run is over: start one to step into it.")
     for one in shown.session.interventions:
         element(
-            "p", f"Refused: {one.refused}" if one.refused else f"On the timetable: {spec(one.what)}", css="turn outside"
+            "p",
+            f"Refused: {one.refused}" if one.refused else f"On the timetable: {intervention_spec(one.what)}",
+            css="turn outside",
         )

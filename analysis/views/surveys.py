@@ -7,10 +7,10 @@ from typing import Any
 
 import solara
 
-from parley.analysis.load import Tables
+from parley.analysis.formatting import format_number
+from parley.analysis.tables import Tables
 from parley.analysis.views._html import table
 from parley.analysis.views._session import Shown, rooms
-from parley.analysis.wording import number
 
 ORDER = 5
 TITLE = "Surveys"
@@ -34,7 +34,7 @@ def View(shown: Shown) -> None:
 
 def _row(row: dict[str, Any]) -> list[str]:
     raw, why = row["raw"] or "", row["reason"] or ""
-    numbers = [number(row["attitude"], 1), number(row["expected"], 2)]
+    numbers = [format_number(row["attitude"], 1), format_number(row["expected"], 2)]
     return [
         str(row["round"]),
         row["name"],

@@ -1,6 +1,6 @@
 """Markdown as one HTML document that needs nothing beside it: figures are inside, nothing is fetched, nothing is executed.
 
-What a model said was made harmless where the Markdown was written (analysis/wording.py). Here is the second lock: raw HTML is
+What a model said was made harmless where the Markdown was written (analysis/formatting.py). Here is the second lock: raw HTML is
 shown as text (but for the empty anchors of our transcripts), links lead to places of the same document or nowhere, and the
 document forbids a browser scripts and anything from elsewhere.
 """

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.analysis.load import record_of
 from parley.analysis.report import SUMMARY, write_report
+from parley.analysis.tables import record_of
 from parley.analysis.web.document import Chapter, document
 from parley.llm.errors import UserError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parley.environments._society import Society
+from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)
@@ -13,5 +13,5 @@ class Every:
 
     varies = False
 
-    def active(self, members: tuple[int, ...], round_: int, society: Society) -> tuple[int, ...]:
+    def active(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[int, ...]:
         return members

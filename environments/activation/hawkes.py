@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from parley.environments._society import Society
 from parley.environments._specs import in_range
+from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Hawkes:
         """The mean intensity in the long run."""
         return self.base / (1 - self.branching)
 
-    def active(self, members: tuple[int, ...], round_: int, society: Society) -> tuple[int, ...]:
+    def active(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[int, ...]:
         counts, _ = self._held(len(members), round_, society)
         return tuple([member for member, count in zip(members, counts, strict=True) if count])
 
-    def _held(self, people: int, round_: int, society: Society) -> tuple[Any, Any]:
+    def _held(self, people: int, round_: int, society: SocialGraph) -> tuple[Any, Any]:
         """What `round` gave in this round of the room: each round has a stream of its own and begins where the last one ended."""
         if round_ == 0:
             return None, np.zeros(people)

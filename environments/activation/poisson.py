@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from parley.environments._society import Society
 from parley.environments._specs import in_range
+from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,6 @@ class Poisson:
     def __post_init__(self) -> None:
         in_range(0, 1e3, rate=self.rate)
 
-    def active(self, members: tuple[int, ...], round_: int, society: Society) -> tuple[int, ...]:
+    def active(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[int, ...]:
         rng, chance = society.draw("active", round_), 1 - math.exp(-self.rate)
         return tuple([member for member in members if rng.random() < chance])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parley.environments._society import Society
 from parley.environments._specs import in_range
+from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)
@@ -18,5 +18,5 @@ class Share:
     def __post_init__(self) -> None:
         in_range(0, 1, share=self.share)
 
-    def active(self, members: tuple[int, ...], round_: int, society: Society) -> tuple[int, ...]:
+    def active(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[int, ...]:
         return tuple(society.draw("active", round_).sample(members, round(self.share * len(members))))

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from parley.environments._society import Pairs, Society
 from parley.environments._specs import in_range
+from parley.environments.social_graph import Pairs, SocialGraph
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class Nearer:
         in_range(0, 10, beyond=self.beyond)
         in_range(1, 1e6, choices=self.choices)
 
-    def changes(self, society: Society, round_: int) -> tuple[Pairs, Pairs]:
+    def changes(self, society: SocialGraph, round_: int) -> tuple[Pairs, Pairs]:
         rng, people = society.draw("rewiring", round_), list(society.links.hears)
         made = [self._change(person, people, society, rng) for person in people if rng.random() < self.probability]
         kept = [pair for pair in made if pair]
         return tuple([old for old, _ in kept]), tuple([new for _, new in kept])
 
     def _change(
-        self, person: int, people: list[int], society: Society, rng: Random
+        self, person: int, people: list[int], society: SocialGraph, rng: Random
     ) -> tuple[tuple[int, int], tuple[int, int]] | None:
         heard = society.links.hears[person]
         far = [one for one in heard if (away := society.apart(person, one)) is not None and away > self.beyond]

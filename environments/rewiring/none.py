@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parley.environments._society import Pairs, Society
+from parley.environments.social_graph import Pairs, SocialGraph
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NoRewiring:
     """No options."""
 
     by_attitude = False
 
-    def changes(self, society: Society, round_: int) -> tuple[Pairs, Pairs]:
+    def changes(self, society: SocialGraph, round_: int) -> tuple[Pairs, Pairs]:
         return (), ()

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from parley.environments._society import Feed, Links, Society
+from parley.environments.social_graph import Feed, Links, SocialGraph
 
 if TYPE_CHECKING:
     from parley.environments.base import Turn
@@ -24,15 +24,15 @@ class Rule(ABC):
     lasting: int = 0
 
     @abstractmethod
-    def turns(self, society: Society, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
+    def turns(self, society: SocialGraph, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
         """The turns of a round."""
 
-    def feeds(self, society: Society, round_: int) -> Iterator[Feed]:
+    def feeds(self, society: SocialGraph, round_: int) -> Iterator[Feed]:
         """What is shown to whom after the turns."""
         return iter(())
 
 
-def lots(speakers: Sequence[int], links: Links) -> Iterator[list[int]]:
+def concurrent_batches(speakers: Sequence[int], links: Links) -> Iterator[list[int]]:
     """Those who speak one after another, in lots that can be asked at once: no link joins two people of a lot.
 
     Whoever is linked, in one direction or both, to somebody earlier in the order is in a later lot than that one, so everybody
@@ -48,7 +48,7 @@ def lots(speakers: Sequence[int], links: Links) -> Iterator[list[int]]:
     yield from found
 
 
-def in_lots(lots_: Iterable[Iterable[Turn]]) -> Iterator[Turn]:
+def in_batches(lots_: Iterable[Iterable[Turn]]) -> Iterator[Turn]:
     """The turns of each lot together."""
     for lot in lots_:
         for number, turn in enumerate(lot):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parley.environments._society import Society
 from parley.environments._specs import in_range
 from parley.environments.rules.neighbours import Neighbours
+from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class BoundedConfidence(Neighbours):
     def __post_init__(self) -> None:
         in_range(0, 10, epsilon=self.epsilon)
 
-    def hearers(self, society: Society, speaker: int) -> tuple[int, ...]:
+    def hearers(self, society: SocialGraph, speaker: int) -> tuple[int, ...]:
         everybody = super().hearers(society, speaker)
         return tuple(
             [one for one in everybody if (away := society.apart(one, speaker)) is not None and away <= self.epsilon]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from parley.environments._society import Society
 from parley.environments.base import Turn
-from parley.environments.rules._base import Rule, in_lots, lots
+from parley.environments.rules._base import Rule, concurrent_batches, in_batches
+from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)
 class Neighbours(Rule):
     """No options."""
 
-    def turns(self, society: Society, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
-        asked = [speakers] if together else lots(speakers, society.links)
-        yield from in_lots([[Turn(one, self.hearers(society, one)) for one in lot] for lot in asked])
+    def turns(self, society: SocialGraph, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
+        asked = [speakers] if together else concurrent_batches(speakers, society.links)
+        yield from in_batches([[Turn(one, self.hearers(society, one)) for one in lot] for lot in asked])
 
-    def hearers(self, society: Society, speaker: int) -> tuple[int, ...]:
+    def hearers(self, society: SocialGraph, speaker: int) -> tuple[int, ...]:
         """Those who listen to somebody."""
         return tuple(society.links.heard_by[speaker])

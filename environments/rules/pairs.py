@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from parley.environments._society import Society
 from parley.environments.base import Turn
-from parley.environments.rules._base import Rule, in_lots
+from parley.environments.rules._base import Rule, in_batches
+from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class Pairs(Rule):
     varies = True
     changing = True
 
-    def turns(self, society: Society, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
+    def turns(self, society: SocialGraph, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
         matched = self.matching(society, speakers, round_)
         first = [Turn(one, (other,)) for one, other in matched]
         second = [Turn(other, (one,)) for one, other in matched]
-        yield from in_lots([[*first, *second]] if together else [first, second])
+        yield from in_batches([[*first, *second]] if together else [first, second])
 
-    def matching(self, society: Society, speakers: Sequence[int], round_: int) -> list[tuple[int, int]]:
+    def matching(self, society: SocialGraph, speakers: Sequence[int], round_: int) -> list[tuple[int, int]]:
         """Pairs of active people; nobody is in two of them."""
         rng = society.draw("pairs", round_)
         free = dict.fromkeys(speakers)

@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from parley.environments._society import Feed, Post, Society
 from parley.environments._specs import in_range
 from parley.environments.base import Turn
-from parley.environments.rules._base import Rule, in_lots
+from parley.environments.rules._base import Rule, in_batches
+from parley.environments.social_graph import Feed, Post, SocialGraph
 
-Rank = Callable[[Society, int, Post], float]
+Rank = Callable[[SocialGraph, int, Post], float]
 FEEDS = ("chronological", "hot", "interest", "attitude")
 
 
@@ -55,10 +55,10 @@ class Posts(Rule):
     def by_attitude(self) -> bool:  # type: ignore[override]
         return self.feed != "chronological"
 
-    def turns(self, society: Society, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
-        yield from in_lots([[Turn(one, ()) for one in speakers]])
+    def turns(self, society: SocialGraph, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
+        yield from in_batches([[Turn(one, ()) for one in speakers]])
 
-    def feeds(self, society: Society, round_: int) -> Iterator[Feed]:
+    def feeds(self, society: SocialGraph, round_: int) -> Iterator[Feed]:
         rng, by_author = society.draw("feeds", round_), dict[int, list[Post]]()
         for post in society.wall.posts.values():
             by_author.setdefault(post.author, []).append(post)
@@ -69,18 +69,18 @@ class Posts(Rule):
                 yield Feed(reader, tuple([post.iteration for post in found]), votes)
 
     def _candidates(
-        self, reader: int, by_author: dict[int, list[Post]], society: Society, rng: Random
+        self, reader: int, by_author: dict[int, list[Post]], society: SocialGraph, rng: Random
     ) -> Iterator[Post]:
         heard, read = list(society.links.hears[reader]), society.wall.read.get(reader, ())
         for author in rng.sample(heard, self.pool) if len(heard) > self.pool else heard:
             yield from (post for post in by_author.get(author, ()) if post.iteration not in read)
 
-    def _ranked(self, reader: int, posts: Iterator[Post], society: Society, rng: Random) -> list[Post]:
+    def _ranked(self, reader: int, posts: Iterator[Post], society: SocialGraph, rng: Random) -> list[Post]:
         rank = RANKS[self.feed]
         keyed = [(rank(self, society, reader, post), post.round, rng.random(), post) for post in posts]
         return [post for *_, post in sorted(keyed, key=lambda one: one[:3], reverse=True)[: self.length]]
 
-    def _vote(self, society: Society, reader: int, post: Post) -> int:
+    def _vote(self, society: SocialGraph, reader: int, post: Post) -> int:
         away = society.apart(reader, post.author)
         return 0 if away is None else (away <= self.near) - (away >= self.far)
 
@@ -94,24 +94,24 @@ class Posts(Rule):
         return order + round_ * self.hours * 3600 / 45000
 
 
-def _newest(rule: Posts, society: Society, reader: int, post: Post) -> float:
+def _newest(rule: Posts, society: SocialGraph, reader: int, post: Post) -> float:
     return post.round
 
 
-def _hot(rule: Posts, society: Society, reader: int, post: Post) -> float:
+def _hot(rule: Posts, society: SocialGraph, reader: int, post: Post) -> float:
     return rule.hotness(post.votes, post.round)
 
 
-def _interest(rule: Posts, society: Society, reader: int, post: Post) -> float:
+def _interest(rule: Posts, society: SocialGraph, reader: int, post: Post) -> float:
     liked = society.wall.liked.get(reader)
     return liked[post.author] if liked else 0
 
 
-def _near(rule: Posts, society: Society, reader: int, post: Post) -> float:
+def _near(rule: Posts, society: SocialGraph, reader: int, post: Post) -> float:
     away = society.apart(reader, post.author)
     return -math.inf if away is None else -away
 
 
-RANKS: dict[str, Callable[[Posts, Society, int, Post], float]] = dict(
+RANKS: dict[str, Callable[[Posts, SocialGraph, int, Post], float]] = dict(
     zip(FEEDS, (_newest, _hot, _interest, _near), strict=True)
 )

@@ -11,24 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from parley.environments._society import Society
 from parley.environments.base import Turn
-from parley.environments.rules._base import Rule, in_lots, lots
+from parley.environments.rules._base import Rule, concurrent_batches, in_batches
+from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)
 class Sequential(Rule):
     """No options."""
 
-    def turns(self, society: Society, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
+    def turns(self, society: SocialGraph, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
         order = society.draw("sequential", round_).sample(list(speakers), len(speakers))
         place, heard_by = {one: number for number, one in enumerate(order)}, society.links.heard_by
-        yield from in_lots(
+        yield from in_batches(
             [
                 [
                     Turn(one, tuple([to for to in heard_by[one] if place.get(to, len(order)) > place[one]]))
                     for one in lot
                 ]
-                for lot in lots(order, society.links)
+                for lot in concurrent_batches(order, society.links)
             ]
         )

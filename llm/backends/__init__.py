@@ -15,17 +15,17 @@ import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
-from parley.llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend
 
 
-def names() -> list[str]:
+def backend_names() -> list[str]:
     """Every backend, sorted."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
-    """`oracle,kappa=0` -> ("oracle", "", {"kappa": "0"}); `recorded:runs/a` -> ("recorded", "runs/a", {})."""
+    """`oracle,kappa=0` -> ("oracle", "", {"kappa": "0"}); `replay:runs/a` -> ("replay", "runs/a", {})."""
     head, *pairs = spec.split(",")
     name, _, model = head.partition(":")
     options = {}
@@ -39,14 +39,14 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
     return name.strip(), model.strip(), options
 
 
-SCRIPTED = ("fake", "lines")
+SCRIPTED = ("fake", "yoked")
 """Backends that are no model: partners who say what is written for them cost nothing."""
 
 
-def scripted(spec: str) -> bool:
+def is_scripted(spec: str) -> bool:
     """Whether a spec names no model.
 
-    >>> scripted("lines:runs/a/lines.json"), scripted("oracle")
+    >>> is_scripted("yoked:runs/a/lines.json"), is_scripted("oracle")
     (True, False)
     """
     return split_spec(spec)[0] in SCRIPTED
@@ -67,18 +67,20 @@ def topics_of(spec: str) -> tuple[str, ...] | None:
     return known
 
 
-def essence(spec: str) -> str:
+def identity_spec(spec: str) -> str:
     """The spec without the options that change only how the model is asked: `openai:m,base_url=URL` is `openai:m`."""
     name, model, options = split_spec(spec)
-    manner = getattr(importlib.import_module(f"parley.llm.backends.{name}"), "MANNER", ()) if name in names() else ()
+    manner = (
+        getattr(importlib.import_module(f"parley.llm.backends.{name}"), "MANNER", ()) if name in backend_names() else ()
+    )
     kept = [f",{key}={value}" for key, value in sorted(options.items()) if key not in manner]
     return "".join([name, f":{model}" if model else "", *kept])
 
 
-def defaulted(spec: str, **options: object) -> str:
+def with_defaults(spec: str, **options: object) -> str:
     """The spec with these options too, where its backend has them and it does not give them.
 
-    >>> defaulted("pocket,draft=0", keep=512), defaulted("oracle", keep=512)
+    >>> with_defaults("pocket,draft=0", keep=512), with_defaults("oracle", keep=512)
     ('pocket,draft=0,keep=512', 'oracle')
     """
     name, _, given = check_spec(spec)
@@ -86,13 +88,13 @@ def defaulted(spec: str, **options: object) -> str:
     return ",".join([spec, *(f"{key}={value}" for key, value in options.items() if key in known and key not in given)])
 
 
-def divided(spec: str, parts: int) -> str:
+def split_limits(spec: str, parts: int) -> str:
     """The spec for one of `parts` who ask at once: `openai:m,rpm=60` for 4 is `openai:m,in_flight=8,rpm=15.0,tpm=0.0`."""
     limits = _shared(spec)
     return ",".join([_without(spec, limits), *(f"{name}={_part(most, parts)}" for name, most in limits.items())])
 
 
-def most_parts(spec: str) -> int | None:
+def max_splits(spec: str) -> int | None:
     """Among how many a model can be divided: each needs one request on its way; None where that is not limited."""
     return min((most for most in _shared(spec).values() if isinstance(most, int)), default=None)
 
@@ -118,7 +120,7 @@ def _part(most: float, parts: int) -> float:
 def check_spec(spec: str) -> tuple[str, str, dict[str, object]]:
     """Backend, model and typed options of a spec; nothing is opened. Errors: as open_spec."""
     name, model, options = split_spec(spec)
-    if name not in names():
+    if name not in backend_names():
         raise _unknown(name, model)
     opener = importlib.import_module(f"parley.llm.backends.{name}").open_backend
     known = {key: parameter for key, parameter in inspect.signature(opener).parameters.items() if key != "model"}
@@ -127,7 +129,7 @@ def check_spec(spec: str) -> tuple[str, str, dict[str, object]]:
 
 def _unknown(name: str, model: str) -> UserError:
     """A name that is no backend: misspelt, or that of a model, which a backend has to be named before."""
-    error, whole = unknown("model", name, names()), f"{name}:{model}" if model else name
+    error, whole = unknown_name("model", name, backend_names()), f"{name}:{model}" if model else name
     if "did you mean" in str(error) and not any(map(str.isdigit, name)):
         return error
     if "/" in name and not name.startswith((".", "/")):
@@ -149,7 +151,7 @@ def check_reached(spec: str) -> None:
 
 def _typed(name: str, key: str, value: str, known: dict[str, inspect.Parameter]) -> object:
     if key not in known:
-        raise unknown(f"option of {name}", key, known)
+        raise unknown_name(f"option of {name}", key, known)
     kind = type(known[key].default) if known[key].default is not None else float
     try:
         typed = kind(value)

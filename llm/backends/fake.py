@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from parley.llm.request import Backend, Reply, Request, Usage, checked
+from parley.llm.request import Backend, Reply, Request, Usage, check_replies
 
 Answer = str | Reply
 Source = Callable[[Request], Answer] | Sequence[Answer] | Mapping[str, Answer]
@@ -52,7 +52,7 @@ class Fake:
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         """One reply at a time, in the order of asking."""
         request = self._sent.popleft()
-        return [(request, reply) for reply in checked(self.complete([request]), 1)]
+        return [(request, reply) for reply in check_replies(self.complete([request]), 1)]
 
 
 def _answerer(source: Source) -> Callable[[Request], Answer]:

@@ -15,41 +15,41 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from parley.llm.driver import Conversation
-from parley.llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown_name
 from parley.model.events import Event, Intervened
 from parley.model.interventions.base import Intervention, Presence, View
 from parley.model.interventions.join import Join
-from parley.model.room import Desk, RoomState
+from parley.model.room import RoomState, RunContext
 from parley.model.settings import coerced
 
 
-def names() -> list[str]:
+def intervention_names() -> list[str]:
     """Every kind, sorted."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
 
 
-def timetable(given: str | Iterable[str | Mapping[str, Any] | Intervention]) -> tuple[Intervention, ...]:
+def parse_interventions(given: str | Iterable[str | Mapping[str, Any] | Intervention]) -> tuple[Intervention, ...]:
     """Interventions as they are written on a command line, in a preset or in a header. Errors: UserError."""
     listed = ([given] if given.strip() else []) if isinstance(given, str) else given
     if isinstance(listed, Mapping) or not all(isinstance(one, str | Mapping | Intervention) for one in listed):
         raise UserError("interventions must be tables: write [[interventions]] before each")
-    return tuple([one if isinstance(one, Intervention) else parse(one) for one in listed])
+    return tuple([one if isinstance(one, Intervention) else parse_intervention(one) for one in listed])
 
 
-def parse(given: str | Mapping[str, Any]) -> Intervention:
+def parse_intervention(given: str | Mapping[str, Any]) -> Intervention:
     """`message round=3 to=democrat by=Ann text='...'`, or the same as a table with the key `kind`.
 
     A key that is a list may be repeated. Errors: UserError with the nearest right names.
     """
     name, values = _read(given) if isinstance(given, str) else (given.get("kind"), dict(given))
     values.pop("kind", None)
-    if name not in names():
-        raise unknown("intervention", str(name), names())
+    if name not in intervention_names():
+        raise unknown_name("intervention", str(name), intervention_names())
     kind = _class(str(name))
     known = {one.name: one for one in fields(kind) if one.init}
     for key in values:
         if key not in known:
-            raise unknown(f"key of {name}", key, known)
+            raise unknown_name(f"key of {name}", key, known)
     if missing := [key for key, one in known.items() if one.default is MISSING and key not in values]:
         raise UserError(f"{name} lacks {', '.join(missing)}")
     lists = {key for key, one in known.items() if str(one.type).startswith("tuple")}
@@ -59,7 +59,7 @@ def parse(given: str | Mapping[str, Any]) -> Intervention:
     return found
 
 
-def spec(one: Intervention) -> str:
+def intervention_spec(one: Intervention) -> str:
     """How it is written on a command line, defaults left out."""
     words = [one.kind]
     for each in fields(one):
@@ -71,7 +71,7 @@ def spec(one: Intervention) -> str:
 
 
 def intervene(
-    interventions: Iterable[Intervention], room: RoomState, round_: int, attitude: View, desk: Desk
+    interventions: Iterable[Intervention], room: RoomState, round_: int, attitude: View, desk: RunContext
 ) -> Conversation[list[Event]]:
     """All that is due in a room before a round, in the order of the timetable; nothing where nobody is meant."""
     events: list[Event] = []
@@ -85,7 +85,7 @@ def intervene(
     return events
 
 
-def away(interventions: Iterable[Intervention], room: RoomState, seed: int) -> set[int]:
+def initially_absent(interventions: Iterable[Intervention], room: RoomState, seed: int) -> set[int]:
     """Who of a room is not there at the start: those of whom the timetable says first that they join."""
     found: dict[int, bool] = {}
     for one in sorted(interventions, key=lambda each: each.round):

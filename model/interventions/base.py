@@ -10,9 +10,9 @@ from typing import ClassVar, NamedTuple
 
 from parley.llm.driver import Conversation
 from parley.llm.errors import UserError
-from parley.llm.randomness import stream
+from parley.llm.seeding import stream
 from parley.model.events import Event
-from parley.model.room import Desk, RoomState
+from parley.model.room import RoomState, RunContext
 
 ALL = "all"
 HEARD = "intervention"
@@ -59,7 +59,7 @@ class Intervention(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", type(self).__module__.rpartition(".")[2])
-        object.__setattr__(self, "to", named(self.kind, "to", self.to))
+        object.__setattr__(self, "to", names_phrase(self.kind, "to", self.to))
         if self.round < 1 or self.every < 0:
             raise UserError(f"{self.kind}: round must be at least 1 and every at least 0")
         if not 0 < self.share <= 1:
@@ -74,7 +74,7 @@ class Intervention(ABC):
         return None
 
     def hold(
-        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, desk: Desk
+        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, desk: RunContext
     ) -> Conversation[list[Act]]:
         """The same as a conversation, for a kind that asks a model."""
         yield from ()
@@ -146,10 +146,10 @@ class Saying(Intervention):
         check_line(self.kind, self.by, self.text)
 
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
-        yield said(room, agents, self.by, self.text)
+        yield line_events(room, agents, self.by, self.text)
 
 
-def named(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ...]:
+def names_phrase(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ...]:
     """Names out of entries with commas. Errors: UserError for none, and for others beside all."""
     found = tuple([name for entry in entries for part in entry.split(",") if (name := part.strip())])
     if not found or (ALL in found and len(found) > 1):
@@ -157,7 +157,7 @@ def named(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ...]:
     return found
 
 
-def said(room: RoomState, agents: tuple[int, ...], by: str, text: str) -> Act:
+def line_events(room: RoomState, agents: tuple[int, ...], by: str, text: str) -> Act:
     """Have these agents hear a line."""
     text = text.replace(TOPIC, next(iter(room.members.values())).topic.title)
     for agent in agents:

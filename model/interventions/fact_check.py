@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parley.agents.checker import Checker
-from parley.llm.backends import essence
+from parley.agents.fact_checker import FactChecker
+from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError
-from parley.llm.randomness import derive
+from parley.llm.seeding import derive
 from parley.model.events import Event
-from parley.model.interventions.base import Act, Intervention, Saying, View, check_line, said
-from parley.model.room import LATEST, Desk, RoomState, note
+from parley.model.interventions.base import Act, Intervention, Saying, View, check_line, line_events
+from parley.model.room import LATEST, RoomState, RunContext, record_call
 
 CHECKER = 0
 """The agent number of its calls; a room with a checker has no mediator."""
@@ -48,10 +48,10 @@ class FactCheck(Saying):
     @property
     def voice(self) -> str:
         """By which name its requests ask for their model; "" where the text is given."""
-        return essence(self.llm) if self.llm else ""
+        return identity_spec(self.llm) if self.llm else ""
 
     def hold(
-        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, desk: Desk
+        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, desk: RunContext
     ) -> Conversation[list[Act]]:
         if not self.llm:
             return list(self.act(room, agents, attitude, round_))
@@ -59,11 +59,11 @@ class FactCheck(Saying):
         if not lines:
             return [Act(agents, None, self.by, "nothing_said")]
         calls: list[Event] = []
-        checker, member = Checker(self.by, self.words, self.voice), next(iter(room.members.values()))
+        checker, member = FactChecker(self.by, self.words, self.voice), next(iter(room.members.values()))
         seed = derive(desk.seed, room.id, "check", self.by, round_)
         request = checker.compose(member.topic, member.manner.frame, lines, seed)
         reply = yield from ask(request)
-        note(calls, room, round_, CHECKER, request, reply, desk)
+        record_call(calls, room, round_, CHECKER, request, reply, desk)
         text, reason = checker.read(reply, [one.name for one in room.members.values()])
-        act = said(room, agents, self.by, text) if text else Act(agents, None, self.by, reason)
+        act = line_events(room, agents, self.by, text) if text else Act(agents, None, self.by, reason)
         return [act._replace(events=tuple(calls))]

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar, Literal
 
-from parley.environments._society import Links as Ties
-from parley.environments._society import Pairs
+from parley.environments.social_graph import Links as Ties
+from parley.environments.social_graph import Pairs
 from parley.llm.errors import UserError
 from parley.model.events import Linked, Unlinked
-from parley.model.interventions.base import ALL, HEARD, Act, Intervention, View, named
+from parley.model.interventions.base import ALL, HEARD, Act, Intervention, View, names_phrase
 from parley.model.room import RoomState
 
 
@@ -36,7 +36,7 @@ class Links(Intervention):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "hear", named(self.kind, "hear", self.hear))
+        object.__setattr__(self, "hear", names_phrase(self.kind, "hear", self.hear))
         if self.number < 0:
             raise UserError("links: number must be at least 0")
 

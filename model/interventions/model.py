@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from parley.llm.backends import essence
+from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.model.interventions.base import Act, Intervention, View
 from parley.model.room import RoomState
@@ -29,7 +29,7 @@ class Model(Intervention):
     @property
     def voice(self) -> str:
         """By which name requests ask for it."""
-        return essence(self.llm)
+        return identity_spec(self.llm)
 
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         for agent in agents:

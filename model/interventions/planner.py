@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from parley.llm.errors import UserError
-from parley.model.interventions.base import Act, Intervention, View, check_line, said
+from parley.model.interventions.base import Act, Intervention, View, check_line, line_events
 from parley.model.room import RoomState
 
 _MESSAGE = re.compile(r"(\d+(?:\.\d+)?)\s*:\s*(\S.*)")
@@ -86,4 +86,4 @@ class Planner(Intervention):
         return (best, None) if off[best] < abs(mean - self.target) else (None, "no_nearer")
 
     def _say(self, room: RoomState, agents: tuple[int, ...], text: str | None, reason: str | None) -> Act:
-        return Act(agents, None, self.by, reason) if text is None else said(room, agents, self.by, text)
+        return Act(agents, None, self.by, reason) if text is None else line_events(room, agents, self.by, text)

@@ -8,7 +8,7 @@ import mesa
 import pytest
 from hypothesis import settings
 
-from parley.agents.debater import Debater, Manner
+from parley.agents.agent import Debater, DebateStyle
 from parley.agents.persona import Persona
 from parley.agents.topic import load_topic
 from parley.llm.request import Reply, Request, Sampling
@@ -29,7 +29,7 @@ def make() -> Make:
     ) -> Debater:
         persona = Persona(f"{party}_01", party, name, f"You are {name}.")
         known = how.pop("known", "")
-        manner = Manner("debate", 50, Sampling(1.0, 120), 0.7, memory, reader, **how)
+        manner = DebateStyle("debate", 50, Sampling(1.0, 120), 0.7, memory, reader, **how)
         return Debater(model, persona, name, load_topic("gun_violence"), others, manner, known=known)
 
     return debater

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from parley.agents.abilities import names, open_ability
-from parley.agents.abilities.base import parts
+from parley.agents.reasoning import ability_names, open_ability
+from parley.agents.reasoning.base import labelled_parts
 from parley.agents.topic import load_topic
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
@@ -21,7 +21,7 @@ NOTED = "Belief: Guns kill. Desire: Fewer of them. Intention: I will say so."
 def test_the_folder_is_the_registry(name: str) -> None:
     """An ability that is dropped in is found, under its own name."""
     ability = open_ability(name)
-    assert name in names()
+    assert name in ability_names()
     assert ability is not None
     assert ability.name == name
     assert "debate" in ability.ask("debate")
@@ -58,7 +58,7 @@ def test_what_is_mistyped_is_told_in_one_line(spec: str, told: str) -> None:
 )
 def test_parts_as_models_write_them(reply: str) -> None:
     """Layout is forgiven; what is said is not changed."""
-    assert parts(reply, LABELS).text == NOTED
+    assert labelled_parts(reply, LABELS).text == NOTED
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_parts_as_models_write_them(reply: str) -> None:
 )
 def test_a_note_that_lacks_a_part_is_none_with_its_reason(reply: str, reason: str) -> None:
     """A guessed belief would be a made-up state of mind."""
-    assert parts(reply, LABELS) == (None, reason)
+    assert labelled_parts(reply, LABELS) == (None, reason)
 
 
 def test_the_note_stands_before_what_is_asked_and_is_not_remembered(make: Make) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.attitude import Scale, read_rating
+from parley.agents.scales import Scale, read_rating
 from parley.agents.topic import scales
 
 SCALES = scales()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import run
-from parley.agents.case import ATTEMPTS, write_topic
+from parley.agents.case_generator import ATTEMPTS, write_topic
 from parley.agents.topic import TOPICS, load_topic
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from parley.agents.character import PLAIN, Character, bias_of, role_of, trait_names, traits_of
+from parley.agents.traits import PLAIN, Traits, bias_of, role_of, trait_names, traits_of
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
 
@@ -24,8 +24,8 @@ def test_temperament_by_hand() -> None:
     """Traits in their own order, whatever the order in which they are given; those not given are not mentioned."""
     given = traits_of("neuroticism=low+openness=very_high+extraversion=average", RNG)
     told = "By temperament you are extremely open to new ideas, fairly outgoing and hardly easily upset."
-    assert Character(traits=given).told == told
-    assert Character(traits={"openness": "low"}).told == "By temperament you are hardly open to new ideas."
+    assert Traits(traits=given).told == told
+    assert Traits(traits={"openness": "low"}).told == "By temperament you are hardly open to new ideas."
 
 
 def test_all_levels_are_drawn_alike() -> None:
@@ -41,7 +41,7 @@ def test_all_levels_are_drawn_alike() -> None:
 def test_where_it_is_told(make: Make) -> None:
     """Temperament and bias belong to the person (system message), the role to the occasion (opening, each request)."""
     ann = make("Ann", "Bob")
-    ann.endow(Character("convincer+knowledge", {"openness": "high"}, "strong"))
+    ann.assign_traits(Traits("convincer+knowledge", {"openness": "high"}, "strong"))
     system, user = sent(ann.compose_speech(1))
     assert system.startswith(
         "system: You are Ann. By temperament you are very open to new ideas. You take in only what fits"
@@ -56,7 +56,7 @@ def test_where_it_is_told(make: Make) -> None:
 def test_a_role_is_part_of_what_is_remembered(make: Make) -> None:
     """Prompts stay append-only: what was asked of a role is remembered as it was asked."""
     ann = make("Ann", "Bob")
-    ann.endow(Character("verifier"))
+    ann.assign_traits(Traits("verifier"))
     first = ann.compose_speech(1)
     ann.absorb_speech(Reply("That is wrong."))
     assert ann.compose_speech(2).messages[: len(first.messages)] == first.messages
@@ -84,7 +84,7 @@ def test_what_is_mistyped_is_told_in_one_line(read, text: str, told: str) -> Non
 @pytest.mark.parametrize("argument", ["", "+knowledge", "+trust", "+status", "+support", "+logos", "+pathos", "+ethos"])
 def test_every_role_and_argument_says_something(role: str, argument: str) -> None:
     """No role, and no argument, is an empty word; an argument adds to what is asked, and changes nothing else."""
-    bare, made = Character(role), Character(role_of(role + argument))
+    bare, made = Traits(role), Traits(role_of(role + argument))
     assert made.part == bare.part
     assert made.ask.startswith(bare.ask)
     assert (made.ask != bare.ask) == bool(argument)

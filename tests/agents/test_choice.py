@@ -8,8 +8,18 @@ from math import nan
 
 import pytest
 
-from parley.agents.choice import Ballot, Order, approval, borda, levels, maximin, schulze, untied, utilitarian
-from parley.llm.randomness import stream
+from parley.agents.social_choice import (
+    Ballot,
+    Order,
+    approval,
+    borda,
+    break_ties,
+    maximin,
+    preference_levels,
+    schulze,
+    utilitarian,
+)
+from parley.llm.seeding import stream
 
 
 def election(text: str) -> list[Ballot]:
@@ -103,7 +113,7 @@ def test_borda_can_pass_over_the_winner_of_every_pair_and_schulze_cannot() -> No
 
 def test_approval_of_the_two_nearest_cities() -> None:
     """Tennessee once more, with the published shares of approval: 42, 68, 58 and 32 of 100 voters."""
-    scores = [[4 - level for level in levels(ballot, 4)] for ballot in election(TENNESSEE)]
+    scores = [[4 - level for level in preference_levels(ballot, 4)] for ballot in election(TENNESSEE)]
     assert approval(scores, at_least=3).values == (0.42, 0.68, 0.58, 0.32)
 
 
@@ -161,7 +171,7 @@ def test_ties_are_broken_by_a_random_ballot_and_only_then_by_lot() -> None:
     4,000 seeded draws: the standard error is 0.007.
     """
     ballots = election("3 A=BCD, 1 B=ADC")
-    strict = [untied(((0, 1), (2, 3)), ballots, stream(seed, "ties")) for seed in range(4000)]
+    strict = [break_ties(((0, 1), (2, 3)), ballots, stream(seed, "ties")) for seed in range(4000)]
     assert sum(one.index(2) < one.index(3) for one in strict) / 4000 == pytest.approx(0.75, abs=0.03)
     assert sum(one[0] == 0 for one in strict) / 4000 == pytest.approx(0.5, abs=0.03)
 
@@ -169,7 +179,7 @@ def test_ties_are_broken_by_a_random_ballot_and_only_then_by_lot() -> None:
 def test_the_next_ballot_decides_what_the_first_leaves_tied() -> None:
     """One voter tells A from B, the others none: every draw comes to that ballot in the end, so A always wins."""
     ballots = election("5 A=B, 1 AB")
-    assert {untied(((0, 1),), ballots, stream(seed, "ties")) for seed in range(50)} == {(0, 1)}
+    assert {break_ties(((0, 1),), ballots, stream(seed, "ties")) for seed in range(50)} == {(0, 1)}
 
 
 def test_breaking_ties_draws_the_same_from_its_stream_tie_or_no_tie() -> None:
@@ -177,6 +187,6 @@ def test_breaking_ties_draws_the_same_from_its_stream_tie_or_no_tie() -> None:
     left = []
     for order in (((0, 1), (2,)), ((0,), (1,), (2,))):
         rng = stream(1, "ties")
-        untied(order, [(0, 1, 2)], rng)
+        break_ties(order, [(0, 1, 2)], rng)
         left.append(rng.random())
     assert left[0] == left[1]

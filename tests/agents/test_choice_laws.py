@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.choice import (
+from parley.agents.social_choice import (
     Ballot,
     Order,
     approval,
     ballots_of,
     borda,
-    levels,
+    break_ties,
     maximin,
+    preference_levels,
     schulze,
-    untied,
     utilitarian,
 )
-from parley.llm.randomness import stream
+from parley.llm.seeding import stream
 
 
 @st.composite
@@ -54,7 +54,7 @@ def renamed(ballots: list[Order], names: list[int]) -> list[Order]:
 
 def lifted(ballot: Ballot, one: int, candidates: int) -> Ballot:
     """The ballot with one candidate alone on the place above its former one, all else as before; every candidate named."""
-    at = levels(ballot, candidates)
+    at = preference_levels(ballot, candidates)
     heights = [2 * level for level in at]
     heights[one] -= 3
     return tuple(tuple(c for c in range(candidates) if heights[c] == height) for height in sorted(set(heights)))
@@ -125,7 +125,7 @@ def test_schulze_elects_whoever_wins_every_pair_and_orders_by_its_paths(drawn) -
 def test_schulze_upside_down_does_not_elect_the_same_alone(drawn) -> None:
     """Reversal symmetry: with every ballot turned around, a sole winner no longer wins."""
     ballots, candidates = drawn
-    turned = [ballots_of([[float(level) for level in levels(ballot, candidates)]])[0] for ballot in ballots]
+    turned = [ballots_of([[float(level) for level in preference_levels(ballot, candidates)]])[0] for ballot in ballots]
     winners = schulze(ballots, candidates).order[0]
     if len(winners) == 1:
         assert winners[0] not in schulze(turned, candidates).order[0]
@@ -163,7 +163,7 @@ def test_untied_is_strict_keeps_the_order_and_repeats(drawn, seed: int) -> None:
     """Ties end, nothing that was decided is undone, and the same named stream chooses the same statement."""
     ballots, candidates = drawn
     order = schulze(ballots, candidates).order
-    strict = untied(order, ballots, stream(seed, "ties"))
+    strict = break_ties(order, ballots, stream(seed, "ties"))
     assert sorted(strict) == list(range(candidates))
     assert [place(order, one) for one in strict] == sorted(place(order, one) for one in strict)
-    assert strict == untied(order, ballots, stream(seed, "ties"))
+    assert strict == break_ties(order, ballots, stream(seed, "ties"))

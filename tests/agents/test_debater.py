@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.debater import Rating, Speech
-from parley.agents.speech import clean_speech, shortened, speaks_for
+from parley.agents.agent import Rating, Speech
+from parley.agents.reply_cleaning import clean_speech, shortened, speaks_for
 from parley.agents.topic import load_topic
 from parley.llm.request import Reply
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from parley.agents.debater import Speech
-from parley.agents.echo import _instructions, without_echo
-from parley.agents.topic import PROMPTS, load_topic, slugs
+from parley.agents.agent import Speech
+from parley.agents.reply_cleaning import _instructions, cut_echo
+from parley.agents.topic import PROMPTS, load_topic, topic_names
+from parley.llm.prompts import prompt
 from parley.llm.request import Reply
-from parley.llm.template import prompt
 
 from .conftest import Make, say, sent
 
@@ -84,7 +84,7 @@ def test_an_echo_has_a_reason_of_its_own(make: Make, written: str, reason: str) 
 
 PROBES = [
     (topic, probe.ask(frame), probe.sentence)
-    for topic in map(load_topic, slugs())
+    for topic in map(load_topic, topic_names())
     for probe in topic.probes.values()
     for frame in ("debate", "conversation")
 ]
@@ -105,7 +105,7 @@ def test_no_survey_is_ever_heard(asked: tuple, own: list[str], between: str, num
     topic, survey, sentence = asked
     told = survey if whole else survey.partition(": ")[2]
     answer = sentence.format(label="big", number=number) if sentence else str(number)
-    left = without_echo("".join(own) + told + between + answer, topic, "Ann")
+    left = cut_echo("".join(own) + told + between + answer, topic, "Ann")
     assert not re.search(r"\d", left)
     assert "Answer" not in left
     assert "scale goes from" not in left
@@ -117,7 +117,7 @@ def test_every_prompt_is_known_by_its_words() -> None:
     for told in ("complete your next reply", "privately and apart from the", "answer with one number from"):
         assert told in words
     assert all(len(mark.split()) >= 4 for mark in words)
-    assert not any(without_echo(prompt(PROMPTS, name).text, GUNS, "Ann") for name in ("turn", "start", "reask"))
+    assert not any(cut_echo(prompt(PROMPTS, name).text, GUNS, "Ann") for name in ("turn", "start", "reask"))
 
 
 def test_an_echo_is_heard_by_nobody_later(make: Make) -> None:

@@ -9,11 +9,20 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.enhanced import LONGEST, SHORTEST, VARIANTS, invent, problem, recipe, vary, write_enhanced
 from parley.agents.persona import PERSONAS, Persona, load_personas, persona_set
-from parley.agents.recruit import ATTEMPTS
-from parley.agents.topic import load_topic, slugs
-from parley.agents.twins import write_twins
+from parley.agents.persona_generator import ATTEMPTS
+from parley.agents.persona_variants import (
+    LONGEST,
+    SHORTEST,
+    VARIANTS,
+    recipe,
+    request_persona,
+    request_variant,
+    variant_problem,
+    write_enhanced,
+    write_twins,
+)
+from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.banks import recognised, sentences
@@ -35,7 +44,7 @@ def asked(conversation_of: str, person: Persona = ALEX) -> str:
         heard.append(request)
         return conversation_of
 
-    told = [vary(STORY, person, 0) if person.gender or person.age else invent(person, 0)]
+    told = [request_variant(STORY, person, 0) if person.gender or person.age else request_persona(person, 0)]
     drive(told, Fake(answer))
     return heard[0].messages[0].content
 
@@ -54,7 +63,9 @@ def test_every_name_comes_in_every_variant(party: str) -> None:
     for traits in ("male", "female", "21", "35", "67"):
         people += load_personas(f"{party}:{traits}", persona_set("enhanced"))
     assert Counter(one.name for one in people) == dict.fromkeys(recipe(party).names, 1 + len(VARIANTS))
-    assert not [problem(Reply(one.backstory), one) for one in people if problem(Reply(one.backstory), one)]
+    assert not [
+        variant_problem(Reply(one.backstory), one) for one in people if variant_problem(Reply(one.backstory), one)
+    ]
 
 
 def everybody() -> list[Persona]:
@@ -96,7 +107,9 @@ def test_the_question_holds_every_slot_of_the_study(party: str) -> None:
     text = asked(plain.backstory, Persona("", party, plain.name, ""))
     for slot in (kind.names[0], kind.leaning, kind.location, kind.news, "100 words", "second person"):
         assert slot in text
-    assert all(load_topic(slug).title.removeprefix("banning ") in text.split("Leave these out")[1] for slug in slugs())
+    assert all(
+        load_topic(slug).title.removeprefix("banning ") in text.split("Leave these out")[1] for slug in topic_names()
+    )
 
 
 def test_the_rewriting_serves_gender_and_age() -> None:
@@ -130,13 +143,15 @@ def test_the_rewriting_serves_gender_and_age() -> None:
 )
 def test_what_cannot_be_used_is_told(text: str, person: Persona, told: str) -> None:
     """A persona that is too short, of nobody's gender or full of opinions would change the experiment silently."""
-    assert told in str(problem(Reply(text), person))
+    assert told in str(variant_problem(Reply(text), person))
 
 
 def test_a_good_persona_has_no_problem() -> None:
-    assert problem(Reply(STORY), ALEX) is None
+    assert variant_problem(Reply(STORY), ALEX) is None
     assert (
-        problem(Reply(STORY.replace("an American", "a 67-year-old")), Persona("", "republican", "Alex", "", "", 67))
+        variant_problem(
+            Reply(STORY.replace("an American", "a 67-year-old")), Persona("", "republican", "Alex", "", "", 67)
+        )
         is None
     )
 
@@ -193,7 +208,7 @@ def test_the_shipped_twins_are_those_of_the_oracle_and_differ_in_one_word(tmp_pa
             [("man", "woman")],
             [("man.", "woman.")],
         )
-        assert problem(Reply(man.backstory), man) is None
+        assert variant_problem(Reply(man.backstory), man) is None
         assert man.backstory.replace("American man", "American", 1) == one.backstory
     others = {name for other in PARTIES if other != party for name in recipe(other).twins}
     assert not others & set(recipe(party).twins)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.attitude import NUMERIC, Scale, read_rating
 from parley.agents.languages import LANGUAGES, refuses_elsewhere
-from parley.agents.refusal import refuses
+from parley.agents.reply_cleaning import is_refusal
+from parley.agents.scales import NUMERIC, Scale, read_rating
 
 ELEVEN = Scale("support", NUMERIC, 1, 11, {1: "against", 11: "for"})
 
@@ -73,14 +73,14 @@ LINES = [
 @pytest.mark.parametrize("text", REFUSALS)
 def test_refusals(text: str) -> None:
     """In German all six were heard as lines of the debate, and counted as replies."""
-    assert refuses(text)
+    assert is_refusal(text)
     assert read_rating(f"{text} 5", ELEVEN).value is None
 
 
 @pytest.mark.parametrize("text", LINES)
 def test_positions_are_no_refusals(text: str) -> None:
     """A false alarm would silence somebody who has something to say."""
-    assert not refuses(text)
+    assert not is_refusal(text)
 
 
 @given(

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from parley.agents.laws import Law, names, open_law
-from parley.agents.laws.base import Floats, heard
-from parley.agents.laws.deffuant import Deffuant, lots, meetings
-from parley.agents.laws.degroot import DeGroot
-from parley.agents.laws.friedkin_johnsen import FriedkinJohnsen
-from parley.agents.laws.hegselmann_krause import HegselmannKrause
+from parley.agents.opinion_dynamics import Law, law_names, open_law
+from parley.agents.opinion_dynamics.base import Floats, neighbour_mean
+from parley.agents.opinion_dynamics.deffuant import Deffuant, concurrent_batches, draw_meetings
+from parley.agents.opinion_dynamics.degroot import DeGroot
+from parley.agents.opinion_dynamics.friedkin_johnsen import FriedkinJohnsen
+from parley.agents.opinion_dynamics.hegselmann_krause import HegselmannKrause
 from parley.environments.sparse import from_networkx, ring, small_world
 from parley.llm.errors import UserError
 
@@ -47,7 +47,7 @@ def after(law: Law, opinions: Floats, graph: csr_array, steps: int, seed: int = 
 
 
 def test_the_folder_is_the_registry() -> None:
-    assert set(CLASSICAL) <= set(names())
+    assert set(CLASSICAL) <= set(law_names())
     assert open_law("deffuant,epsilon=1.5,mu=0.25") == Deffuant(1.5, 0.25)
 
 
@@ -149,7 +149,7 @@ def test_hegselmann_krause_in_blocks_is_the_plain_sum(monkeypatch: pytest.Monkey
         ]
         found[person] = sum(near) / len(near)
     for links in (1, 7, 1000):
-        monkeypatch.setattr("parley.agents.laws.hegselmann_krause.LINKS", links)
+        monkeypatch.setattr("parley.agents.opinion_dynamics.hegselmann_krause.LINKS", links)
         assert after(HegselmannKrause(2.0), start, graph, 1) == pytest.approx(found)
 
 
@@ -158,7 +158,7 @@ def test_hegselmann_krause_in_blocks_is_the_plain_sum(monkeypatch: pytest.Monkey
 def test_lots_hold_everybody_once_and_in_order(pairs: list[tuple[int, int]]) -> None:
     """Each meeting is in one lot, nobody twice in one, and whoever has two meetings has them in the order drawn."""
     one, other = (np.array([pair[end] for pair in pairs], dtype=np.int64) for end in (0, 1))
-    held = [lot.tolist() for lot in lots(one, other, 9)]
+    held = [lot.tolist() for lot in concurrent_batches(one, other, 9)]
     assert sorted(meeting for lot in held for meeting in lot) == list(range(len(pairs)))
     for lot in held:
         people = [person for meeting in lot for person in pairs[meeting]]
@@ -174,7 +174,7 @@ def test_deffuant_is_one_meeting_after_the_other_to_the_last_bit(mu: float) -> N
     approximation."""
     graph, start = small_world(3000, 10, 0.1, generator(1)), generator(2).random(3000) * 10
     expected = start.copy()
-    for one, other in zip(*meetings(graph, generator(7)), strict=True):
+    for one, other in zip(*draw_meetings(graph, generator(7)), strict=True):
         gap = expected[other] - expected[one]
         if abs(gap) < 2.0:
             expected[one], expected[other] = expected[one] + mu * gap, expected[other] - mu * gap
@@ -184,7 +184,7 @@ def test_deffuant_is_one_meeting_after_the_other_to_the_last_bit(mu: float) -> N
 def test_who_meets_is_drawn_as_in_ndlib() -> None:
     """The first of a pair is anybody, the second any of its neighbours: chi-square over 10,000 meetings on a star."""
     graph, rng = from_networkx(nx.star_graph(4)), generator(8)
-    drawn = [np.column_stack(meetings(graph, rng)) for _ in range(2000)]
+    drawn = [np.column_stack(draw_meetings(graph, rng)) for _ in range(2000)]
     pairs = np.concatenate(drawn)
     assert ((pairs == 0).sum(axis=1) == 1).all()
     first = np.bincount(pairs[:, 0], minlength=5)
@@ -261,4 +261,4 @@ def test_ndlib_itself_agrees() -> None:
 def test_heard_is_the_weighted_mean_of_what_was_said() -> None:
     """Who is linked with nothing keeps its own opinion, not 0."""
     graph = csr_array([[0, 1, 3], [1, 0, 0], [0, 0, 0]])
-    assert heard(np.array([0.0, 4.0, 7.0]), graph, np.array([9.0, 2.0, 6.0])).tolist() == [5.0, 9.0, 7.0]
+    assert neighbour_mean(np.array([0.0, 4.0, 7.0]), graph, np.array([9.0, 2.0, 6.0])).tolist() == [5.0, 9.0, 7.0]

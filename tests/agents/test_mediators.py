@@ -10,20 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from parley.agents.mediator import Chair
-from parley.agents.mediators import names, open_mediator
-from parley.agents.mediators.base import ATTEMPTS, Brief, Heard, Statement
+from parley.agents.mediators import mediator_names, open_mediator
+from parley.agents.mediators.base import ATTEMPTS, MediatorAgent, MediatorBrief, ParticipantInput, Statement
 from parley.agents.question import Question
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
-from parley.llm.randomness import derive
 from parley.llm.request import Reply, Request, Sampling
+from parley.llm.seeding import derive
 
 QUESTION = Question("q", "Should it be so?", "It should be so.", "It should not be so.", "t")
-MEMBERS = (Heard("I am for it.", None, 6.0), Heard("I am against it.", None, 2.0), Heard("I do not mind.", None, 5.0))
-BRIEF = Brief(QUESTION, MEMBERS)
-AGAIN = Brief(
+MEMBERS = (
+    ParticipantInput("I am for it.", None, 6.0),
+    ParticipantInput("I am against it.", None, 2.0),
+    ParticipantInput("I do not mind.", None, 5.0),
+)
+BRIEF = MediatorBrief(QUESTION, MEMBERS)
+AGAIN = MediatorBrief(
     QUESTION, tuple(one._replace(critique=f"Objection {n}.") for n, one in enumerate(MEMBERS)), "We are for it."
 )
 Speaks = Callable[[Request], "str | Reply"]
@@ -33,7 +36,7 @@ def seed(*name: object) -> int:
     return derive(7, *name)
 
 
-def said(spec: str, brief: Brief, speaks: Speaks | None = None) -> tuple[Statement, list[Request]]:
+def said(spec: str, brief: MediatorBrief, speaks: Speaks | None = None) -> tuple[Statement, list[Request]]:
     """The statement and all requests that were made for it."""
     asked: list[Request] = []
 
@@ -67,7 +70,7 @@ def number_of(statement: str) -> float:
 
 
 def test_every_mediator_is_found_by_its_folder() -> None:
-    assert names() == ["draft_revise", "habermas", "human_statement", "majority", "random_opinion"]
+    assert mediator_names() == ["draft_revise", "habermas", "human_statement", "majority", "random_opinion"]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +121,7 @@ def test_what_one_member_wrote_has_one_number(spec: str) -> None:
 
 
 def test_a_member_who_wrote_nothing_has_no_line() -> None:
-    brief = Brief(QUESTION, (MEMBERS[0], Heard(None), MEMBERS[2]))
+    brief = MediatorBrief(QUESTION, (MEMBERS[0], ParticipantInput(None), MEMBERS[2]))
     _, asked = said("draft_revise", brief, lambda _: "We agree.")
     assert len(re.findall(r"(?m)^Opinion \d: ", text(asked[0]))) == 2
     assert "None" not in text(asked[0])
@@ -126,7 +129,7 @@ def test_a_member_who_wrote_nothing_has_no_line() -> None:
 
 @pytest.mark.parametrize("spec", ["draft_revise", "habermas", "random_opinion"])
 def test_without_any_opinion_nothing_is_asked_or_said(spec: str) -> None:
-    statement, asked = said(spec, Brief(QUESTION, (Heard(None), Heard(None, None, 4.0))))
+    statement, asked = said(spec, MediatorBrief(QUESTION, (ParticipantInput(None), ParticipantInput(None, None, 4.0))))
     assert (statement.text, statement.reason, asked) == (None, "no_opinions", [])
 
 
@@ -243,7 +246,7 @@ def test_ties_prose_and_nothing_at_all_beside_each_other() -> None:
 
 def test_the_rule_can_be_borda_s() -> None:
     """0 is the first choice of three of five, 1 is nobody's last: a majority elects 0, points elect 1."""
-    brief = Brief(QUESTION, tuple(Heard(word) for word in ("up", "up", "up", "down", "down")))
+    brief = MediatorBrief(QUESTION, tuple(ParticipantInput(word) for word in ("up", "up", "up", "down", "down")))
 
     def speaks(request: Request) -> str:
         places = [0, 1, 2] if "Opinion: up" in text(request) else [1, 2, 0]
@@ -288,7 +291,9 @@ def test_one_candidate_needs_no_ranking() -> None:
 
 def test_ties_are_broken_by_a_ballot_drawn_by_lot_and_told() -> None:
     """Two members against two: Schulze has a tie at the top; the same seeds break it alike, others otherwise."""
-    brief = Brief(QUESTION, (Heard("up"), Heard("down"), Heard("up"), Heard("down")))
+    brief = MediatorBrief(
+        QUESTION, (ParticipantInput("up"), ParticipantInput("down"), ParticipantInput("up"), ParticipantInput("down"))
+    )
 
     def speaks(request: Request) -> str:
         return ranks(request, number_of if "Opinion: up" in text(request) else lambda one: -number_of(one))
@@ -305,7 +310,7 @@ def test_ties_are_broken_by_a_ballot_drawn_by_lot_and_told() -> None:
 
 
 def test_rankings_are_greedy_and_statements_drawn_as_the_scenario_says() -> None:
-    brief = Brief(QUESTION, MEMBERS, None, Sampling(0.7, 10, 0.9), "mine", "theirs")
+    brief = MediatorBrief(QUESTION, MEMBERS, None, Sampling(0.7, 10, 0.9), "mine", "theirs")
     _, asked = said("habermas,candidates=2,words=50", brief, numbered(lambda request: ranks(request, number_of)))
     by_purpose = {request.purpose: request for request in asked}
     assert by_purpose["statement"].sampling == (0.7, 150, 0.9, ())
@@ -326,7 +331,7 @@ def test_rankings_are_greedy_and_statements_drawn_as_the_scenario_says() -> None
 )
 def test_the_majority_is_that_of_the_position_scores(positions: Sequence[float | None], told: set[str]) -> None:
     """An even split is decided by lot: both statements come up over the seeds."""
-    brief = Brief(QUESTION, tuple(Heard("x", None, position) for position in positions))
+    brief = MediatorBrief(QUESTION, tuple(ParticipantInput("x", None, position) for position in positions))
     found = {
         drive([open_mediator("majority").speak(brief, lambda *name, run=run: derive(run, *name))], Fake("no"))[0].text
         for run in range(20)
@@ -335,7 +340,10 @@ def test_the_majority_is_that_of_the_position_scores(positions: Sequence[float |
 
 
 def test_no_position_is_no_majority() -> None:
-    assert said("majority", Brief(QUESTION, (Heard("x"), Heard("y"))))[0][:2] == (None, "no_positions")
+    assert said("majority", MediatorBrief(QUESTION, (ParticipantInput("x"), ParticipantInput("y"))))[0][:2] == (
+        None,
+        "no_positions",
+    )
 
 
 def test_a_random_opinion_is_one_of_them_word_for_word() -> None:
@@ -353,7 +361,7 @@ def test_a_human_statement_is_read_from_its_file(tmp_path: Path) -> None:
     file.write_text('[statements]\nq = "We all\\n agree."\n')
     spec = f"human_statement,file={file}"
     assert said(spec, BRIEF)[0].text == "We all agree."
-    other = Brief(Question("p", "?", "a", "b", "t"), MEMBERS)
+    other = MediatorBrief(Question("p", "?", "a", "b", "t"), MEMBERS)
     assert said(spec, other)[0][:2] == (None, "no_statement_given")
     assert open_mediator(spec).files() == (file,)
 
@@ -365,20 +373,23 @@ def test_a_baseline_revises_nothing(spec: str) -> None:
 
 def test_the_chair_hands_over_what_was_said_since_its_last_statement() -> None:
     """A critique belongs to one statement: it is not shown again beside the next one."""
-    seen: list[Brief] = []
+    seen: list[MediatorBrief] = []
 
     class Policy:
-        def speak(self, brief: Brief, seed: object) -> object:
+        def speak(self, brief: MediatorBrief, seed: object) -> object:
             seen.append(brief)
             yield from ()
             return Statement(f"statement {len(seen)}" if len(seen) != 2 else None, None)
 
-    chair = Chair(Policy(), QUESTION, (3, 5), Sampling())  # type: ignore[arg-type]
+    chair = MediatorAgent(Policy(), QUESTION, (3, 5), Sampling())  # type: ignore[arg-type]
     for form, member in (("opinion", 5), ("critique", 3), ("critique", 5), ("critique", 3)):
         chair.hear(member, f"{form} of {member}", form)
         drive([chair.speak({3: 2.0}, seed)], Fake("no"))
     assert [one.previous for one in seen] == [None, "statement 1", "statement 1", "statement 3"]
-    assert seen[0].members == (Heard(None, None, 2.0), Heard("opinion of 5"))
-    assert seen[1].members == (Heard(None, "critique of 3", 2.0), Heard("opinion of 5"))
-    assert seen[2].members == (Heard(None, "critique of 3", 2.0), Heard("opinion of 5", "critique of 5"))
-    assert seen[3].members == (Heard(None, "critique of 3", 2.0), Heard("opinion of 5"))
+    assert seen[0].members == (ParticipantInput(None, None, 2.0), ParticipantInput("opinion of 5"))
+    assert seen[1].members == (ParticipantInput(None, "critique of 3", 2.0), ParticipantInput("opinion of 5"))
+    assert seen[2].members == (
+        ParticipantInput(None, "critique of 3", 2.0),
+        ParticipantInput("opinion of 5", "critique of 5"),
+    )
+    assert seen[3].members == (ParticipantInput(None, "critique of 3", 2.0), ParticipantInput("opinion of 5"))

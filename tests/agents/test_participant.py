@@ -8,16 +8,16 @@ from pathlib import Path
 import mesa
 import pytest
 
-from parley.agents.debater import Manner
-from parley.agents.participant import Participant, rates
+from parley.agents.agent import DebateStyle
+from parley.agents.participant import Participant, agreement_probe
 from parley.agents.persona import Persona
 from parley.agents.question import POSITION, load_questions
-from parley.agents.questionnaire import Item, questionnaire, read_answer
+from parley.agents.questionnaire import QuestionnaireItem, questionnaire, read_answer
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request, Sampling
 
 QUESTION = load_questions()[0]
-MANNER = Manner("deliberation", 75, Sampling(), 0.0, "whole", "strict")
+MANNER = DebateStyle("deliberation", 75, Sampling(), 0.0, "whole", "strict")
 Made = Callable[[], Participant]
 
 
@@ -55,15 +55,15 @@ def test_what_it_is_sent_grows_at_the_end_only(member: Participant) -> None:
 
 def test_a_critique_needs_a_statement_that_was_not_criticised_yet(member: Participant) -> None:
     """A mediator that failed leaves nothing to criticise; an old statement is not criticised twice."""
-    assert member.unable("opinion") is None
-    assert member.unable("critique") == "no_statement"
+    assert member.blocked_reason("opinion") is None
+    assert member.blocked_reason("critique") == "no_statement"
     member.hear("Mediator", "We are for it.", "draft")
-    assert member.unable("critique") is None
+    assert member.blocked_reason("critique") is None
     member.compose_speech(1, "critique")
     member.absorb_speech(Reply("Too short."))
-    assert member.unable("critique") == "no_statement"
+    assert member.blocked_reason("critique") == "no_statement"
     member.hear("Mediator", "We are all for it.", "revision")
-    assert member.unable("critique") is None
+    assert member.blocked_reason("critique") is None
 
 
 @pytest.mark.parametrize("first", [Reply("Too short."), Reply.failed("timeout")])
@@ -82,7 +82,7 @@ def test_its_position_is_the_first_that_could_be_read(member: Participant) -> No
         member.absorb_survey(Reply(text), probe)
         assert member.position == expected
     assert member.ratings[POSITION].value == 2.0
-    member.absorb_survey(Reply("7"), rates("draft", "We are for it."))
+    member.absorb_survey(Reply("7"), agreement_probe("draft", "We are for it."))
     assert member.position == 6.0
 
 
@@ -96,15 +96,15 @@ def test_the_position_is_agreement_with_the_declarative_form_on_seven_points() -
 
 def test_a_statement_is_rated_word_for_word() -> None:
     """Braces and quotes of a model's text are text."""
-    probe = rates("draft", 'We say {x} and "y".')
+    probe = agreement_probe("draft", 'We say {x} and "y".')
     assert '"We say {x} and "y"."' in probe.ask("deliberation")
     assert probe.name == "draft"
 
 
 def test_ratings_and_items_leave_no_trace(member: Participant) -> None:
     before = sent(member.compose_speech(1, "opinion"))
-    member.compose_survey(rates("draft", "We are for it."), 1)
-    member.absorb_survey(Reply("7"), rates("draft", "We are for it."))
+    member.compose_survey(agreement_probe("draft", "We are for it."), 1)
+    member.absorb_survey(Reply("7"), agreement_probe("draft", "We are for it."))
     member.compose_item(questionnaire()[0], 1)
     member.absorb_item(Reply("woman"), questionnaire()[0])
     assert sent(member.compose_speech(1, "opinion")) == before
@@ -138,7 +138,7 @@ ANSWERS = ("woman", "man", "another gender", "prefer not to say")
 
 
 @pytest.mark.parametrize("item", questionnaire(), ids=lambda item: item.name)
-def test_every_answer_is_read_back(item: Item) -> None:
+def test_every_answer_is_read_back(item: QuestionnaireItem) -> None:
     for answer in item.answers:
         for text in (
             answer,

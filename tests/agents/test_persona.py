@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from parley.agents.attitude import LABELLED
+from parley.agents.backstory_filter import SHARED, find_clash, shared_sentences
 from parley.agents.party import Party, load_party
-from parley.agents.persona import DEFAULT, Persona, everybody, genders, load_personas, parties, persona_set
-from parley.agents.plausible import SHARED, clash, shared
-from parley.agents.recruit import LONGEST, SHORTEST, in_backstories, names
-from parley.agents.topic import load_topic, scales, slugs
+from parley.agents.persona import DEFAULT, Persona, all_personas, genders, load_personas, parties, persona_set
+from parley.agents.persona_generator import LONGEST, SHORTEST, in_backstories, list_names
+from parley.agents.scales import LABELLED
+from parley.agents.topic import load_topic, scales, topic_names
 from parley.llm.errors import UserError
 
 PARTISAN = ("republican", "democrat")
@@ -29,7 +29,7 @@ def test_forty_of_each_party(party: str) -> None:
     people = load_personas(party)
     assert [person.id for person in people] == [f"{party}_{number:02}" for number in range(1, 41)]
     assert {person.party for person in people} == {party}
-    assert [person.name for person in people] == names(party)
+    assert [person.name for person in people] == list_names(party)
 
 
 def test_no_name_is_used_twice() -> None:
@@ -40,7 +40,7 @@ def test_no_name_is_used_twice() -> None:
 
 def test_few_sentences_are_shared_and_lengths_are_as_asked() -> None:
     """72% of the sentences occurred in several personas, and 206 to 250 words stood where 120 to 180 were asked for."""
-    assert shared(person.backstory for person in PEOPLE) < SHARED
+    assert shared_sentences(person.backstory for person in PEOPLE) < SHARED
     assert [one.id for one in PEOPLE if not SHORTEST <= len(one.backstory.split()) <= LONGEST] == []
 
 
@@ -80,13 +80,13 @@ def test_nobody_leaves_the_position_of_the_party(party: str) -> None:
 )
 def test_age_work_and_family_fit_together(text: str, wrong: str | None) -> None:
     """A 73-year-old data analyst who shares a house with a college friend was among the shipped personas."""
-    found = clash(text)
+    found = find_clash(text)
     assert (found is None) == (wrong is None)
     assert wrong is None or wrong in str(found)
 
 
 def test_no_shipped_persona_clashes() -> None:
-    assert [(one.id, clash(one.backstory)) for one in PEOPLE if clash(one.backstory)] == []
+    assert [(one.id, find_clash(one.backstory)) for one in PEOPLE if find_clash(one.backstory)] == []
 
 
 def test_the_default_is_told_one_sentence() -> None:
@@ -114,7 +114,7 @@ def test_a_backstory_uses_no_word_of_the_survey(person: Persona) -> None:
 
 
 @pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person.id)
-@pytest.mark.parametrize("slug", [slug for slug in slugs() if load_topic(slug).in_backstories])
+@pytest.mark.parametrize("slug", [slug for slug in topic_names() if load_topic(slug).in_backstories])
 def test_a_backstory_takes_a_side_on_every_topic(person: Persona, slug: str) -> None:
     """One persona serves every topic, so each topic that wants one has one sentence with one Pew-style position."""
     topic = load_topic(slug)
@@ -127,7 +127,7 @@ def test_a_backstory_takes_a_side_on_every_topic(person: Persona, slug: str) -> 
     assert len(re.findall(wanted, said[0])) == 1
 
 
-@pytest.mark.parametrize("slug", [slug for slug in slugs() if not load_topic(slug).in_backstories])
+@pytest.mark.parametrize("slug", [slug for slug in topic_names() if not load_topic(slug).in_backstories])
 def test_a_backstory_says_nothing_of_a_topic_that_wants_none(slug: str) -> None:
     """What a persona thinks of it is its party's way: a stray word would be read as a position."""
     assert not [person.id for person in PEOPLE if load_topic(slug).title in person.backstory.lower()]
@@ -215,7 +215,7 @@ def test_a_seat_without_variant_is_anyone_of_the_party(tmp_path: Path) -> None:
 
 def _forget() -> None:
     load_personas.cache_clear()
-    everybody.cache_clear()
+    all_personas.cache_clear()
 
 
 def test_only_files_with_personas_are_parties(tmp_path: Path) -> None:

@@ -12,8 +12,17 @@ from standins import Scrambled
 
 import run
 from parley.agents.question import load_questions, topics_of
-from parley.agents.question_writer import BATCH, SEEDS, TURNS, Written, parse, propose, sample_seeds, write_questions
-from parley.agents.screening import screen
+from parley.agents.question_filter import question_problem
+from parley.agents.question_generator import (
+    BATCH,
+    SEEDS,
+    TURNS,
+    GeneratedQuestions,
+    parse_question,
+    propose_question,
+    sample_seeds,
+    write_questions,
+)
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
@@ -34,14 +43,14 @@ def ten(request: Request) -> str:
     return "\n".join(f"{place}. {row(request.seed * BATCH + place)}" for place in range(BATCH))
 
 
-def written(backend: Backend, count: int = 12, seed: int = 0) -> Written:
-    return drive([propose(count, seed, OURS)], backend)[0]
+def written(backend: Backend, count: int = 12, seed: int = 0) -> GeneratedQuestions:
+    return drive([propose_question(count, seed, OURS)], backend)[0]
 
 
 @given(st.text())
 def test_every_line_of_a_reply_is_read_or_counted(text: str) -> None:
     """A model's reply can be anything, and what is dropped is told."""
-    found, unread = parse(text, ["taxes"])
+    found, unread = parse_question(text, ["taxes"])
     assert len(found) + unread == sum(bool(line.strip()) for line in text.splitlines())
 
 
@@ -76,7 +85,9 @@ def test_what_is_written_is_new_screened_and_split() -> None:
         "a near duplicate": 2,
         "reply failed (timeout)": 1,
     }
-    assert not [told for number, one in enumerate(found.questions) if (told := screen(one, found.questions[:number]))]
+    assert not [
+        told for number, one in enumerate(found.questions) if (told := question_problem(one, found.questions[:number]))
+    ]
     assert Counter(one.split for one in found.questions) == {"train": 11, "iid_test": 1}
 
 

@@ -12,19 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.likeness import twin
 from parley.agents.question import (
     SHIPPED,
     Question,
-    assign,
-    identify,
+    assign_questions,
     load_questions,
+    question_id,
     read_public,
     to_toml,
     topics_of,
 )
-from parley.agents.screening import screen
-from parley.agents.topic import slugs
+from parley.agents.question_filter import find_duplicate, question_problem
+from parley.agents.topic import topic_names
 from parley.llm.errors import UserError
 
 OURS = load_questions()
@@ -42,7 +41,7 @@ def test_the_shipped_set_is_large_and_even_over_topics() -> None:
     assert len(OURS) >= 160
     assert 20 <= len(topics) <= 30
     assert max(topics.values()) - min(topics.values()) <= 1
-    assert set(slugs()) <= set(topics)
+    assert set(topic_names()) <= set(topics)
 
 
 def test_held_out_topics_are_in_no_other_split() -> None:
@@ -51,12 +50,12 @@ def test_held_out_topics_are_in_no_other_split() -> None:
     assert not set(topics_of(OURS, "ood_test")) & set(topics_of(OURS, "train", "iid_test"))
     assert set(topics_of(OURS, "iid_test")) <= set(topics_of(OURS, "train"))
     assert all(0.08 <= sizes[split] / len(OURS) <= 0.12 for split in ("iid_test", "ood_test"))
-    assert assign(OURS, topics_of(OURS, "ood_test"), 0) == OURS
+    assert assign_questions(OURS, topics_of(OURS, "ood_test"), 0) == OURS
 
 
 def test_every_shipped_question_passes_the_screen() -> None:
     """One that takes a side, asks two things, or comes twice would bias what is measured on it."""
-    assert not [told for number, one in enumerate(OURS) if (told := screen(one, OURS[:number]))]
+    assert not [told for number, one in enumerate(OURS) if (told := question_problem(one, OURS[:number]))]
 
 
 def test_shipped_sentences_differ_and_have_one_meaning() -> None:
@@ -67,7 +66,7 @@ def test_shipped_sentences_differ_and_have_one_meaning() -> None:
 
 def test_an_id_stands_for_a_wording() -> None:
     """A record names questions by id: who changes the wording changes the id."""
-    assert [one.id for one in OURS] == [identify(one.topic, one.question) for one in OURS]
+    assert [one.id for one in OURS] == [question_id(one.topic, one.question) for one in OURS]
 
 
 # Files.
@@ -165,12 +164,12 @@ def test_no_shipped_question_is_a_public_one(public: tuple[Question, ...]) -> No
     """Ours are our own, and a model that has read the public ones has not read ours."""
     theirs = [one.question for one in public]
     assert not {one.statement.lower() for one in OURS} & {one.statement.lower() for one in public}
-    assert not [(one.question, same) for one in OURS if (same := twin(one.question, theirs))]
+    assert not [(one.question, same) for one in OURS if (same := find_duplicate(one.question, theirs))]
 
 
 def test_the_screen_passes_most_public_questions(public: tuple[Question, ...]) -> None:
     """A screen that drops what is good wastes a model's work: nine in ten pass, the others mostly have no plain negation."""
-    assert sum(not screen(one) for one in public) > 0.9 * len(public)
+    assert sum(not question_problem(one) for one in public) > 0.9 * len(public)
 
 
 # The screen.
@@ -197,7 +196,7 @@ def test_the_screen_passes_most_public_questions(public: tuple[Question, ...]) -
     ],
 )
 def test_the_screen_says_what_is_wrong(changes: dict[str, str], told: str) -> None:
-    found = screen(replace(ZOOS, **changes))
+    found = question_problem(replace(ZOOS, **changes))
     assert found.startswith(told)
     assert bool(found) == bool(told)
 
@@ -214,7 +213,7 @@ def test_the_screen_says_what_is_wrong(changes: dict[str, str], told: str) -> No
 )
 def test_the_screen_knows_how_english_asks_and_denies(question: str, statement: str, against: str) -> None:
     """False alarms would leave only questions with `should`."""
-    assert screen(Question("", question, statement, against, "")) == ""
+    assert question_problem(Question("", question, statement, against, "")) == ""
 
 
 @given(st.sampled_from(OURS), st.randoms(use_true_random=False), st.booleans())
@@ -223,20 +222,20 @@ def test_planted_near_duplicates_are_found(one: Question, rng: random.Random, ad
     words = one.question.rstrip("?").split()
     rng.shuffle(words)
     planted = " ".join([*words, *["today"] * added]).upper() + "?"
-    assert twin(planted, [other.question for other in OURS]) == one.question
-    assert screen(one, OURS) == f"a near duplicate: {one.question}"
+    assert find_duplicate(planted, [other.question for other in OURS]) == one.question
+    assert question_problem(one, OURS) == f"a near duplicate: {one.question}"
 
 
 @given(st.text())
 def test_no_text_breaks_the_screen(text: str) -> None:
     """A model's reply can be anything."""
-    screen(replace(ZOOS, question=text))
-    screen(replace(ZOOS, statement=text, against=text))
+    question_problem(replace(ZOOS, question=text))
+    question_problem(replace(ZOOS, statement=text, against=text))
 
 
 @given(st.integers(0, 99), st.permutations(OURS))
 def test_splits_depend_on_the_seed_and_not_on_the_order(seed: int, shuffled: list[Question]) -> None:
     held = topics_of(OURS, "ood_test")
-    first, second = assign(OURS, held, seed), assign(shuffled, held, seed)
+    first, second = assign_questions(OURS, held, seed), assign_questions(shuffled, held, seed)
     assert {one.id: one.split for one in first} == {one.id: one.split for one in second}
     assert Counter(one.split for one in first) == Counter(one.split for one in OURS)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.choice import levels
-from parley.agents.ranking import LETTERS, read_ranking
+from parley.agents.ranking_parser import LETTERS, read_ranking
+from parley.agents.social_choice import preference_levels
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_tie_is_read_wherever_it_stands(order: list[int], place: int, sign: st
 )
 def test_ties_as_ballots_take_them(text: str, order: tuple[object, ...]) -> None:
     assert read_ranking(text, 3) == (order, None)
-    levels(order, 3)  # type: ignore[arg-type]
+    preference_levels(order, 3)  # type: ignore[arg-type]
 
 
 @given(st.permutations(range(6)), st.integers(0, 4), st.sampled_from([", ", " and ", " < "]))

@@ -7,10 +7,19 @@ from pathlib import Path
 import pytest
 
 import run
+from parley.agents.backstory_filter import SHARED, shared_sentences
 from parley.agents.persona import VOTERS, load_personas
-from parley.agents.plausible import SHARED, shared
-from parley.agents.recruit import ATTEMPTS, LONGEST, SHORTEST, in_backstories, names, recruit, to_toml, write_personas
-from parley.agents.topic import load_topic, slugs
+from parley.agents.persona_generator import (
+    ATTEMPTS,
+    LONGEST,
+    SHORTEST,
+    generate_persona,
+    in_backstories,
+    list_names,
+    to_toml,
+    write_personas,
+)
+from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
@@ -51,11 +60,11 @@ def listening(script: list[str | Reply], heard: list[Request]) -> Fake:
 def test_the_question_names_person_party_and_every_topic() -> None:
     """A topic that is missing here would have no position in any backstory; those that want none are left out."""
     heard: list[Request] = []
-    drive([recruit("republican", "Wyatt", 0)], listening([GOOD], heard))
+    drive([generate_persona("republican", "Wyatt", 0)], listening([GOOD], heard))
     (message,) = heard[0].messages
     assert "name is Wyatt" in message.content
     assert "Republican voter" in message.content
-    for topic in map(load_topic, slugs()):
+    for topic in map(load_topic, topic_names()):
         assert (topic.title.removeprefix("banning partial-birth ") in message.content) == topic.in_backstories
     assert f"in {SHORTEST} to {LONGEST} words" in message.content
     assert (heard[0].purpose, heard[0].sampling.temperature) == ("backstory", 1.0)
@@ -63,7 +72,7 @@ def test_the_question_names_person_party_and_every_topic() -> None:
 
 def test_a_backstory_is_one_paragraph() -> None:
     """A line break in a system message is a formatting habit of one model, not part of a person."""
-    assert drive([recruit("republican", "Wyatt", 0)], Fake([GOOD])) == [" ".join(GOOD.split())]
+    assert drive([generate_persona("republican", "Wyatt", 0)], Fake([GOOD])) == [" ".join(GOOD.split())]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +93,7 @@ def test_a_backstory_is_one_paragraph() -> None:
 def test_what_cannot_be_used_is_asked_for_again(bad: str | Reply) -> None:
     """A bad story is not kept; the next try has another seed, or a journal would give the same answer for ever."""
     heard: list[Request] = []
-    (found,) = drive([recruit("republican", "Wyatt", 0)], listening([bad, bad, GOOD], heard))
+    (found,) = drive([generate_persona("republican", "Wyatt", 0)], listening([bad, bad, GOOD], heard))
     assert found == " ".join(GOOD.split())
     assert len({request.seed for request in heard}) == len(heard) == 3
 
@@ -106,7 +115,7 @@ def test_giving_up_says_why(bad: str | Reply, told: str) -> None:
     with pytest.raises(
         UserError, match=rf"no usable backstory for Wyatt \(republican\) in {ATTEMPTS} replies; the last one {told}"
     ):
-        drive([recruit("republican", "Wyatt", 0)], Fake([bad] * ATTEMPTS))
+        drive([generate_persona("republican", "Wyatt", 0)], Fake([bad] * ATTEMPTS))
 
 
 def test_nothing_is_written_when_one_person_is_missing(tmp_path: Path) -> None:
@@ -122,7 +131,7 @@ def test_what_is_written_can_be_loaded(tmp_path: Path) -> None:
     """The new folder is a folder of personas, made on the way, with every name in its order."""
     path = write_personas("democrat", tmp_path / "new" / "folder", Fake(obliging), "fake", 0)
     people = load_personas("democrat", path.parent)
-    assert [person.name for person in people] == names("democrat")
+    assert [person.name for person in people] == list_names("democrat")
     assert people[0].backstory == " ".join(story("Elena", "Democrat").split())
 
 
@@ -140,7 +149,7 @@ def test_few_sentences_are_shared(tmp_path: Path) -> None:
     found = [person.backstory for person in load_personas("democrat", tmp_path)]
     assert set(asked.values()) == {1, 2}
     assert asked["Elena"] == 1
-    assert shared(found) < SHARED
+    assert shared_sentences(found) < SHARED
 
 
 def test_personas_that_keep_repeating_each_other_are_one_line(tmp_path: Path) -> None:
@@ -171,7 +180,7 @@ def test_a_position_is_that_of_the_topics_own_proposition(tmp_path: Path) -> Non
     heard: list[Request] = []
     own = topic_file(tmp_path, '[positions]\nrepublican = "strongly oppose"\n')
     for party in ("republican", "democrat"):
-        drive([recruit(party, "Wyatt", 0, [own])], listening([story("Wyatt", party.title())], heard))
+        drive([generate_persona(party, "Wyatt", 0, [own])], listening([story("Wyatt", party.title())], heard))
     red, blue = [request.messages[0].content for request in heard]
     assert "- whether a four-day working week should become law: strongly oppose\n" in red
     assert "- whether a four-day working week should become law: no position is given, choose one of: strongly" in blue

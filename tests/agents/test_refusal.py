@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.refusal import _NO_ROLE, _SORRY, _UNABLE, refuses
+from parley.agents.reply_cleaning import _NO_ROLE, _SORRY, _UNABLE, is_refusal
 from parley.llm.backends.fake import Fake
 from parley.model.debate import DebateModel
 from parley.model.events import Utterance
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 
 REFUSALS = [
     "As an AI language model, I don't have personal opinions on abortion.",
@@ -43,13 +43,13 @@ LINES = [
 
 @pytest.mark.parametrize("text", REFUSALS)
 def test_refusals(text: str) -> None:
-    assert refuses(text)
+    assert is_refusal(text)
 
 
 @pytest.mark.parametrize("text", LINES)
 def test_positions_are_no_refusals(text: str) -> None:
     """A false alarm would silence somebody who has something to say."""
-    assert not refuses(text)
+    assert not is_refusal(text)
 
 
 @given(
@@ -59,7 +59,7 @@ def test_positions_are_no_refusals(text: str) -> None:
 )
 def test_whatever_a_pattern_finds_is_looked_at(text: str) -> None:
     """The quick look for words that stand in every refusal must let none of them through."""
-    assert refuses(text.replace("'", "’"))
+    assert is_refusal(text.replace("'", "’"))
 
 
 def test_nobody_hears_a_refusal(small: Callable) -> None:
@@ -72,7 +72,7 @@ def test_nobody_hears_a_refusal(small: Callable) -> None:
             return "5"
         return "As an AI, I cannot role-play." if "Democrat" in request.messages[0].content else "I hear you."
 
-    record = InMemory()
+    record = MemoryRecorder()
     DebateModel(small(), backend=Fake(answer), recorder=record).run()
     silent = [event for event in record.events if isinstance(event, Utterance) and event.text is None]
     assert {event.reason for event in silent} == {"refusal"}

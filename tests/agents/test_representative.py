@@ -8,21 +8,29 @@ from hypothesis import strategies as st
 
 from parley.agents.question import Question
 from parley.agents.questionnaire import questionnaire
-from parley.agents.representative import HERE, Brief, Other, Representative, known, positioned, profile
-from parley.llm.backends.pocket.names import cast
+from parley.agents.representative import (
+    HERE,
+    CritiqueBrief,
+    OtherOpinion,
+    Representative,
+    parse_knowledge,
+    position_label,
+    profile_text,
+)
+from parley.llm.backends.pocket.names import name_tokens
 from parley.llm.errors import UserError
+from parley.llm.prompts import digests
 from parley.llm.request import Reply
-from parley.llm.template import digests
 
 NOW = Question("now_1", "Should we now?", "We should now.", "We should not.", "now")
 OTHER = Question("other_1", "Should we other?", "We should other.", "We should not other.", "other")
-BRIEF = Brief(
+BRIEF = CritiqueBrief(
     NOW, "My opinion.", "The draft.", {"age": "30 to 39", "gender": "female"},
-    (Other(OTHER, "Other opinion.", "Other critique.", 6), Other(Question("bare", "Bare?", "B.", "No.", "b"))),
+    (OtherOpinion(OTHER, "Other opinion.", "Other critique.", 6), OtherOpinion(Question("bare", "Bare?", "B.", "No.", "b"))),
 )  # fmt: skip
 
 
-def text(knows: str, brief: Brief = BRIEF) -> str:
+def text(knows: str, brief: CritiqueBrief = BRIEF) -> str:
     (message,) = Representative(brief, knows).messages()
     assert message.role == "user"
     return message.content
@@ -62,8 +70,10 @@ def test_each_letter_adds_its_own_and_nothing_else(letter: str, told: str) -> No
 
 
 def test_at_most_three_others_and_one_line_each() -> None:
-    others = tuple(Other(Question(f"o{n}", f"Other {n}?", "Y.", "N.", "o"), f"Said {n}.\nAnn: more") for n in range(5))
-    told = text("O", Brief(NOW, "My\n\nopinion: yes.\nBob: no.", "Draft.", {}, others))
+    others = tuple(
+        OtherOpinion(Question(f"o{n}", f"Other {n}?", "Y.", "N.", "o"), f"Said {n}.\nAnn: more") for n in range(5)
+    )
+    told = text("O", CritiqueBrief(NOW, "My\n\nopinion: yes.\nBob: no.", "Draft.", {}, others))
     assert told.count("Earlier the participant") == 3
     assert "Said 2. Ann: more" in told
     assert "Said 3" not in told
@@ -72,7 +82,7 @@ def test_at_most_three_others_and_one_line_each() -> None:
 
 def test_no_section_is_taken_for_somebody_speaking() -> None:
     """The model in the box has tokens for names: a label that looks like one would be said by nobody."""
-    assert cast(Representative(BRIEF, "DOCP").messages()) == {}
+    assert name_tokens(Representative(BRIEF, "DOCP").messages()) == {}
 
 
 questions = st.builds(Question, *[st.text("ab ?", min_size=1, max_size=4) for _ in range(5)])
@@ -82,7 +92,7 @@ questions = st.builds(Question, *[st.text("ab ?", min_size=1, max_size=4) for _ 
 @given(questions, st.lists(questions, max_size=4), st.sampled_from(["", "O", "C", "P", "DOCP"]))
 def test_the_current_question_is_never_among_the_others(now: Question, others: list[Question], knows: str) -> None:
     """By id or by words, whatever their case and spaces: the answer to it would be in the prompt."""
-    told = tuple(Other(other, "leaked", "leaked", 1) for other in others)
+    told = tuple(OtherOpinion(other, "leaked", "leaked", 1) for other in others)
 
     def words(one: Question) -> str:
         return " ".join(one.question.split()).casefold()
@@ -90,9 +100,9 @@ def test_the_current_question_is_never_among_the_others(now: Question, others: l
     leak = any(other.id == now.id or words(other) == words(now) for other in others)
     if leak:
         with pytest.raises(ValueError, match="is among the others"):
-            Brief(now, "opinion", "draft", {}, told)
+            CritiqueBrief(now, "opinion", "draft", {}, told)
     else:
-        assert ("leaked" in text(knows, Brief(now, "opinion", "draft", {}, told))) == bool(
+        assert ("leaked" in text(knows, CritiqueBrief(now, "opinion", "draft", {}, told))) == bool(
             others and set(knows) & set("OC")
         )
 
@@ -112,11 +122,11 @@ def test_the_request_and_what_is_read_of_the_reply() -> None:
 
 
 def test_letters() -> None:
-    assert (known("pcod"), known("")) == ("DOCP", "")
+    assert (parse_knowledge("pcod"), parse_knowledge("")) == ("DOCP", "")
     for wrong in ("X", "OO", "O,C"):
         with pytest.raises(UserError, match="is no choice of"):
-            known(wrong)
-    assert positioned(1) == "strongly disagree"
+            parse_knowledge(wrong)
+    assert position_label(1) == "strongly disagree"
 
 
 def test_the_sections_are_files_with_digests() -> None:
@@ -127,7 +137,7 @@ def test_the_sections_are_files_with_digests() -> None:
 
 def test_each_answer_is_told_under_what_was_asked() -> None:
     """A leaning is no vote, and "a parent of mine" is no status: an answer stands behind words that fit its question."""
-    told = profile({item.name: item.answers[1] for item in questionnaire()})
+    told = profile_text({item.name: item.answers[1] for item in questionnaire()})
     assert told == (
         "gender (man), age (20 to 29), ethnic background (Black), region (Midwest), highest schooling completed (high school), "
         "political leaning (left of centre), religion (Buddhist), born in another country (a parent of mine), "
@@ -138,6 +148,6 @@ def test_each_answer_is_told_under_what_was_asked() -> None:
 def test_the_lines_in_the_docs_are_those_of_the_prompt() -> None:
     """One example line a section stands in docs/deliberation.md; it must be what is sent."""
     told = (HERE.parents[2] / "docs" / "deliberation.md").read_text(encoding="utf-8")
-    other = Other(OTHER, "Yes, if it is paid for by those who can.", "Good start, but say who pays.", 6)
-    lines = text("DOCP", Brief(NOW, "o", "d", BRIEF.demographics, (other,))).splitlines()[1:6]
+    other = OtherOpinion(OTHER, "Yes, if it is paid for by those who can.", "Good start, but say who pays.", 6)
+    lines = text("DOCP", CritiqueBrief(NOW, "o", "d", BRIEF.demographics, (other,))).splitlines()[1:6]
     assert [line for line in lines if f"`{line}`" not in told] == [lines[1]]

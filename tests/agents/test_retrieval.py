@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.abilities.base import insights
 from parley.agents.memory import Retrieval, make_memory
-from parley.agents.retrieval import Trace, best, novelty, relevance, scaled, scores
+from parley.agents.reasoning.base import read_insights
+from parley.agents.retrieval import Trace, memory_scores, min_max, novelty, relevance, top_memories
 from parley.agents.topic import load_topic
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
@@ -26,32 +26,32 @@ def test_scores_by_hand() -> None:
     """
     assert relevance("trains", [trace.text for trace in TRAINS]) == pytest.approx([1, 0, 0.51786], abs=1e-5)
     expected = [(0 + 1 + 1) / 3, (0.49875 + 0 + 0) / 3, (1 + 1 / 3 + 0.51786) / 3]
-    assert scores(TRAINS, "trains", 4) == pytest.approx(expected, abs=1e-5)
-    assert [trace.time for trace in best(TRAINS, "trains", 4, 2)] == [1, 3]
-    assert [trace.time for trace in best(TRAINS, "buses", 4, 1)] == [3]
+    assert memory_scores(TRAINS, "trains", 4) == pytest.approx(expected, abs=1e-5)
+    assert [trace.time for trace in top_memories(TRAINS, "trains", 4, 2)] == [1, 3]
+    assert [trace.time for trace in top_memories(TRAINS, "buses", 4, 1)] == [3]
 
 
 def test_an_unknown_importance_is_no_importance() -> None:
     """It is neither low nor high: the memory is found by its recency and relevance alone."""
     unread = [TRAINS[0], TRAINS[1], Trace(None, "Trains and buses.", 3, None)]
-    assert scores(unread, "trains", 4)[2] == pytest.approx((1 + 0.51786) / 2, abs=1e-5)
-    assert scores(unread, "trains", 4)[:2] == pytest.approx(scores(TRAINS, "trains", 4)[:2])
+    assert memory_scores(unread, "trains", 4)[2] == pytest.approx((1 + 0.51786) / 2, abs=1e-5)
+    assert memory_scores(unread, "trains", 4)[:2] == pytest.approx(memory_scores(TRAINS, "trains", 4)[:2])
 
 
 def test_equals_are_told_by_time() -> None:
     """Nothing in common with the query and nothing to choose: the later ones come to mind."""
     same = [Trace("Bob", "Hi.", time, 5.0) for time in (1, 1, 1)]
-    assert best(same, "trains", 1, 2) == same[1:]
+    assert top_memories(same, "trains", 1, 2) == same[1:]
 
 
 def test_nothing_to_remember() -> None:
-    assert best([], "trains", 0, 3) == []
+    assert top_memories([], "trains", 0, 3) == []
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(-1e3, 1e3)), max_size=8))
 def test_scaling_keeps_order_and_gaps(values: list[float | None]) -> None:
     """0 to 1, the order kept, missing ones missing."""
-    found = scaled(values)
+    found = min_max(values)
     assert [one is None for one in found] == [one is None for one in values]
     known = [(one, other) for one, other in zip(values, found, strict=True) if one is not None and other is not None]
     assert all(0 <= other <= 1 for _, other in known)
@@ -128,7 +128,7 @@ def test_reflection_is_due_after_so_many_lines() -> None:
 )  # fmt: skip
 def test_insights_are_lines(reply: str, told: str | None) -> None:
     """No list numbers, no introduction, three at most; none of an empty reply or a refusal, with the reason."""
-    note = insights(reply)
+    note = read_insights(reply)
     assert note.text == told
     assert (note.reason is None) == (told is not None)
 

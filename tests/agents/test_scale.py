@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.agents.attitude import LABELLED, NUMERIC, Reading, Scale, read_rating
+from parley.agents.scales import LABELLED, NUMERIC, Reading, Scale, read_rating
 from parley.agents.topic import scales
 from parley.llm.errors import UserError
 

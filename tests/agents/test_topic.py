@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from parley.agents.attitude import LABELLED
 from parley.agents.persona import parties
-from parley.agents.topic import load_topic, news, scales, shared_probes, slugs
+from parley.agents.scales import LABELLED
+from parley.agents.topic import load_topic, news_names, scales, shared_probes, topic_names
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset, preset_names
 
@@ -58,7 +58,7 @@ def complaint(folder: Path, text: str, name: str = "bats") -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("slug", slugs())
+@pytest.mark.parametrize("slug", topic_names())
 def test_shipped_topics_load_with_the_same_probes(slug: str) -> None:
     """Every scenario takes every topic: each has all probes, a party that stands high, and a known axis."""
     topic = load_topic(slug)
@@ -69,17 +69,17 @@ def test_shipped_topics_load_with_the_same_probes(slug: str) -> None:
     assert topic.question.endswith("?")
 
 
-PROBES = [(slug, name) for slug in [*slugs(), *news()] for name in load_topic(slug).probes]
+PROBES = [(slug, name) for slug in [*topic_names(), *news_names()] for name in load_topic(slug).probes]
 
 
-@pytest.mark.parametrize("slug", news())
+@pytest.mark.parametrize("slug", news_names())
 def test_news_is_believed_or_not(slug: str) -> None:
     """Whoever goes through all topics of debates meets no news: its axis is belief, and no party is said to be high on it."""
     item = load_topic(slug)
     assert (item.axis, item.high_party, item.in_backstories) == ("belief", "", False)
     assert item.probe("attitude").construct == "belief"
     assert item.claim
-    assert slug not in slugs()
+    assert slug not in topic_names()
 
 
 @pytest.mark.parametrize(("slug", "name"), PROBES)
@@ -112,7 +112,7 @@ def test_labelled_question_shows_the_form() -> None:
 
 def test_every_shipped_scale_is_used() -> None:
     """A scale that no probe uses is one that nobody has tried."""
-    used = {probe.scale.name for slug in slugs() for probe in load_topic(slug).probes.values()}
+    used = {probe.scale.name for slug in topic_names() for probe in load_topic(slug).probes.values()}
     used |= {probe.scale.name for probe in shared_probes().values()}
     used |= {load_preset(name).probe.partition("@")[2] for name in preset_names()} - {""}
     assert used == set(scales())

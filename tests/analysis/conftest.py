@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from parley.analysis.load import Tables, load
+from parley.analysis.tables import Tables, load
 from parley.model.events import SCHEMA, Ended, Event, Header, Rated, Seated
-from parley.model.lines import to_line
+from parley.model.recorder import to_line
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 Ratings = Mapping[str, Sequence[float | None]]
 
@@ -101,7 +101,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         key = (preset, *sorted(settings.items()))
         if key not in folders:
             folders[key] = tmp_path_factory.mktemp("run")
-            sit(Ask(load_preset(preset).with_settings(settings), folders[key], tuple(settings)))
+            run_scenario(RunSpec(load_preset(preset).with_settings(settings), folders[key], tuple(settings)))
         return folders[key]
 
     return run

@@ -17,10 +17,8 @@ import pytest
 
 import run
 from parley.agents.persona import PERSONAS, Persona
-from parley.analysis.alignment.agreement import ac1, agreement, alpha, confusion, kappa
-from parley.analysis.alignment.bench import Validation, items, validated
-from parley.analysis.alignment.heatmap import heatmap
-from parley.analysis.alignment.interview import (
+from parley.analysis.alignment.agreement import ac1, alpha, confusion_counts, kappa, rater_agreement
+from parley.analysis.alignment.interviews import (
     ALIGNED,
     NOT,
     Item,
@@ -31,14 +29,15 @@ from parley.analysis.alignment.interview import (
     questions,
     verdict,
 )
-from parley.analysis.alignment.review import marked, ratings, sheet
-from parley.analysis.alignment.shares import pooled, shares
-from parley.analysis.wording import cell
+from parley.analysis.alignment.persona_validation import Validation, interview_items, validate_personas
+from parley.analysis.alignment.review import items_to_review, review_ratings, review_sheet
+from parley.analysis.alignment.share_heatmap import aligned_shares, draw_heatmap, pooled_share
+from parley.analysis.formatting import cell
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.budget import Budget
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.llm.request import Reply, Request
 
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
@@ -110,7 +109,7 @@ def test_a_persona_is_asked_as_itself_and_the_judge_hears_its_leaning_alone() ->
 
 def test_every_answer_has_a_stream_of_its_own() -> None:
     """Two personas with the same words, or the same question twice, would otherwise give one answer counted twice."""
-    asked = items(Validation(("oracle",), "oracle", ("simple",)))
+    asked = interview_items(Validation(("oracle",), "oracle", ("simple",)))
     assert len(asked) == 54 * 21
     seeds: list[int] = []
 
@@ -184,7 +183,9 @@ def test_the_fake_has_no_verdicts(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_the_judge_does_not_know_is_no_verdict(tmp_path: Path) -> None:
-    found = validated(Validation(("fake",), "oracle", ("simple",)), tmp_path, bar, [Budget(keep_going=True)] * 2)
+    found = validate_personas(
+        Validation(("fake",), "oracle", ("simple",)), tmp_path, bar, [Budget(keep_going=True)] * 2
+    )
     assert set(found["reason"]) == {"judge failed (no_known_sentence)"}
 
 
@@ -205,7 +206,9 @@ def test_swapped_backstories_are_found_out(tmp_path: Path) -> None:
     mine.mkdir()
     for one, other in (("republican", "democrat"), ("democrat", "republican"), ("default", "default")):
         shutil.copy(PERSONAS / "enhanced" / f"{one}.toml", mine / f"{other}.toml")
-    found = shares(validated(Validation(("oracle",), "oracle", (str(mine),)), tmp_path / "out", bar), ["party"])
+    found = aligned_shares(
+        validate_personas(Validation(("oracle",), "oracle", (str(mine),)), tmp_path / "out", bar), ["party"]
+    )
     by_party = found.set_index("party")["share"]
     assert by_party["default"] == 1
     assert (by_party[["republican", "democrat"]] < 0.05).all()
@@ -265,23 +268,23 @@ def test_another_validation_wants_another_folder(folder: Path, capsys: pytest.Ca
 def test_shares_leave_out_what_has_no_verdict(answers: pd.DataFrame) -> None:
     """Missing is not zero: a cell of 63 with 3 gaps and 6 misfits is 54 of 60."""
     one = answers[(answers["personas"] == "simple") & (answers["party"] == "default") & (answers["variant"] == "none")]
-    (row,) = shares(one.assign(verdict=[""] * 3 + [NOT] * 6 + [ALIGNED] * 54)).to_dict("records")
+    (row,) = aligned_shares(one.assign(verdict=[""] * 3 + [NOT] * 6 + [ALIGNED] * 54)).to_dict("records")
     assert (row["answers"], row["judged"], row["missing"], row["aligned"], row["share"]) == (63, 60, 3, 54, 0.9)
     assert (row["people"], math.isnan(row["low"])) == (3, True), "three people are too few for an interval"
-    assert math.isnan(shares(one.assign(verdict=""))["share"][0])
+    assert math.isnan(aligned_shares(one.assign(verdict=""))["share"][0])
 
 
 def test_the_published_baseline_pools_none_and_ages(answers: pd.DataFrame) -> None:
     """84.5 and 89.3 are of that pool; beside the variant none they would be compared with something else."""
-    assert (pooled(answers)["answers"] == 4 * 63).all()
-    assert len(pooled(answers)) == 6
+    assert (pooled_share(answers)["answers"] == 4 * 63).all()
+    assert len(pooled_share(answers)) == 6
 
 
 def test_the_figure_has_a_panel_a_set_and_a_number_a_cell(answers: pd.DataFrame) -> None:
     """A gap is a dash on grey, never a nought."""
-    found = shares(answers)
+    found = aligned_shares(answers)
     found.loc[0, "share"] = math.nan
-    left, right, _ = heatmap(found, "caption").axes
+    left, right, _ = draw_heatmap(found, "caption").axes
     assert [axis.get_title() for axis in (left, right)] == ["simple personas", "enhanced personas"]
     texts = [text.get_text() for text in left.texts]
     assert (texts.count("100"), texts.count("–")) == (17, 1)
@@ -289,8 +292,8 @@ def test_the_figure_has_a_panel_a_set_and_a_number_a_cell(answers: pd.DataFrame)
 
 
 def test_a_set_without_variants_has_fewer_rows(answers: pd.DataFrame) -> None:
-    found = shares(answers[answers["variant"] == "none"])
-    assert [label.get_text() for label in heatmap(found, "caption").axes[0].get_yticklabels()] == ["none"] * 3
+    found = aligned_shares(answers[answers["variant"] == "none"])
+    assert [label.get_text() for label in draw_heatmap(found, "caption").axes[0].get_yticklabels()] == ["none"] * 3
 
 
 def test_the_report_names_models_gaps_and_the_papers_numbers_as_theirs(folder: Path) -> None:
@@ -327,12 +330,12 @@ def test_a_random_tenth_and_all_that_is_not_aligned_are_reviewed(answers: pd.Dat
     bad = answers.assign(
         verdict=[NOT] * 30 + [ALIGNED] * (len(answers) - 30), answer=["a"] * (len(answers) - 8) + [""] * 8
     )
-    found = marked(bad, random.Random(3))
-    assert found["review"].equals(marked(bad, random.Random(3))["review"])
+    found = items_to_review(bad, random.Random(3))
+    assert found["review"].equals(items_to_review(bad, random.Random(3))["review"])
     assert (found["review"] == "random").sum() == 226
     assert (found["review"].iloc[:30] != "").all()
     assert (found["review"].iloc[-8:] == "").all()
-    shown = sheet(found, random.Random(0))
+    shown = review_sheet(found, random.Random(0))
     assert shown.columns.tolist() == ["item", "person", "question", "answer", "human"], (
         "the verdict would sway whoever reads it"
     )
@@ -387,10 +390,10 @@ def test_a_review_goes_out_and_comes_back(folder: Path, tmp_path: Path) -> None:
 def test_the_order_of_the_rows_is_no_matter(folder: Path, tmp_path: Path) -> None:
     """People sort sheets; items are matched by number."""
     path = filled(folder, tmp_path, human=["Aligned", "Not aligned"])
-    straight = ratings(path, folder)
+    straight = review_ratings(path, folder)
     read = pd.read_csv(path, dtype=str, keep_default_na=False)
     read.iloc[::-1].to_csv(path, index=False, encoding="utf-8-sig")
-    pd.testing.assert_frame_equal(straight.sort_index(), ratings(path, folder).sort_index())
+    pd.testing.assert_frame_equal(straight.sort_index(), review_ratings(path, folder).sort_index())
 
 
 # --- agreement, by hand
@@ -473,10 +476,10 @@ def test_the_interval_of_alpha_covers_chance() -> None:
 def test_agreement_is_told_for_all_and_for_the_random_part() -> None:
     """Over what the judge calls not aligned alone, agreement is another number: it must not stand for all answers."""
     read = table("AAAANNNN", "AANNNNAA").assign(review=["random"] * 4 + ["not aligned"] * 4)
-    found = agreement(read[["review", "judge", "human"]]).set_index(["sample", "measure"])
+    found = rater_agreement(read[["review", "judge", "human"]]).set_index(["sample", "measure"])
     assert found.loc[("all reviewed", "Cohen's kappa"), "items"] == 8
     assert found.loc[("random tenth", "Cohen's kappa"), "agreed"] == 0.5
-    assert confusion(read, "human", (ALIGNED, NOT)).to_numpy().tolist() == [[2, 2], [2, 2]]
+    assert confusion_counts(read, "human", (ALIGNED, NOT)).to_numpy().tolist() == [[2, 2], [2, 2]]
 
 
 # --- what cannot be
@@ -537,4 +540,4 @@ def test_a_sheet_that_cannot_be_read_is_one_line(
 def test_a_party_that_nobody_describes_cannot_be_judged(tmp_path: Path) -> None:
     (tmp_path / "green.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You"\n', encoding="utf-8")
     with pytest.raises(UserError, match="only default, republican, democrat can be judged, not green"):
-        items(Validation(("oracle",), "oracle", (f"{tmp_path}/",)))
+        interview_items(Validation(("oracle",), "oracle", (f"{tmp_path}/",)))

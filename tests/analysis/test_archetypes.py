@@ -12,16 +12,22 @@ import pytest
 from standins import Scrambled, opinionated
 
 import run
-from parley.analysis.load import Tables, load
-from parley.analysis.studies.archetypes import archetypes as study
-from parley.analysis.studies.archetypes import compare, from_others, matched, pooled, used
-from parley.analysis.studies.archetypes_report import write
+from parley.analysis.studies.answer_sharing import archetypes as study
+from parley.analysis.studies.answer_sharing import (
+    calls_used,
+    compare_cells,
+    from_others,
+    matched,
+    pooled,
+    write_savings,
+)
 from parley.analysis.summary import _how_to_read, asked_of_model, run_on
+from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 SMALL = {"topics": "racism", "repetitions": 8, "rounds": 2, "llm": "oracle"}
 
@@ -32,7 +38,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tables, Tables]:
     base = load_preset("three_way").with_settings(SMALL)
     folders = {size: tmp_path_factory.mktemp(f"size{size}") for size in (0, 2)}
     for size, folder in folders.items():
-        sit(Ask(base.with_settings({"archetypes": size}), folder))
+        run_scenario(RunSpec(base.with_settings({"archetypes": size}), folder))
     return load(folders[0]), load(folders[2])
 
 
@@ -46,7 +52,7 @@ def test_archetypes_share_answers_and_not_words(both: tuple[Tables, Tables]) -> 
     assert set(drawn["purpose"]) == {"survey"}
     assert (drawn["prompt_tokens"] == 0).all()
     assert (shared.attitudes["how"] == "strict, archetype").sum() == len(drawn)
-    assert used(shared)["surveys"] == used(whole)["surveys"] - len(drawn)
+    assert calls_used(shared)["surveys"] == calls_used(whole)["surveys"] - len(drawn)
 
 
 def test_nobody_draws_from_another_party_survey_or_starting_point(both: tuple[Tables, Tables]) -> None:
@@ -69,11 +75,11 @@ def test_a_resumed_run_draws_the_same(tmp_path: Path) -> None:
         ("b", Scrambled(opinionated, 5, 3)),
         ("c", Scrambled(opinionated, 2, 1)),
     ):
-        sit(Ask(base, tmp_path / name), backend=backend)
+        run_scenario(RunSpec(base, tmp_path / name), backend=backend)
         records.append((tmp_path / name / "record.jsonl").read_bytes())
     assert records[0] == records[1] == records[2]
     (tmp_path / "a" / "record.jsonl").rename(tmp_path / "a" / "record.partial.jsonl")
-    outcome = sit(Ask(base, tmp_path / "a"), backend=Fake(opinionated))
+    outcome = run_scenario(RunSpec(base, tmp_path / "a"), backend=Fake(opinionated))
     assert outcome.asked == 0
     assert (tmp_path / "a" / "record.jsonl").read_bytes() == records[0]
 
@@ -85,7 +91,7 @@ def test_an_unreadable_answer_is_shared_as_unreadable(tmp_path: Path) -> None:
         return "Who knows." if request.answers else "I hear you."
 
     base = load_preset("two_way").with_settings(SMALL | {"archetypes": 2, "asks": 1, "rounds": 0, "llm": "fake"})
-    sit(Ask(base, tmp_path / "run"), backend=Fake(silent))
+    run_scenario(RunSpec(base, tmp_path / "run"), backend=Fake(silent))
     ratings = load(tmp_path / "run").attitudes
     assert ratings["rating"].isna().all()
     assert set(ratings["reason"]) == {"no_number"}
@@ -120,7 +126,7 @@ def test_compare_by_hand(held: Callable) -> None:
     shared = held({"republican 1": [3], "republican 2": [6]}, {"republican 1": [4], "republican 2": [8]})
     first, last = shared.attitudes["room"].iloc[[0, -1]]
     both = matched(whole, drawn(shared, (first, "republican 1"), (last, "republican 2")))
-    row = compare(both).iloc[0]
+    row = compare_cells(both).iloc[0]
     for name, value in {
         "n": 4,
         "missing": 0,
@@ -170,7 +176,7 @@ def test_from_others_is_the_mean_over_all_pairs() -> None:
 def test_people_who_lack_a_rating_are_counted_and_left_out(held: Callable) -> None:
     """A gap in either run is no difference of anything; one room has no interval, and nobody drawn no error."""
     whole, shared = (held({"republican 1": [first], "republican 2": [6]}) for first in (None, 3))
-    row = compare(matched(whole, shared)).iloc[0]
+    row = compare_cells(matched(whole, shared)).iloc[0]
     assert (row["n"], row["missing"], row["drawn"], row["error_asked"]) == (1, 1, 0, 0)
     assert row[["error", "error_low", "stranger", "sd_all"]].isna().all()
 
@@ -183,9 +189,9 @@ def test_the_study_reports_saving_and_error(both: tuple[Tables, Tables], tmp_pat
     assert talk.send(both[0]).archetypes == 2
     with pytest.raises(StopIteration) as done:
         talk.send(both[1])
-    path = write(done.value.value, tmp_path, base, 2)
+    path = write_savings(done.value.value, tmp_path, base, 2)
     text = path.read_text()
-    asked = used(both[1])["surveys"]
+    asked = calls_used(both[1])["surveys"]
     assert f"{asked} survey calls instead of 72" in text
     assert f"{72 - asked} of 72 ratings were drawn" in text
     assert "100% of the lines said are the same" in text

@@ -11,13 +11,13 @@ import pytest
 
 import run
 from parley.agents.topic import PROMPTS, load_topic
-from parley.analysis.studies.beliefs import ALIKE, NO_JUDGE, NO_SIDE, _toward, effects
+from parley.analysis.studies.prior_beliefs import ALIKE, NO_JUDGE, NO_SIDE, _toward, effects
 from parley.llm.backends.oracle.asks.sided import WAY
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.backends.oracle.reading import read
 from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.prompts import prompt
 from parley.llm.request import Message, Request, Sampling
-from parley.llm.template import prompt
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from parley.analysis.bootstrap import (
     means_interval,
     share_interval,
     tail,
-    why_none,
+    why_no_interval,
 )
-from parley.analysis.wording import estimate
+from parley.analysis.formatting import format_estimate
 
 SETS = 1000
 
@@ -96,20 +96,20 @@ def test_below_five_rooms_nothing_has_an_interval(rooms: int) -> None:
     ]
     found.append(correlation_interval(of_people(np.random.default_rng(0), rooms, 8)))
     assert all(math.isnan(end) for ends in found for end in ends)
-    assert why_none(values) == "fewer than 5 rooms"
+    assert why_no_interval(values) == "fewer than 5 rooms"
 
 
 def test_what_does_not_vary_has_no_interval() -> None:
     """`1.00 (1.00 to 1.00)` is not sure: nothing is known of what would vary. A reason says so; rounding is no variation."""
     for values in (np.full(10, 1.0), 0.1 + 0.2 - np.full(10, 0.3), np.full(6, 1e6) + 1e-4 * np.arange(6) * 1e-4):
         assert all(math.isnan(end) for end in mean_interval(values))
-        assert why_none(values) == "no variation"
+        assert why_no_interval(values) == "no variation"
     rows = np.column_stack([np.arange(20.0), np.arange(20.0)])
     assert math.isnan(interval(rows, lambda drawn: (drawn[..., 0] - drawn[..., 1]).mean(axis=1))[0])
     perfect = np.array([[2.0, x, x, x * x, x * x, x * x] for x in range(8)])
     assert correlation(perfect.sum(axis=0)) == pytest.approx(1)
     assert math.isnan(correlation_interval(perfect)[0])
-    assert why_none(np.arange(5.0)) == ""
+    assert why_no_interval(np.arange(5.0)) == ""
 
 
 def test_a_statistic_that_rests_on_one_room_has_no_interval() -> None:
@@ -133,9 +133,9 @@ def test_agents_of_one_room_do_not_count_as_rooms(held) -> None:
 
 def test_an_interval_is_never_printed_without_width() -> None:
     """Ends that would read the same get more digits; what has no interval gets no range at all."""
-    assert estimate(0.001, 0.0008, 0.0012) == "0.0010 (0.0008 to 0.0012)"
-    assert estimate(1.0, math.nan, math.nan) == "1.00"
-    assert estimate(1.0, 0.5, 1.5) == "1.00 (0.50 to 1.50)"
+    assert format_estimate(0.001, 0.0008, 0.0012) == "0.0010 (0.0008 to 0.0012)"
+    assert format_estimate(1.0, math.nan, math.nan) == "1.00"
+    assert format_estimate(1.0, 0.5, 1.5) == "1.00 (0.50 to 1.50)"
 
 
 def test_tails_shrink_with_few_rooms_and_tend_to_one_fortieth() -> None:

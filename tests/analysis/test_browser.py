@@ -25,7 +25,7 @@ from parley.analysis.web.report import write
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -120,7 +120,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     for preset, settings in RUNS.items():
         scenario = load_preset(preset).with_settings(settings)
-        sit(Ask(scenario, folder / "runs" / preset, tuple(settings)), backend=Fake(answer))
+        run_scenario(RunSpec(scenario, folder / "runs" / preset, tuple(settings)), backend=Fake(answer))
     return folder
 
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.load import load
 from parley.analysis.studies.calibrate import SPEAKERS, Known, calibrate, chosen, forest, write
+from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 ORACLES = chosen("oracle")
 
@@ -34,7 +34,7 @@ def held(speakers: tuple[Known, ...], folder: Path) -> pd.DataFrame:
     study = calibrate(base(), speakers)  # type: ignore[arg-type]
     scenario = next(study)
     for number in range(len(speakers)):
-        sit(Ask(scenario, folder / str(number)))
+        run_scenario(RunSpec(scenario, folder / str(number)))
         try:
             scenario = study.send(load(folder / str(number)))
         except StopIteration as done:

@@ -15,31 +15,30 @@ import run
 from benchmarks.audit_coverage import SETTINGS, audited
 from benchmarks.audit_coverage import held as in_memory
 from parley.agents.topic import load_topic
-from parley.analysis.card import donors
-from parley.analysis.card.battery import audit, claims, steps, tight_enough
-from parley.analysis.card.claims import (
+from parley.analysis.card import records
+from parley.analysis.card.budget import plan_lines
+from parley.analysis.card.comparison import compare_cards, protocol_differences, read_card
+from parley.analysis.card.conditions import Batch, alone, asked, copy, empty, shuffled, three, two, wordings
+from parley.analysis.card.estimates import (
     ALL,
     COLUMNS,
-    Claim,
-    averaged,
-    estimated,
-    find,
-    paired,
-    possible,
-    shared,
+    CardEstimate,
+    estimate_table,
+    find_estimate,
+    from_fit,
+    is_possible,
+    mean_estimate,
+    paired_difference,
+    proportion,
     simultaneous,
-    table,
 )
-from parley.analysis.card.compare import compared, read, unlike
-from parley.analysis.card.conditions import Batch, alone, asked, copy, empty, shuffled, three, two, wordings
-from parley.analysis.card.held import Held
-from parley.analysis.card.plan import lines
-from parley.analysis.card.rooms import packed, passages
+from parley.analysis.card.protocol import card_estimates, protocol_steps, run_protocol, tight_enough
+from parley.analysis.card.records import ConditionRecords, pack_passages, room_passages
 from parley.analysis.card.sections import quantities, sections
 from parley.analysis.card.sections.instrument import deviation
 from parley.analysis.card.truth import Planted, covered, truth
-from parley.analysis.law import Estimate
-from parley.analysis.load import Tables
+from parley.analysis.influence_model import Estimate
+from parley.analysis.tables import Tables
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.mind import planted
 from parley.llm.errors import UserError
@@ -61,43 +60,43 @@ def base(**settings: object) -> Scenario:
     return load_preset("three_way").with_settings(SMALL | settings)
 
 
-def whole(first: Batch, names: tuple[str, ...] = ()) -> list[Claim]:
+def whole(first: Batch, names: tuple[str, ...] = ()) -> list[CardEstimate]:
     """The claims of a battery held in memory."""
     chosen = sections(names)
-    study = audit(first, chosen)
+    study = run_protocol(first, chosen)
     step = next(study)
     try:
         while True:
             step.folder.mkdir(parents=True, exist_ok=True)
             step = study.send(in_memory(step.scenario))
     except StopIteration as done:
-        return claims(done.value, first, chosen)
+        return card_estimates(done.value, first, chosen)
 
 
 @pytest.fixture(scope="module")
-def card(tmp_path_factory: pytest.TempPathFactory) -> list[Claim]:
+def card(tmp_path_factory: pytest.TempPathFactory) -> list[CardEstimate]:
     """The whole battery on the oracle."""
     return whole(Batch(base(), tmp_path_factory.mktemp("card")))
 
 
 @pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory) -> list[Claim]:
+def still(tmp_path_factory: pytest.TempPathFactory) -> list[CardEstimate]:
     """The same of a speaker without pull."""
     first = Batch(base(llm="oracle,mu=0,bias=5"), tmp_path_factory.mktemp("still"))
-    return whole(first, ("pull", "nulls"))
+    return whole(first, ("pull", "null_conditions"))
 
 
-def claim(found: list[Claim], quantity: str, topic: str = ALL) -> Claim:
-    one = find(found, quantity, topic)
+def claim(found: list[CardEstimate], quantity: str, topic: str = ALL) -> CardEstimate:
+    one = find_estimate(found, quantity, topic)
     assert one, f"{quantity} of {topic} has no estimate"
     return one
 
 
-def holds(one: Claim, true: float) -> bool:
+def holds(one: CardEstimate, true: float) -> bool:
     return one.low - 1e-9 <= true <= one.high + 1e-9
 
 
-def test_what_is_planted_is_on_the_card(card: list[Claim]) -> None:
+def test_what_is_planted_is_on_the_card(card: list[CardEstimate]) -> None:
     """One audit of six blocks; coverage over 200 of them is that of benchmarks/audit_coverage.py."""
     law = planted()["climate_change"]
     assert holds(claim(card, "kappa"), law.kappa)
@@ -109,7 +108,7 @@ def test_what_is_planted_is_on_the_card(card: list[Claim]) -> None:
     assert claim(card, "half_life").low < claim(card, "half_life").high < 12
 
 
-def test_null_conditions_are_null(card: list[Claim]) -> None:
+def test_null_conditions_are_null(card: list[CardEstimate]) -> None:
     """Alone moves nothing; without content the pull alone moves, by what is planted; shuffled lines move as those in place do."""
     truths = Planted(planted(), base())
     sides = pd.Series({("climate_change", "republican"): 1.0})
@@ -117,7 +116,7 @@ def test_null_conditions_are_null(card: list[Claim]) -> None:
     assert holds(claim(card, "mu_empty"), 0.06)
     assert 0 < claim(card, "three_empty").null < claim(card, "three_alone").estimate
     assert holds(claim(card, "three_shuffled"), 0)
-    expected = truth(truths, Claim("nulls", "three_alone", "climate_change"), sides)
+    expected = truth(truths, CardEstimate("null_conditions", "three_alone", "climate_change"), sides)
     assert expected == pytest.approx(claim(card, "three_alone").estimate, abs=0.9)
 
 
@@ -130,7 +129,7 @@ def test_settings_are_found_again(setting: dict[str, float]) -> None:
     assert len({one.quantity for one in missed} - {"lost", "half_life", "level_default"}) <= 1, missed
 
 
-def test_without_a_pull_none_is_found(still: list[Claim]) -> None:
+def test_without_a_pull_none_is_found(still: list[CardEstimate]) -> None:
     """Influence stays; what has no direction has no level, and a reason in its place."""
     pull = claim(still, "mu")
     assert pull.low < 0 < pull.high
@@ -159,15 +158,15 @@ def test_a_quantity_is_called_by_its_name_alone() -> None:
     assert len(names) == len(set(names))
 
 
-def test_every_claim_is_a_number_or_says_why_not(card: list[Claim], still: list[Claim]) -> None:
+def test_every_claim_is_a_number_or_says_why_not(card: list[CardEstimate], still: list[CardEstimate]) -> None:
     """Missing is never a number."""
     for one in [*card, *still]:
         assert one.known or one.reason, one
         assert one.quantity in quantities()
-    assert list(table(card).columns) == list(COLUMNS)
+    assert list(estimate_table(card).columns) == list(COLUMNS)
 
 
-def test_who_foresees_no_change_is_shown_wrong(card: list[Claim]) -> None:
+def test_who_foresees_no_change_is_shown_wrong(card: list[CardEstimate]) -> None:
     """The known-truth speaker expects to answer what it answers now; what moves it was not foretold."""
     assert claim(card, "foretold").estimate == pytest.approx(0)
     moved = claim(card, "three_alone")
@@ -178,10 +177,10 @@ def test_a_block_is_the_same_people_under_every_condition(tmp_path: Path) -> Non
     """Effects are differences within blocks: rooms, people, turns and seeds are the same, whoever is silent or says what."""
     batch = Batch(base(repetitions=2, rounds=1), tmp_path)
     for name in ("three", "two"):
-        donors.write(in_memory({**three(batch), **two(batch)}[name]), tmp_path / "unused.json")
+        records.write_yoked_lines(in_memory({**three(batch), **two(batch)}[name]), tmp_path / "unused.json")
     (batch.place / "three").mkdir(parents=True)
     whole_ = in_memory(three(batch)["three"])
-    donors.write(whole_, batch.place / "three" / "lines.json")
+    records.write_yoked_lines(whole_, batch.place / "three" / "lines.json")
     for scenarios in (alone(batch), empty(batch), shuffled(batch)):
         for scenario in scenarios.values():
             other = in_memory(scenario)
@@ -212,7 +211,7 @@ def test_borrowed_lines_come_from_other_rooms(tmp_path: Path) -> None:
     place = batch.place / "three"
     place.mkdir(parents=True)
     original = in_memory(three(batch)["three"])
-    donors.write(original, place / "lines.json")
+    records.write_yoked_lines(original, place / "lines.json")
     spoken = in_memory(shuffled(batch)["shuffled republican"]).utterances
     partners = spoken[spoken["party"] != "republican"]
     known = original.utterances.set_index("text")
@@ -259,55 +258,55 @@ def test_pew_points_the_way_the_topics_do() -> None:
 def test_those_at_an_end_are_not_fitted(held: Callable[..., Tables]) -> None:
     """Who stands at 10 can come down and not go up: no evidence of a pull. Its partner is fitted as before."""
     tables = held({"republican": [10.0, 9.0], "democrat": [4.0, 5.0]})
-    together = Held()
+    together = ConditionRecords()
     together.add("two", tables)
-    (one,) = passages(together, ["two"])
-    assert packed([one], ["racism"]).after[0].tolist() == pytest.approx([math.nan, 5.0], nan_ok=True)
+    (one,) = room_passages(together, ["two"])
+    assert pack_passages([one], ["racism"]).after[0].tolist() == pytest.approx([math.nan, 5.0], nan_ok=True)
 
 
 def test_means_shares_and_spreads_by_hand() -> None:
-    begun = Claim("x", "y", ALL)
-    one = averaged(begun, [1.0, math.nan, 3.0, 1.0, 3.0, 2.0])
+    begun = CardEstimate("x", "y", ALL)
+    one = mean_estimate(begun, [1.0, math.nan, 3.0, 1.0, 3.0, 2.0])
     assert (one.estimate, one.n, one.reason) == (2.0, 5, "")
     assert one.high - one.estimate == pytest.approx(2.776 * math.sqrt(1 / 5), abs=1e-3)  # t(4) = 2.776, SD 1
-    assert averaged(begun, [math.nan]).reason
+    assert mean_estimate(begun, [math.nan]).reason
     for few, reason in (([1.0, 2.0, 3.0, 9.0], "fewer than 5 blocks"), ([4.0] * 6, "no variation")):
-        found = averaged(begun, few)
+        found = mean_estimate(begun, few)
         assert (found.known, found.reason) == (True, reason)
         assert math.isnan(found.low)
-    assert (averaged(begun, [4.0] * 6).width, averaged(begun, [4.0] * 2).width) == (0, math.inf)
+    assert (mean_estimate(begun, [4.0] * 6).width, mean_estimate(begun, [4.0] * 2).width) == (0, math.inf)
     who = pd.Series(list("abcde") * 8)
-    never, one = (shared(begun, pd.Series([first] + [False] * 39), who) for first in (False, True))
+    never, one = (proportion(begun, pd.Series([first] + [False] * 39), who) for first in (False, True))
     assert 0.088 < never.high < 0.18  # Wilson's of 40 answers, and of the 20 that they are worth with five agents
     assert one.low < one.estimate == 1 / 40 < one.high
-    always = shared(
+    always = proportion(
         begun, who == "a", who
     )  # one of five agents in all of its answers: as many answers as agents, not 40
     assert always.high - always.low > 0.5
-    assert shared(begun, who[:4] == "a", who[:4]).reason == "fewer than 5 agents"
-    assert shared(begun, who[:0] == "a", who[:0]).reason
+    assert proportion(begun, who[:4] == "a", who[:4]).reason == "fewer than 5 agents"
+    assert proportion(begun, who[:0] == "a", who[:0]).reason
     spread = deviation(begun, pd.Series([1.0, 3.0, 5.0, 7.0], pd.Index(["a", "a", "b", "b"], name="t")))
     assert spread.estimate == pytest.approx(math.sqrt(2))
     assert spread.low < spread.estimate < spread.high
-    assert estimated(begun, Estimate(math.nan, math.nan, -math.inf, math.inf), 5).reason
+    assert from_fit(begun, Estimate(math.nan, math.nan, -math.inf, math.inf), 5).reason
 
 
 def test_a_share_has_no_end_below_0_or_above_1() -> None:
-    found = possible(averaged(Claim("x", "y", ALL), [1.0, 1.0, 1.0, 0.9, 1.0]))
+    found = is_possible(mean_estimate(CardEstimate("x", "y", ALL), [1.0, 1.0, 1.0, 0.9, 1.0]))
     assert found.low < found.estimate < found.high == 1
-    assert math.isnan(possible(Claim("x", "y", ALL, 1.0)).high)
+    assert math.isnan(is_possible(CardEstimate("x", "y", ALL, 1.0)).high)
 
 
 def test_simultaneous_intervals_are_wider_by_hand() -> None:
     """Four topics, each at 98.75%: t(9) is 3.111 where it was 2.262; an interval without ends stays so."""
-    one, none = Claim("x", "y", "racism", 1.0, 0.0, 2.0, n=10), Claim("x", "y", "guns", 1.0)
+    one, none = CardEstimate("x", "y", "racism", 1.0, 0.0, 2.0, n=10), CardEstimate("x", "y", "guns", 1.0)
     wide, *_, last = simultaneous([one, one, one, none])
     assert wide.high - 1 == pytest.approx(3.111 / 2.262, abs=1e-3)
     assert math.isnan(last.low)
     assert simultaneous([one]) == [one]
 
 
-def test_width_alone_decides_when_to_stop(card: list[Claim], tmp_path: Path) -> None:
+def test_width_alone_decides_when_to_stop(card: list[CardEstimate], tmp_path: Path) -> None:
     """A section is done when half its interval is within a share of the range; where the estimate lies plays no part."""
     pull = sections(("pull",))["pull"]
 
@@ -315,26 +314,26 @@ def test_width_alone_decides_when_to_stop(card: list[Claim], tmp_path: Path) -> 
         WATCH, QUANTITIES = pull.WATCH, pull.QUANTITIES
 
         def __init__(self, low: float, high: float):
-            self.found = [Claim("pull", "lost", ALL, (low + high) / 2, low, high)]
+            self.found = [CardEstimate("pull", "lost", ALL, (low + high) / 2, low, high)]
 
-        def claims(self, *_: object) -> list[Claim]:
+        def claims(self, *_: object) -> list[CardEstimate]:
             return self.found
 
     first = Batch(base(), tmp_path)
     for low, high, done in ((0.10, 0.13, True), (-0.01, 0.02, True), (0.10, 0.20, False), (-math.inf, math.inf, False)):
-        assert tight_enough(Stub(low, high), Held(), first, 0.02) is done  # type: ignore[arg-type]
+        assert tight_enough(Stub(low, high), ConditionRecords(), first, 0.02) is done  # type: ignore[arg-type]
 
 
 def test_every_condition_is_held_once(tmp_path: Path) -> None:
     """Sections share conditions; a new section that wants one that is there costs nothing."""
-    names = [step.condition for step in steps(Batch(base(), tmp_path), sections())]
+    names = [step.condition for step in protocol_steps(Batch(base(), tmp_path), sections())]
     assert len(names) == len(set(names)) == 18
     assert names.index("three") < names.index("shuffled republican"), "lines are borrowed from what was said before"
 
 
 def test_the_plan_says_what_it_costs_and_what_it_can_find(tmp_path: Path) -> None:
     """Partners who are no model cost nothing; muted ones are not asked."""
-    told = "\n".join(lines(Batch(base(), tmp_path), sections(("nulls",)), 2, 0.5, {}))
+    told = "\n".join(plan_lines(Batch(base(), tmp_path), sections(("null_conditions",)), 2, 0.5, {}))
     assert "empty republican         6 rooms      42 calls" in told  # 6 x (3 replies and 4 ratings)
     assert "alone                    6 rooms      72 calls" in told  # 6 x 3 x 4 ratings
     assert "2 batches at most" in told
@@ -426,22 +425,22 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
     other = tmp_path / "still"
     spec = ["audit", "--llm", "oracle,mu=0,kappa=0", "--sections", "pull", *ARGUMENTS[3:]]
     assert run.main([*spec, "--out", str(other)]) == 0
-    first, second = read(written), read(other / "card.json")
-    assert unlike(first, second) == ""
-    found = compared([first, second])
+    first, second = read_card(written), read_card(other / "card.json")
+    assert protocol_differences(first, second) == ""
+    found = compare_cards([first, second])
     row = found.query("quantity == 'mu' and topic == 'all' and card == 'still'").iloc[0]
     assert row["difference_high"] < 0
     assert row["blocks"] == 5
     assert row["difference_low"] < -0.06 < row["difference_high"], "what was planted"
-    again = compared([first, first])
+    again = compare_cards([first, first])
     assert (again["difference"].dropna() == 0).all()
     assert run.main(["compare", str(written), str(other), "--out", str(tmp_path / "both")]) == 0
     assert "minus oracle</th>" in (tmp_path / "both" / "compare.html").read_text()
     changed = json.loads((other / "card.json").read_text())
     changed["battery"]["rounds"] = 9
     (other / "card.json").write_text(json.dumps(changed))
-    assert unlike(first, read(other)) == "rounds"
-    assert compared([first, read(other)])["difference"].isna().all()
+    assert protocol_differences(first, read_card(other)) == "rounds"
+    assert compare_cards([first, read_card(other)])["difference"].isna().all()
 
 
 def test_the_page_of_several_cards(written: Path, tmp_path: Path) -> None:
@@ -464,10 +463,10 @@ def test_an_interval_with_one_end_stays_one(written: Path, tmp_path: Path) -> No
     half = next(one for one in told["claims"] if (one["quantity"], one["topic"]) == ("half_life", "all"))
     half |= {"estimate": 3.0, "low": 2.0, "high": None, "values": {}}
     (tmp_path / "card.json").write_text(json.dumps(told))
-    found = find(read(tmp_path).claims, "half_life")
+    found = find_estimate(read_card(tmp_path).claims, "half_life")
     assert found
     assert found.high == math.inf
-    less = paired(Claim("x", "half_life", ALL, 1.0, 0.0, 2.0), found)
+    less = paired_difference(CardEstimate("x", "half_life", ALL, 1.0, 0.0, 2.0), found)
     assert less.low == pytest.approx(2 - math.sqrt(2))
     assert less.high == math.inf
     assert less.reason == ""
@@ -478,5 +477,5 @@ def test_broken_cards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert run.main(["compare", str(tmp_path), str(tmp_path / "none")]) == 2
     assert "version other" in capsys.readouterr().err
     with pytest.raises(UserError, match="cannot read the card"):
-        read(tmp_path / "none")
+        read_card(tmp_path / "none")
     assert run.main(["compare", str(tmp_path)]) == 2

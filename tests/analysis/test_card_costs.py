@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import run
-from parley.analysis.card.costs import budgets, ledger, limit
-from parley.analysis.card.outside import INTERVIEWS, VERDICTS
+from parley.analysis.card.budget import audit_ledger, audit_limit, step_budgets
+from parley.analysis.card.interviews import INTERVIEWS, VERDICTS
 from parley.llm.backends.fake import Fake
+from parley.llm.budget import FREE, Budget, Price
 from parley.llm.errors import UserError
 from parley.llm.journal import Journal
-from parley.llm.limits import FREE, Budget, Price
 from parley.llm.request import Message, Request, Sampling
 
 CHEAP, DEAR = Price(1.0, 1.0), Price(10.0, 10.0)
@@ -28,15 +28,15 @@ CHEAP, DEAR = Price(1.0, 1.0), Price(10.0, 10.0)
     ],
 )
 def test_budgets_have_a_unit(text: str | None, found: Budget) -> None:
-    assert limit(text) == found
+    assert audit_limit(text) == found
 
 
 def test_a_limit_on_money_needs_every_price() -> None:
     """A model of a party's own, or a judge, whose price is not known would be asked for nothing."""
     most = Budget(cost=1.0)
     with pytest.raises(UserError, match="none is known of republican, the judge"):
-        budgets(most, {"": CHEAP, "republican": None}, None)
-    model, judge = budgets(Budget(calls=5), {"": CHEAP, "republican": None}, None)
+        step_budgets(most, {"": CHEAP, "republican": None}, None)
+    model, judge = step_budgets(Budget(calls=5), {"": CHEAP, "republican": None}, None)
     assert (model.prices, judge.prices) == ({"": CHEAP}, {})
 
 
@@ -59,11 +59,11 @@ def test_what_was_spent_is_counted_at_whose_price_it_was(
     """
     for folder in ("three", INTERVIEWS, VERDICTS):
         spent(tmp_path / "batch-1" / folder / "journal.sqlite")
-    found = ledger(Budget(cost=1.0), tmp_path, budgets(Budget(cost=1.0), {"": model}, judge))
+    found = audit_ledger(Budget(cost=1.0), tmp_path, step_budgets(Budget(cost=1.0), {"": model}, judge))
     assert found is not None
     assert found.calls == 3
     assert found.cost * 1e6 == pytest.approx(cost)
-    assert ledger(Budget(), tmp_path, budgets(Budget(), {"": model}, judge)) is None
+    assert audit_ledger(Budget(), tmp_path, step_budgets(Budget(), {"": model}, judge)) is None
 
 
 def test_a_dry_run_reads_the_budget_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +101,7 @@ def test_a_party_with_a_model_of_its_own_costs_what_that_costs(
     """In what was spent, and in the plan, which names both."""
     spent(tmp_path / "batch-1" / "three" / "journal.sqlite", "republican")
     most = Budget(cost=1.0)
-    found = ledger(most, tmp_path, budgets(most, {"": CHEAP, "republican": DEAR}, FREE))
+    found = audit_ledger(most, tmp_path, step_budgets(most, {"": CHEAP, "republican": DEAR}, FREE))
     assert found is not None
     assert found.cost * 1e6 == pytest.approx(10)
     command = ["audit", "--llm", "openai:gpt-4o", "--set", "llms=republican=openai:gpt-4o-mini", "--topic", "racism"]

@@ -13,12 +13,12 @@ import pytest
 
 import run
 from benchmarks.audit_coverage import held as in_memory
-from parley.analysis.card.battery import Step, audit, claims
 from parley.analysis.card.card import Card, blocks_of, calls_of, rounded
 from parley.analysis.card.conditions import Batch
-from parley.analysis.card.figure import forest
-from parley.analysis.card.held import Held
+from parley.analysis.card.figure import forest_plot
 from parley.analysis.card.page import page
+from parley.analysis.card.protocol import ProtocolStep, card_estimates, run_protocol
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import sections
 from parley.model.scenario import load_preset
 
@@ -49,12 +49,12 @@ CASES: dict[str, Missing] = {
 
 
 @pytest.fixture(scope="module")
-def battery(tmp_path_factory: pytest.TempPathFactory) -> tuple[Batch, Held]:
+def battery(tmp_path_factory: pytest.TempPathFactory) -> tuple[Batch, ConditionRecords]:
     first = Batch(load_preset("three_way").with_settings(SMALL), tmp_path_factory.mktemp("missing"))
-    study = audit(first, sections())
+    study = run_protocol(first, sections())
     step = next(study)
     try:
-        while isinstance(step, Step):
+        while isinstance(step, ProtocolStep):
             step.folder.mkdir(parents=True, exist_ok=True)
             step = study.send(in_memory(step.scenario))
         raise AssertionError("nobody judges here")
@@ -62,9 +62,9 @@ def battery(tmp_path_factory: pytest.TempPathFactory) -> tuple[Batch, Held]:
         return first, done.value
 
 
-def without(held: Held, missing: Missing) -> Held:
+def without(held: ConditionRecords, missing: Missing) -> ConditionRecords:
     """The same battery with gaps in place of some ratings."""
-    found = Held()
+    found = ConditionRecords()
     for name, records in held.records.items():
         for tables in records:
             frames = {kind: getattr(tables, kind).copy() for kind in ("attitudes", "probes")}
@@ -77,18 +77,18 @@ def without(held: Held, missing: Missing) -> Held:
 
 
 @pytest.mark.parametrize("missing", CASES)
-def test_whatever_is_missing_there_is_a_card(battery: tuple[Batch, Held], missing: str) -> None:
+def test_whatever_is_missing_there_is_a_card(battery: tuple[Batch, ConditionRecords], missing: str) -> None:
     """Sections, page and figure are made, without a warning of arithmetic on nothing; what has no number says why."""
     first, held = battery
     gaps, chosen = without(held, CASES[missing]), sections()
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        found = claims(gaps, first, chosen)
+        found = card_estimates(gaps, first, chosen)
     assert [one for one in found if not one.known and not one.reason] == []
     header = held.records["three"][0].header
     card = Card(first, chosen, found, header, blocks_of(gaps), calls_of(gaps), "", rounded(gaps))
     assert "In short" in page(card)
-    assert len(forest(found, first.base, "racism").axes) == 2
+    assert len(forest_plot(found, first.base, "racism").axes) == 2
     assert card.to_dict()["claims"]
     assert bool(gaps.unread()) == (missing == "every rating")
 

@@ -13,58 +13,58 @@ import pytest
 
 import run
 from benchmarks.audit_coverage import held as in_memory
-from parley.analysis.alignment.interview import interview
-from parley.analysis.card.battery import audit, claims, steps
-from parley.analysis.card.claims import ALL, Claim, averaged, find, jackknifed, paired
+from parley.analysis.alignment.interviews import interview
+from parley.analysis.card.budget import plan_lines as planned
 from parley.analysis.card.conditions import Batch, alone, same, three
-from parley.analysis.card.held import Held
-from parley.analysis.card.outside import INTERVIEWS, VERDICTS, calls, interviewed
-from parley.analysis.card.plan import lines as planned
+from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, jackknife, mean_estimate, paired_difference
+from parley.analysis.card.interviews import INTERVIEWS, VERDICTS, interview_batch, interview_calls
+from parley.analysis.card.protocol import card_estimates, protocol_steps, run_protocol
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.remedies import (
     Remedy,
-    adapted,
-    chosen,
-    core,
+    adapt_scenario,
+    choose_remedies,
+    core_conditions,
     differences,
-    holds,
-    measured,
+    keeps_people,
+    measure_remedy,
+    remedy_verdict,
     sentences,
-    verdict,
 )
 from parley.analysis.card.sections import fidelity, sections, texts
 from parley.analysis.card.sections._spread import positive, spread
+from parley.analysis.card.sections.diversity import ratio
 from parley.analysis.card.sections.fidelity import fitting
 from parley.analysis.card.sections.pull import lost
 from parley.analysis.card.sections.texts import contradicting, lines
-from parley.analysis.card.sections.variety import ratio
-from parley.analysis.load import Tables, load
+from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
+from parley.model.casting import seat_rooms
+from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
-from parley.model.plan import plan
 from parley.model.scenario import Scenario, load_preset
-from parley.model.seating import tables
 
 SMALL = {"topics": "racism", "repetitions": 5, "rounds": 2, "probe": "attitude_labelled", "llm": "oracle", "seed": 8}
 ARGUMENTS = ["audit", "--llm", "oracle", "--topic", "racism", "--blocks", "3", "--set", "rounds=1"]
-JUDGED = ["--sections", "fidelity,texts,variety"]
+JUDGED = ["--sections", "fidelity,texts,diversity"]
 
 
 def base(**settings: object) -> Scenario:
     return load_preset("three_way").with_settings(SMALL | settings)
 
 
-def core_of(first: Batch) -> dict[str, Claim]:
+def core_of(first: Batch) -> dict[str, CardEstimate]:
     """The quantities of the core, held in memory without a judge."""
-    study = audit(first, core())
+    study = run_protocol(first, core_conditions())
     step = next(study)
     try:
         while True:
             step.folder.mkdir(parents=True, exist_ok=True)
             step = study.send(in_memory(step.scenario))
     except StopIteration as done:
-        return measured(done.value, first)
+        return measure_remedy(done.value, first)
 
 
 @pytest.fixture(scope="module")
@@ -78,46 +78,47 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_differences_are_within_blocks_by_hand() -> None:
     """Five blocks differ by 1, 2, 1, 2 and 1.5: mean 1.5, t(4) = 2.776 standard errors; a sixth has nobody to pair with."""
     blocks, differ = list("12345"), [1.0, 2.0, 1.0, 2.0, 1.5]
-    first = averaged(Claim("x", "y", ALL), pd.Series(range(5), blocks, dtype=float).rename_axis("block"))
+    first = mean_estimate(CardEstimate("x", "y", ALL), pd.Series(range(5), blocks, dtype=float).rename_axis("block"))
     values = [place + more for place, more in enumerate(differ)]
-    other = averaged(Claim("x", "y", ALL), pd.Series([*values, 90.0], [*blocks, "6"]).rename_axis("block"))
-    found = paired(first, other)
+    other = mean_estimate(CardEstimate("x", "y", ALL), pd.Series([*values, 90.0], [*blocks, "6"]).rename_axis("block"))
+    found = paired_difference(first, other)
     assert (found.estimate, found.n) == (1.5, 5)
     assert found.high - found.estimate == pytest.approx(2.776 * 0.5 / 5**0.5, abs=1e-3)
 
 
 def test_without_a_number_a_block_cards_are_independent() -> None:
     """3 and 4 points of reach make 5; a claim that is not there has no difference, and says so."""
-    first, other = Claim("x", "y", ALL, 1.0, -2.0, 4.0, n=9), Claim("x", "y", ALL, 2.0, -2.0, 6.0, n=9)
-    found = paired(first, other)
+    first, other = CardEstimate("x", "y", ALL, 1.0, -2.0, 4.0, n=9), CardEstimate("x", "y", ALL, 2.0, -2.0, 6.0, n=9)
+    found = paired_difference(first, other)
     assert (found.low, found.estimate, found.high, found.n) == (-4.0, 1.0, 6.0, 0)
-    assert paired(first, Claim("x", "y", ALL)).reason == "one of them has no estimate"
+    assert paired_difference(first, CardEstimate("x", "y", ALL)).reason == "one of them has no estimate"
 
 
 def test_ends_of_independent_differences_are_those_of_zou_and_donner() -> None:
     """3 (2.5 to 4) and 5 (4 to 20): 2, down by the root of 1² + 1², up by that of 15² + 0.5²; no end where one has none."""
-    first, other = Claim("x", "y", ALL, 3.0, 2.5, 4.0), Claim("x", "y", ALL, 5.0, 4.0, 20.0)
-    found = paired(first, other)
+    first, other = CardEstimate("x", "y", ALL, 3.0, 2.5, 4.0), CardEstimate("x", "y", ALL, 5.0, 4.0, 20.0)
+    found = paired_difference(first, other)
     assert (found.low, found.high) == pytest.approx((2 - math.sqrt(2), 2 + math.hypot(15, 0.5)))
-    assert paired(first, replace(other, high=math.inf)).high == math.inf
-    assert paired(first, replace(other, low=math.nan, high=math.nan)).reason == "one of them has no interval"
+    assert paired_difference(first, replace(other, high=math.inf)).high == math.inf
+    assert paired_difference(first, replace(other, low=math.nan, high=math.nan)).reason == "one of them has no interval"
 
 
 def test_a_remedy_that_makes_everybody_alike_is_told_to(tmp_path: Path) -> None:
     """The worst that a remedy can do to variety is a number, and a difference within blocks, not a gap in the table."""
     plain = core_of(Batch(base(rounds=1), tmp_path))
     apart = positive(
-        Claim("variety", "spread", ALL), pd.Series(dict.fromkeys(plain["spread"].values, 0.0)).rename_axis("block")
+        CardEstimate("diversity", "spread", ALL),
+        pd.Series(dict.fromkeys(plain["spread"].values, 0.0)).rename_axis("block"),
     )
     one = Remedy("alike", "all alike", {"temperature": 0.5})
     found = differences(plain, [(one, plain | {"spread": apart})]).set_index("quantity")
-    assert verdict(found.loc["spread"]) == "worse"
+    assert remedy_verdict(found.loc["spread"]) == "worse"
 
 
 def test_a_jackknifed_mean_is_the_mean() -> None:
     """Of a mean the pseudo-values are the values themselves, so that the interval is Student's."""
     rows = pd.DataFrame({"value": [1.0, 2.0, 6.0]}, index=["a", "b", "c"])
-    found = jackknifed(Claim("x", "y", ALL), rows, lambda part: float(part["value"].mean()))
+    found = jackknife(CardEstimate("x", "y", ALL), rows, lambda part: float(part["value"].mean()))
     assert found.values == pytest.approx({"a": 1.0, "b": 2.0, "c": 6.0})
 
 
@@ -128,7 +129,7 @@ def test_pull_is_the_mean_of_its_blocks(tmp_path: Path) -> None:
         one = found[name]
         assert len(one.values) == 5
         assert sum(one.values.values()) / 5 == pytest.approx(one.estimate), name
-    again = averaged(Claim("x", "y", ALL), pd.Series(found["mu"].values).rename_axis("block"))
+    again = mean_estimate(CardEstimate("x", "y", ALL), pd.Series(found["mu"].values).rename_axis("block"))
     assert (again.low, again.high) == pytest.approx((found["mu"].low, found["mu"].high))
 
 
@@ -140,7 +141,7 @@ def test_a_remedy_that_halves_the_pull_is_found_to(tmp_path: Path) -> None:
     row = found.loc["mu"]
     assert row["low"] < -0.03 < row["high"] < 0
     assert found.loc["lost", "low"] < lost(0.03) - lost(0.06) < found.loc["lost", "high"]
-    assert verdict(found.loc["three_alone"]) == "better"
+    assert remedy_verdict(found.loc["three_alone"]) == "better"
     assert found.loc["aligned", "reason"] == "no judge was named (--judge SPEC)"
     assert "better: " in next(sentences(found.reset_index(), {name: name for name in found.index}))
 
@@ -148,7 +149,7 @@ def test_a_remedy_that_halves_the_pull_is_found_to(tmp_path: Path) -> None:
 def test_a_remedy_keeps_people_and_seeds(tmp_path: Path) -> None:
     """Blocks are paired: the same agents in the same seats, the same turns; what was set alone differs."""
     first = Batch(base(repetitions=2, rounds=1), tmp_path)
-    for remedy in chosen("bias,reminder,cooler", None, "oracle"):
+    for remedy in choose_remedies("bias,reminder,cooler", None, "oracle"):
         batch = remedy.batch(first)
         plain, other = (in_memory(three(one)["three"]) for one in (first, batch))
         assert other.agents.equals(plain.agents)
@@ -159,9 +160,9 @@ def test_a_remedy_keeps_people_and_seeds(tmp_path: Path) -> None:
 def test_every_remedy_can_be_seated(tmp_path: Path) -> None:
     """With as many blocks as a card has by itself: a small set of personas must not run out of people in the middle of a run."""
     first = Batch(base(repetitions=10), tmp_path)
-    for remedy in chosen("all", None, "oracle"):
-        for step in steps(remedy.batch(first), core()):
-            assert all(len({one.name for one in table.present}) > 1 for table in tables(step.scenario))
+    for remedy in choose_remedies("all", None, "oracle"):
+        for step in protocol_steps(remedy.batch(first), core_conditions()):
+            assert all(len({one.name for one in table.present}) > 1 for table in seat_rooms(step.scenario))
 
 
 def test_shares_that_fit_by_hand() -> None:
@@ -197,9 +198,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def texts_of(folder: Path, probe: str = "attitude_labelled", score: float | None = None) -> list[Claim]:
+def texts_of(folder: Path, probe: str = "attitude_labelled", score: float | None = None) -> list[CardEstimate]:
     """The claims on texts of a card, as if agents had been asked `probe` and the judge had given every line one score."""
-    held = Held()
+    held = ConditionRecords()
     tables = load(folder / "batch-1" / "three")
     held.add("three", replace(tables, attitudes=tables.attitudes.assign(probe=probe)))
     (path,) = (folder / "batch-1" / "verdicts").glob("held-*.parquet")
@@ -229,7 +230,7 @@ def test_what_a_bad_judge_says_is_left_out_and_said_first(judged: Path) -> None:
     assert all(one.reason for one in found if not one.known)
     (told,) = texts.warnings(found, first)
     assert told.startswith("**Do not use what the judge (fake) says**: on racism it gives all statements one score")
-    fits = Claim("fidelity", "aligned", ALL, 0.9, 0.8, 1.0, n=3)
+    fits = CardEstimate("fidelity", "aligned", ALL, 0.9, 0.8, 1.0, n=3)
     assert list(fidelity.sentences([fits], first))
     assert not list(fidelity.sentences([*found, fits], first))
     assert not list(texts.warnings(texts_of(judged), first))
@@ -243,16 +244,16 @@ def test_spread_by_hand() -> None:
     rows = pd.DataFrame([[2.0, 3.0], [4.0, 4.0], [6.0, 5.0]], pd.Index(["1", "2", "3"], name="block"), keys)
     assert [spread(rows[when]).mean() for when in ("before", "after")] == pytest.approx([2.0, 1.0])
     assert spread(rows["before"]).tolist() == pytest.approx([2.5, 1.0, 2.5])  # 2 (1 + (6, 0, 6) / 4 - 1) / 2 each
-    found = positive(Claim("x", "y", ALL), ratio(rows))
+    found = positive(CardEstimate("x", "y", ALL), ratio(rows))
     assert found.estimate == pytest.approx(0.5)
     assert len(found.values) == 3
-    assert positive(Claim("x", "y", ALL), pd.Series([2.5, 1.0, 2.5, 2.5, 1.0])).low > 0
-    none = positive(Claim("x", "y", ALL), ratio(rows * 0), "all were alike before")
+    assert positive(CardEstimate("x", "y", ALL), pd.Series([2.5, 1.0, 2.5, 2.5, 1.0])).low > 0
+    none = positive(CardEstimate("x", "y", ALL), ratio(rows * 0), "all were alike before")
     assert math.isnan(none.estimate)
     assert none.reason == "all were alike before"
     collapsed = rows.copy()
     collapsed["after"] = 5.0
-    share, left = (positive(Claim("x", "y", ALL), one) for one in (ratio(collapsed), spread(collapsed["after"])))
+    share, left = (positive(CardEstimate("x", "y", ALL), one) for one in (ratio(collapsed), spread(collapsed["after"])))
     assert (share.estimate, left.estimate) == (0, 0)
     assert math.isnan(left.low), "three blocks have no interval"
 
@@ -261,24 +262,24 @@ def test_rates_are_of_the_model_alone(tmp_path: Path) -> None:
     """A model that refuses is counted, never dropped; scripted partners, who cannot be asked for a rating, are not counted."""
     first = Batch(base(repetitions=2, rounds=1), tmp_path)
     refusing = in_memory_of(three(first)["three"], lambda _: "As an AI language model, I cannot take a side.")
-    held = Held()
+    held = ConditionRecords()
     held.add("three", refusing)
     held.add("new kind", in_memory(alone(first)["alone"]))
-    found = claims(held, first, sections(("fidelity",)))
-    assert find(found, "refused_three").estimate == 1.0  # type: ignore[union-attr]
-    assert find(found, "unread_three").estimate == 1.0  # type: ignore[union-attr]
-    assert find(found, "unread_other").estimate == 0.0  # type: ignore[union-attr]
+    found = card_estimates(held, first, sections(("fidelity",)))
+    assert find_estimate(found, "refused_three").estimate == 1.0  # type: ignore[union-attr]
+    assert find_estimate(found, "unread_three").estimate == 1.0  # type: ignore[union-attr]
+    assert find_estimate(found, "unread_other").estimate == 0.0  # type: ignore[union-attr]
     assert next(one for one in found if one.quantity == "aligned").reason == "no judge was named (--judge SPEC)"
 
 
 def in_memory_of(scenario: Scenario, said: Callable[[Request], str]) -> Tables:
     """A scenario held in memory by a stand-in."""
-    from parley.analysis.load import tables as tabled
-    from parley.model.experiment import header
-    from parley.model.recorder import InMemory
+    from parley.analysis.tables import tables as tabled
+    from parley.model.recorder import MemoryRecorder
+    from parley.model.run_folder import make_header
 
-    recorder, backend = InMemory(), Fake(said)
-    recorder.write([header(scenario, (), backend)])
+    recorder, backend = MemoryRecorder(), Fake(said)
+    recorder.write([make_header(scenario, (), backend)])
     DebateModel(scenario, backend=backend, recorder=recorder, keep_going=True).run()
     return tabled(recorder.events)
 
@@ -286,7 +287,7 @@ def in_memory_of(scenario: Scenario, said: Callable[[Request], str]) -> Tables:
 def test_people_are_interviewed_as_they_debate(tmp_path: Path) -> None:
     """With their confirmation bias, adapter and warmth, told who they are where they are told in debates."""
     set_ = {"confirmation_bias": "republican:strong", "adapters": "democrat:blue", "temperature": 0.5, "reminder": True}
-    found = interviewed(Batch(base(repetitions=3, **set_), tmp_path, judge="oracle"))
+    found = interview_batch(Batch(base(repetitions=3, **set_), tmp_path, judge="oracle"))
     assert len(found) == 3 + 3 + 3
     items = {each[0].persona.party: each[0] for each in found.values()}
     assert items["republican"].persona.backstory.endswith("you wave aside.")
@@ -298,9 +299,9 @@ def test_people_are_interviewed_as_they_debate(tmp_path: Path) -> None:
 def test_the_same_people_with_a_gender_stated(tmp_path: Path) -> None:
     """Where a set of personas has them, the blocks' people are asked as women and as men too, and the plan counts that."""
     batch = Batch(base(repetitions=3, personas="enhanced"), tmp_path, judge="oracle")
-    found = interviewed(batch)
+    found = interview_batch(batch)
     assert {each[0].persona.gender for each in found.values()} == {"", "female", "male"}
-    assert calls(batch, INTERVIEWS) == (sum(map(len, found.values())),) * 2
+    assert interview_calls(batch, INTERVIEWS) == (sum(map(len, found.values())),) * 2
     assert len({each[0].persona.name for each in found.values()}) * 3 == len(found)
 
 
@@ -351,7 +352,7 @@ def test_again_asks_nothing_of_remedies(written: Path, capsys: pytest.CaptureFix
 
 def test_a_budget_stops_among_remedies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The card is whole, the remedy that was held is told, and the rest says that it was not."""
-    spec = [*ARGUMENTS, "--sections", "variety", "--remedies", "cooler,bias", "--out", str(tmp_path), "--budget"]
+    spec = [*ARGUMENTS, "--sections", "diversity", "--remedies", "cooler,bias", "--out", str(tmp_path), "--budget"]
     assert run.main([*spec, "940calls"]) == 2
     assert "is spent" in capsys.readouterr().err
     assert json.loads((tmp_path / "card.json").read_text())["stopped"] == ""
@@ -367,27 +368,29 @@ def test_the_plan_names_remedies_and_scripted_partners(tmp_path: Path, capsys: p
     assert "lines of scripted partners" in told
     assert "at most of the judge oracle" in told
     partners = base(llms="democrat=fake,default=fake")
-    assert plan(partners).unpaid(partners) == 5 * 2 * (2 + 3)  # two of three seats: a line a round, a rating a survey
-    assert "scripted" not in "\n".join(planned(Batch(base(), tmp_path), sections(("variety",)), 1, 0.5, {}))
+    assert plan_run(partners).unpaid(partners) == 5 * 2 * (
+        2 + 3
+    )  # two of three seats: a line a round, a rating a survey
+    assert "scripted" not in "\n".join(planned(Batch(base(), tmp_path), sections(("diversity",)), 1, 0.5, {}))
 
 
 def test_remedies_of_ones_own(tmp_path: Path) -> None:
     """A file of one's own, and adapters of a training folder: each party's seats speak through their own."""
     file = tmp_path / "mine.toml"
     file.write_text('[calm]\ntitle = "calm"\nsettings = { temperature = 0.1 }\n')
-    assert [one.name for one in chosen(f"bias,{file}", None, "oracle")] == ["bias", "calm"]
+    assert [one.name for one in choose_remedies(f"bias,{file}", None, "oracle")] == ["bias", "calm"]
     for party in ("republican", "democrat"):
         folder = tmp_path / "tuned" / "adapters" / f"{party}-sft-r16"
         folder.mkdir(parents=True)
         (folder / "adapter_config.json").write_text("{}")
-    (found,) = chosen("", str(tmp_path / "tuned"), "pocket")
+    (found,) = choose_remedies("", str(tmp_path / "tuned"), "pocket")
     assert found.settings["adapters"] == ("republican:republican-sft-r16", "democrat:democrat-sft-r16")
     assert found.settings["llm"].startswith("pocket,adapters=")
     with pytest.raises(UserError, match="0 adapters of republican"):
-        adapted(str(tmp_path / "tuned" / "adapters" / "republican-sft-r16"), "pocket")
+        adapt_scenario(str(tmp_path / "tuned" / "adapters" / "republican-sft-r16"), "pocket")
     file.write_text("[calm]\nsettings = {}\n")
     with pytest.raises(UserError, match="needs a title and settings"):
-        chosen(str(file), None, "oracle")
+        choose_remedies(str(file), None, "oracle")
 
 
 def test_answers_are_there_whole_or_not_at_all(
@@ -409,9 +412,9 @@ def test_answers_are_there_whole_or_not_at_all(
 
 def test_what_is_missing_of_the_core_is_seen(tmp_path: Path) -> None:
     """A card without the core's conditions is no ground for a comparison: they are held first."""
-    held, first = Held(), Batch(base(repetitions=2, rounds=1), tmp_path)
+    held, first = ConditionRecords(), Batch(base(repetitions=2, rounds=1), tmp_path)
     held.add("three", in_memory(three(first)["three"]))
     held.add("same", in_memory(same(first)["same"]))
-    assert not holds(held, first)
+    assert not keeps_people(held, first)
     held.add("alone", in_memory(alone(first)["alone"]))
-    assert holds(held, first)
+    assert keeps_people(held, first)

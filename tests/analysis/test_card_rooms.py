@@ -11,17 +11,17 @@ import pytest
 from benchmarks.audit_coverage import SETTINGS, audited
 from benchmarks.audit_coverage import held as in_memory
 from parley.agents.datafiles import HERE, read_toml
-from parley.analysis.card.battery import tight_enough
-from parley.analysis.card.claims import ALL, Claim, find
 from parley.analysis.card.conditions import Batch, asked, both_genders, closing, gender, turned, two, with_genders
-from parley.analysis.card.held import Held
+from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate
+from parley.analysis.card.protocol import tight_enough
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import closing as closing_section
-from parley.analysis.card.sections import echo, instrument, nulls, order, sections
+from parley.analysis.card.sections import echo, instrument, null_conditions, order, sections
 from parley.analysis.card.sections import gender as gender_section
 from parley.analysis.card.truth import Planted, covered, truth
-from parley.analysis.load import Tables
+from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.mind import planted
-from parley.llm.randomness import stream
+from parley.llm.seeding import stream
 from parley.model.events import Event, Utterance
 from parley.model.scenario import Scenario, load_preset
 
@@ -40,15 +40,15 @@ def base(**settings: object) -> Scenario:
     return load_preset("three_way").with_settings(SMALL | settings)
 
 
-def together(**conditions: Tables) -> Held:
-    found = Held()
+def together(**conditions: Tables) -> ConditionRecords:
+    found = ConditionRecords()
     for name, tables in conditions.items():
         found.add(name.replace("_", " "), tables)
     return found
 
 
-def claim(found: list[Claim], quantity: str, topic: str = ALL) -> Claim:
-    one = find(found, quantity, topic)
+def claim(found: list[CardEstimate], quantity: str, topic: str = ALL) -> CardEstimate:
+    one = find_estimate(found, quantity, topic)
     assert one, f"{quantity} of {topic} has no estimate"
     return one
 
@@ -133,7 +133,7 @@ def test_without_movement_there_is_no_way_back(held: Make) -> None:
     unsure = held({"republican": [2.0, 4.0, 4.0]}, {"republican": [4.0, 3.5, 4.0]}, {"republican": [2.0, 2.0, 2.0]})
     found = closing_section.claims(together(closing=unsure, no_closing=unsure), base())
     assert {one.quantity: one.reason for one in found}["reversion"] == closing_section.UNSURE
-    assert {one.reason for one in closing_section.claims(Held(), base(rounds=1))} == {
+    assert {one.reason for one in closing_section.claims(ConditionRecords(), base(rounds=1))} == {
         "a debate of one round has no middle"
     }
 
@@ -152,7 +152,7 @@ def test_a_first_round_that_could_not_be_read_is_no_round_without_movement(held:
     stays = {"democrat": [8.0, 8.0, 8.0], "default": [8.0, 8.0, 8.0]}
     moves = ([2.0, 4.0, 4.0], [2.0, 4.1, 4.1], [2.0, 4.2, 4.2], [2.0, 4.3, 4.3], [2.0, 4.4, 4.4], [2.0, None, 4.0])
     three = held(*[{"republican": ratings, **stays} for ratings in moves])
-    assert claim(nulls.claims(together(three=three), base()), "first_round").estimate == pytest.approx(1)
+    assert claim(null_conditions.claims(together(three=three), base()), "first_round").estimate == pytest.approx(1)
 
 
 def test_people_are_counted_once_however_many_topics(tmp_path: Path) -> None:
@@ -238,11 +238,11 @@ def test_the_first_word_by_hand() -> None:
     law = planted({"mu": 0.0, "kappa": 0.1})["racism"]
     truths = Planted({"racism": law}, base(rounds=1))
     truths.__dict__["starts"] = {"racism": {"republican": 2.0, "democrat": 8.0, "default": 8.0}}
-    expected = truth(truths, Claim("order", "opener", "racism"), None)  # type: ignore[arg-type]
+    expected = truth(truths, CardEstimate("order", "opener", "racism"), None)  # type: ignore[arg-type]
     assert expected == pytest.approx(0.54 - 0.6)
 
 
 def test_a_section_that_watches_nothing_is_held_once(tmp_path: Path) -> None:
     """More blocks bring no more people to the question of gender; --tight does not go on for it."""
     chosen = sections(("gender",))["gender"]
-    assert tight_enough(chosen, Held(), Batch(base(), tmp_path), 0.001)
+    assert tight_enough(chosen, ConditionRecords(), Batch(base(), tmp_path), 0.001)

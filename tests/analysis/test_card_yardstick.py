@@ -11,13 +11,13 @@ import pytest
 
 import run
 from benchmarks.audit_coverage import held as in_memory
-from parley.analysis.card.claims import ALL, Claim, apart
-from parley.analysis.card.compare import compared
-from parley.analysis.card.compare import read as kept
+from parley.analysis.card.comparison import compare_cards
+from parley.analysis.card.comparison import read_card as kept
 from parley.analysis.card.conditions import Batch, three, two
-from parley.analysis.card.held import Held
-from parley.analysis.card.sections.yardstick import MEASURES, NO_DATA, PAIRS, QUANTITIES, claims, over_blocks
-from parley.analysis.human.measures import measured
+from parley.analysis.card.estimates import ALL, CardEstimate, difference
+from parley.analysis.card.records import ConditionRecords
+from parley.analysis.card.sections.human_benchmark import MEASURES, NO_DATA, PAIRS, QUANTITIES, claims, over_blocks
+from parley.analysis.human.measures import measure_source
 from parley.analysis.human.readers import salvi
 from parley.analysis.human.report import read
 from parley.analysis.human.rooms import of_run
@@ -27,7 +27,7 @@ from parley.model.scenario import Scenario, load_preset
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 SETTINGS = {"repetitions": 4, "rounds": 2, "probe": "attitude_labelled", "llm": "oracle", "seed": 8}
 ARGUMENTS = ["audit", "--llm", "oracle", "--topic", "racism", "--blocks", "3", "--set", "rounds=1"]
-SECTION = ["--sections", "yardstick"]
+SECTION = ["--sections", "human_benchmark"]
 
 
 def base(**settings: object) -> Scenario:
@@ -35,14 +35,14 @@ def base(**settings: object) -> Scenario:
 
 
 @pytest.fixture(scope="module")
-def rooms(tmp_path_factory: pytest.TempPathFactory) -> Held:
-    batch, found = Batch(base(), tmp_path_factory.mktemp("rooms")), Held()
+def rooms(tmp_path_factory: pytest.TempPathFactory) -> ConditionRecords:
+    batch, found = Batch(base(), tmp_path_factory.mktemp("rooms")), ConditionRecords()
     for name, scenario in {**two(batch), **three(batch)}.items():
         found.add(name, in_memory(scenario))
     return found
 
 
-def by_name(found: list[Claim]) -> dict[str, Claim]:
+def by_name(found: list[CardEstimate]) -> dict[str, CardEstimate]:
     return {one.quantity: one for one in found}
 
 
@@ -63,10 +63,10 @@ def people(folder: Path, debates: int = 8) -> Path:
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_the_numbers_are_those_of_run_py_human(rooms: Held, name: str) -> None:
+def test_the_numbers_are_those_of_run_py_human(rooms: ConditionRecords, name: str) -> None:
     """One implementation: what the card says of a condition is what `run.py human` says of its folder; the units alone differ."""
     told = MEASURES[name]
-    found = measured(of_run(rooms.records[told.condition][0]))
+    found = measure_source(of_run(rooms.records[told.condition][0]))
     whole = found[found["condition"] == EVERYTHING].set_index("key")
     results = over_blocks(rooms, told.condition)
     assert results[told.keys[0]].estimate == pytest.approx(whole.loc[told.keys[0], "estimate"])
@@ -74,16 +74,16 @@ def test_the_numbers_are_those_of_run_py_human(rooms: Held, name: str) -> None:
     assert whole.loc[told.keys[0], "n"] == 8
 
 
-def test_two_batches_are_twice_the_blocks(rooms: Held) -> None:
+def test_two_batches_are_twice_the_blocks(rooms: ConditionRecords) -> None:
     """Rooms of another batch bear the same names and are others: nobody's partner is looked for there."""
-    twice = Held({"two": [*rooms.records["two"] * 2]})
+    twice = ConditionRecords({"two": [*rooms.records["two"] * 2]})
     one, both = over_blocks(rooms, "two"), over_blocks(twice, "two")
     for key in ("still", "spread", "distance"):
         assert both[key].estimate == pytest.approx(one[key].estimate)
         assert both[key].n == 2 * one[key].n
 
 
-def test_without_people_the_model_is_told_alone(rooms: Held) -> None:
+def test_without_people_the_model_is_told_alone(rooms: ConditionRecords) -> None:
     """No number stands for people who were not given; what was given and lacks a source says which."""
     found = by_name(claims(rooms, base()))
     assert set(found) == set(QUANTITIES)
@@ -98,7 +98,7 @@ def test_without_people_the_model_is_told_alone(rooms: Held) -> None:
     assert other["still_people"].reason == f"{PAIRS} is not among the human data that were given"
 
 
-def test_people_are_those_who_debated_people(rooms: Held, tmp_path: Path) -> None:
+def test_people_are_those_who_debated_people(rooms: ConditionRecords, tmp_path: Path) -> None:
     """Of 16 people in 8 debates 4 stay; who debated a model is not among them. Distances are ours less theirs."""
     rooms.people = [salvi(people(tmp_path / "data") / "salvi_debategpt_round_index.csv")]
     found = by_name(claims(rooms, base()))
@@ -107,7 +107,7 @@ def test_people_are_those_who_debated_people(rooms: Held, tmp_path: Path) -> Non
     assert (still.estimate, still.n, still.unit) == (pytest.approx(0.25), 8, "debate")
     assert found["still_apart"].estimate == pytest.approx(found["still"].estimate - 0.25)
     distance = found["distance_people"]
-    whole = measured(salvi(tmp_path / "data" / "salvi_debategpt_round_index.csv"))
+    whole = measure_source(salvi(tmp_path / "data" / "salvi_debategpt_round_index.csv"))
     pairs = whole[whole["condition"] == "Human-Human"].set_index("key")["estimate"]
     assert distance.estimate == pytest.approx(pairs["distance"] - pairs["shuffled"])
     assert distance.null == pytest.approx(pairs["shuffled"])
@@ -116,12 +116,12 @@ def test_people_are_those_who_debated_people(rooms: Held, tmp_path: Path) -> Non
 
 def test_distances_of_independent_samples_by_hand() -> None:
     """0.5 (0.4 to 0.6) less 0.2 (0.1 to 0.4): 0.3, down by the root of 0.1² + 0.2², up by that of 0.1² + 0.1²."""
-    ours, theirs = Claim("x", "y", ALL, 0.5, 0.4, 0.6), Claim("x", "y", ALL, 0.2, 0.1, 0.4)
-    found = apart(Claim("x", "z", ALL), ours, theirs)
+    ours, theirs = CardEstimate("x", "y", ALL, 0.5, 0.4, 0.6), CardEstimate("x", "y", ALL, 0.2, 0.1, 0.4)
+    found = difference(CardEstimate("x", "z", ALL), ours, theirs)
     assert found.estimate == pytest.approx(0.3)
     assert found.low == pytest.approx(0.3 - math.sqrt(0.05))
     assert found.high == pytest.approx(0.3 + math.sqrt(0.02))
-    unsure = apart(Claim("x", "z", ALL), Claim("x", "y", ALL, 0.5, reason="all alike"), theirs)
+    unsure = difference(CardEstimate("x", "z", ALL), CardEstimate("x", "y", ALL, 0.5, reason="all alike"), theirs)
     assert unsure.estimate == pytest.approx(0.3)
     assert math.isnan(unsure.low)
     assert unsure.reason
@@ -149,7 +149,11 @@ def test_the_command_sets_people_beside_a_card_that_is_there(
     beside = card(tmp_path / "card")["still_people"]
     assert (beside["n"], beside["unit"]) == (8, "debate")
     assert "humans (Salvi et al.)" in (tmp_path / "card" / "card.html").read_text()
-    twice = compared([kept(tmp_path / "card" / "card.json") for _ in range(2)]).set_index("quantity")["reason"].dropna()
+    twice = (
+        compare_cards([kept(tmp_path / "card" / "card.json") for _ in range(2)])
+        .set_index("quantity")["reason"]
+        .dropna()
+    )
     assert twice["still_people"] == "people, not a model"
     assert run.main([*ARGUMENTS, *SECTION, *out]) == 0
     assert card(tmp_path / "card")["still_people"]["estimate"] is None
@@ -159,7 +163,7 @@ def test_the_command_sets_people_beside_a_card_that_is_there(
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the public human data are not here")
-def test_the_public_data(rooms: Held) -> None:
+def test_the_public_data(rooms: ConditionRecords) -> None:
     """150 debates of two people: half stay, groups do not draw together for sure, the partner's opinion explains nothing."""
     rooms.people = read(DATA)[0]
     found = by_name(claims(rooms, base()))

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.load import load
 from parley.analysis.studies import arguments, bets
-from parley.analysis.studies._conditions import compared, dots
+from parley.analysis.studies.paired_conditions import compare_conditions, dot_plot
+from parley.analysis.tables import load
 from parley.llm.backends.oracle.asks.role import WAYS
 
 
@@ -21,15 +21,15 @@ def made(*values: float) -> pd.DataFrame:
 
 def test_a_difference_is_within_rooms() -> None:
     """By hand: 1, 2, none beside 2, none, 9: one pair, one point more; the room without a number is counted, not zero."""
-    found = compared({"a": made(1, 2, np.nan), "b": made(2, np.nan, 9)}, "x").set_index("condition")
+    found = compare_conditions({"a": made(1, 2, np.nan), "b": made(2, np.nan, 9)}, "x").set_index("condition")
     assert found.loc["b", ["rooms", "missing", "value", "pairs", "difference"]].tolist() == [2, 1, 5.5, 1, 1.0]
     assert found.loc["a", ["rooms", "missing", "value", "pairs"]].tolist() == [2, 1, 1.5, 0]
     assert np.isnan(found.loc["a", "difference"])
 
 
 def test_the_figure_has_a_place_for_a_condition_without_a_number() -> None:
-    table = compared({"a": made(1, 2), "b": made(np.nan, np.nan)}, "x")
-    (axis,) = dots(table, "x", "caption").axes
+    table = compare_conditions({"a": made(1, 2), "b": made(np.nan, np.nan)}, "x")
+    (axis,) = dot_plot(table, "x", "caption").axes
     assert [tick.get_text() for tick in axis.get_yticklabels()] == ["a", "b"]
 
 

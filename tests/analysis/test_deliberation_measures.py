@@ -8,16 +8,16 @@ import pandas as pd
 import pytest
 from synthetic import episodes
 
-from parley.analysis.deliberation.autorater import CHOICE, compare, compose, table, verdict, win_rate
-from parley.analysis.deliberation.cases import Case, cases
-from parley.analysis.deliberation.clusters import mean
-from parley.analysis.deliberation.distance import distance
+from parley.analysis.deliberation.critique_judge import CHOICE, compare, compose, table, verdict, win_rate
 from parley.analysis.deliberation.likelihood import against, by_length, per_character, per_critique, per_token, thirds
+from parley.analysis.deliberation.position_change import clustered_mean
+from parley.analysis.deliberation.representation import RepresentationCase, representation_cases
+from parley.analysis.deliberation.text_distance import text_distance
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.request import Reply, Request
 
-CASES = cases(episodes(3)).cases
+CASES = representation_cases(episodes(3)).cases
 
 
 def rows(*given: tuple[str, float, int, int]) -> pd.DataFrame:
@@ -61,19 +61,19 @@ def test_a_baseline_is_compared_on_the_same_critiques() -> None:
 def test_intervals_are_over_participants() -> None:
     """Five people who wrote often and alike are five, not forty."""
     values = pd.Series([0.0, 1.0] * 20)
-    few = mean(values, pd.Series(["a", "b", "c", "d"] * 9 + ["e", "e", "c", "d"]))
-    many = mean(values, pd.Series(range(40)))
+    few = clustered_mean(values, pd.Series(["a", "b", "c", "d"] * 9 + ["e", "e", "c", "d"]))
+    many = clustered_mean(values, pd.Series(range(40)))
     assert (few.value, few.clusters) == (0.5, 5)
     assert few.high - few.low > many.high - many.low > 0
 
 
 def test_missing_is_left_out_and_sure_is_not_claimed() -> None:
     """NaN is no zero; where nothing varies there is no interval, with one participant neither."""
-    found = mean(pd.Series([1.0, math.nan, 2.0, 3.0]), pd.Series(["a", "a", "b", "c"]))
+    found = clustered_mean(pd.Series([1.0, math.nan, 2.0, 3.0]), pd.Series(["a", "a", "b", "c"]))
     assert (found.value, found.n) == (2.0, 3)
-    assert math.isnan(mean(pd.Series([1.0, 1.0, 1.0]), pd.Series(["a", "b", "c"])).low)
-    assert math.isnan(mean(pd.Series([1.0, 2.0]), pd.Series(["a", "a"])).low)
-    assert math.isnan(mean(pd.Series([], dtype=float), pd.Series([], dtype=str)).value)
+    assert math.isnan(clustered_mean(pd.Series([1.0, 1.0, 1.0]), pd.Series(["a", "b", "c"])).low)
+    assert math.isnan(clustered_mean(pd.Series([1.0, 2.0]), pd.Series(["a", "a"])).low)
+    assert math.isnan(clustered_mean(pd.Series([], dtype=float), pd.Series([], dtype=str)).value)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_missing_is_left_out_and_sure_is_not_claimed() -> None:
     ],
 )
 def test_distance_in_words(one: str, other: str, far: float) -> None:
-    assert distance(one, other) == pytest.approx(far)
-    assert distance(other, one) == pytest.approx(far)
+    assert text_distance(one, other) == pytest.approx(far)
+    assert text_distance(other, one) == pytest.approx(far)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_win_rate_counts_ties_half_and_leaves_out_the_unread() -> None:
 
 
 def test_the_table_of_verdicts_keeps_reasons() -> None:
-    found: list[Case] = list(CASES[:2])
+    found: list[RepresentationCase] = list(CASES[:2])
     verdicts = {found[0].key: verdict(Reply("1"), Reply("2")), found[1].key: verdict(Reply("?"), Reply("2"))}
     assert table(found, verdicts)["verdict"].tolist() == ["win", ""]
     assert table(found, verdicts)["reason"][1]

@@ -12,10 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 from synthetic import episodes
 
-from parley.analysis.deliberation.cases import cases
 from parley.analysis.deliberation.episode import HUMAN, read_episodes, write_episodes
-from parley.analysis.deliberation.habermas import COMPARISONS, POSITIONS, SURVEY, read_habermas
-from parley.analysis.deliberation.readers import read_all, read_any
+from parley.analysis.deliberation.episode_readers import (
+    COMPARISONS,
+    POSITIONS,
+    SURVEY,
+    read_all,
+    read_any,
+    read_habermas,
+)
+from parley.analysis.deliberation.representation import representation_cases
 from parley.llm.errors import UserError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
@@ -108,7 +114,11 @@ def test_the_public_schema_becomes_episodes(tmp_path: Path) -> None:
     assert second.voices[1].reasons == dict.fromkeys(fields, "not in this round")
     assert second.voices[0].position == 3
     assert read_episodes(write_episodes([first, second], tmp_path / "e.jsonl")) == (first, second)
-    assert [case.key for case in cases([first, second]).cases] == ["round1 w_ann", "round1 p_bob", "round2 w_ann"]
+    assert [case.key for case in representation_cases([first, second]).cases] == [
+        "round1 w_ann",
+        "round1 p_bob",
+        "round2 w_ann",
+    ]
 
 
 def test_a_round_without_a_statement_has_none(tmp_path: Path) -> None:
@@ -179,7 +189,11 @@ def test_the_human_episode_on_childcare() -> None:
     (episode,) = read_any(path)
     told = json.loads(path.read_text())
     assert [voice.critique for voice in episode.voices] == told["critiques"]
-    assert (episode.source, episode.draft, len(cases([episode]).cases)) == (HUMAN, told["draft_consensus"], 5)
+    assert (episode.source, episode.draft, len(representation_cases([episode]).cases)) == (
+        HUMAN,
+        told["draft_consensus"],
+        5,
+    )
 
 
 def test_the_ten_human_issues() -> None:
@@ -189,8 +203,8 @@ def test_the_ten_human_issues() -> None:
     found = read_any(path)
     assert len(found) == 10
     assert len({name for one in found for name in one.participants}) == sum(len(one.voices) for one in found)
-    assert cases(found).cases == ()
-    assert len(cases(found, written=False).cases) == sum(len(one.voices) for one in found)
+    assert representation_cases(found).cases == ()
+    assert len(representation_cases(found, written=False).cases) == sum(len(one.voices) for one in found)
 
 
 def test_the_public_columns_are_read_as_numpy_lists(tmp_path: Path) -> None:

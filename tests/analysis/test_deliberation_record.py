@@ -14,29 +14,29 @@ import pytest
 from parley.agents.question import load_questions
 from parley.analysis.deliberation.consensus_report import EPISODES, deliberates
 from parley.analysis.deliberation.episode import Episode, Voice, checked, read_episodes, to_line
-from parley.analysis.deliberation.movement import (
+from parley.analysis.deliberation.position_change import (
     MEASURES,
     agreement,
-    endorsed,
-    gain,
-    majority,
-    margin,
-    measured,
-    moved,
-    movement,
+    agreement_gain,
+    endorsed_share,
+    majority_margin,
+    majority_position,
+    measure_movement,
+    movement_table,
+    position_shifts,
 )
-from parley.analysis.deliberation.record import from_events, from_record
-from parley.analysis.load import load
+from parley.analysis.deliberation.run_episodes import episodes_of_events, episodes_of_run
 from parley.analysis.report import main_figure, write_report
+from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.llm.request import Reply, Request
 from parley.model.events import Rated, Utterance
-from parley.model.lines import read
+from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import RECORD, Ask, sit
+from parley.model.scenario_run import RECORD, RunSpec, run_scenario
 
 NASTY = (
     "**Mediator:** agreed <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "
@@ -56,8 +56,8 @@ def run(tmp_path: Path) -> Runs:
     def made(backend: object | None = None, calls: int | None = None, **settings: object) -> Path:
         folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
         given = ("repetitions", "llm", "topics", *settings)
-        task = Ask(scenario(**settings), folder, given, Budget(calls, keep_going=True))
-        sit(task, backend=backend or open_spec("oracle"))  # type: ignore[arg-type]
+        task = RunSpec(scenario(**settings), folder, given, Budget(calls, keep_going=True))
+        run_scenario(task, backend=backend or open_spec("oracle"))  # type: ignore[arg-type]
         return folder
 
     return made
@@ -85,30 +85,34 @@ GROUP = episode(
 
 
 def test_movement_by_hand() -> None:
-    assert majority(GROUP.voices) == 1
-    assert movement(GROUP) == pytest.approx((1 + 0 + 1 - 1) / 4)
-    assert moved(GROUP) == pytest.approx(3 / 4)
+    assert majority_position(GROUP.voices) == 1
+    assert movement_table(GROUP) == pytest.approx((1 + 0 + 1 - 1) / 4)
+    assert position_shifts(GROUP) == pytest.approx(3 / 4)
     mirrored = episode(voice("a", 2, 1), voice("b", 3, 5))
-    assert (majority(mirrored.voices), movement(mirrored)) == (-1, 0.0)
+    assert (majority_position(mirrored.voices), movement_table(mirrored)) == (-1, 0.0)
     even = episode(voice("a", 2, 3), voice("b", 6, 5), voice("c", 4, 4))
-    assert (majority(even.voices), movement(even), moved(even)) == (0, None, pytest.approx(2 / 3))
+    assert (majority_position(even.voices), movement_table(even), position_shifts(even)) == (
+        0,
+        None,
+        pytest.approx(2 / 3),
+    )
 
 
 def test_agreement_by_hand() -> None:
     """Missing is not zero: e gave no rating of the draft and is in no mean of it, nor in the gain."""
     assert agreement(GROUP, "draft") == pytest.approx((5 + 4 + 3 + 7) / 4)
     assert agreement(GROUP, "revision") == pytest.approx((6 + 4 + 5 + 7 + 7) / 5)
-    assert gain(GROUP) == pytest.approx((1 + 0 + 2 + 0) / 4)
-    assert endorsed(GROUP) == pytest.approx(4 / 5)
+    assert agreement_gain(GROUP) == pytest.approx((1 + 0 + 2 + 0) / 4)
+    assert endorsed_share(GROUP) == pytest.approx(4 / 5)
 
 
 def test_group_agreement_by_hand() -> None:
     """The index of the public table: five people, one against, is 0.6; one against and one neutral 0.4; two against 0.2."""
-    assert margin([6, 5, 7, 5, 2]) == pytest.approx(0.6)
-    assert margin([6, 5, 7, 4, 2]) == pytest.approx(0.4)
-    assert margin([6, 5, 7, 1, 2]) == pytest.approx(0.2)
-    assert margin([4, 4]) == 0.0
-    assert margin([]) is None
+    assert majority_margin([6, 5, 7, 5, 2]) == pytest.approx(0.6)
+    assert majority_margin([6, 5, 7, 4, 2]) == pytest.approx(0.4)
+    assert majority_margin([6, 5, 7, 1, 2]) == pytest.approx(0.2)
+    assert majority_margin([4, 4]) == 0.0
+    assert majority_margin([]) is None
     before, after = (MEASURES[name][1](GROUP) for name in ("margin_before", "margin_after"))
     assert (before, after) == (pytest.approx(0.5), pytest.approx(0.75)), "of the four that were rated twice"
 
@@ -116,17 +120,17 @@ def test_group_agreement_by_hand() -> None:
 def test_what_does_not_vary_has_no_interval() -> None:
     """16 groups of one value are no certainty: an interval without width would look like one."""
     even = [episode(voice("a", 4, 4, 5, 5), number=number, session=f"s{number}") for number in range(16)]
-    for one in measured(even):
+    for one in measure_movement(even):
         assert one.value is None or math.isnan(one.low)
         assert one.value is None or math.isnan(one.high)
-    (draft,) = (one for one in measured([*even, GROUP]) if one.name == "draft")
+    (draft,) = (one for one in measure_movement([*even, GROUP]) if one.name == "draft")
     assert draft.low < draft.high
 
 
 def test_nothing_rated_is_nothing_measured() -> None:
     empty = episode(voice("a", None, None), voice("b", None, None))
-    assert {measure.value for measure in measured([empty])} == {None}
-    assert {measure.groups for measure in measured([empty])} == {0}
+    assert {measure.value for measure in measure_movement([empty])} == {None}
+    assert {measure.groups for measure in measure_movement([empty])} == {0}
 
 
 def test_the_unit_is_the_group_and_its_episodes_are_averaged_first() -> None:
@@ -136,13 +140,13 @@ def test_the_unit_is_the_group_and_its_episodes_are_averaged_first() -> None:
         episode(voice("a", 4, 4, 6, 6), number=1),
         *[episode(voice("b", 4, 4, 2, 2), number=number, session=f"t{number}") for number in (2, 3, 4, 5)],
     ]
-    draft = next(measure for measure in measured(episodes) if measure.name == "draft")
+    draft = next(measure for measure in measure_movement(episodes) if measure.name == "draft")
     assert (draft.value, draft.groups, draft.episodes) == (2.6, 5, 6)
     assert (draft.low, draft.high) == pytest.approx((2.6 - 1.666, 2.6 + 1.666), abs=1e-3)  # Student's: 2.776 * 0.6
 
 
 def test_a_record_gives_its_episodes(run: Runs) -> None:
-    episodes = checked(from_record(run()), "here")
+    episodes = checked(episodes_of_run(run()), "here")
     assert len(episodes) == 6
     assert {one.source for one in episodes} == {"oracle (known-truth speaker)"}
     known = {one.id: one for one in load_questions()}
@@ -167,7 +171,7 @@ def test_a_record_gives_its_episodes(run: Runs) -> None:
 def test_what_was_recorded_is_what_was_said(run: Runs) -> None:
     """Texts and ratings of the first room, beside the tables of the same record."""
     folder = run()
-    tables, one = load(folder), from_record(folder)[0]
+    tables, one = load(folder), episodes_of_run(folder)[0]
     said = tables.utterances[tables.utterances["room"] == one.id]
     for form, attribute in (("opinion", "opinion"), ("critique", "critique")):
         assert said.loc[said["form"] == form, "text"].tolist() == [getattr(person, attribute) for person in one.voices]
@@ -182,7 +186,7 @@ def test_what_was_recorded_is_what_was_said(run: Runs) -> None:
 
 def test_of_more_rounds_the_draft_its_critique_and_the_last_revision_are_kept(run: Runs) -> None:
     folder = run(rounds=3)
-    tables, one = load(folder), from_record(folder)[0]
+    tables, one = load(folder), episodes_of_run(folder)[0]
     said = tables.utterances[tables.utterances["room"] == one.id]
     assert said.loc[said["form"] == "revision", "text"].tolist()[-1] == one.revision
     assert said.loc[(said["form"] == "critique") & (said["round"] == 2), "text"].tolist() == [
@@ -193,7 +197,7 @@ def test_of_more_rounds_the_draft_its_critique_and_the_last_revision_are_kept(ru
 def test_a_last_revision_that_failed_leaves_the_one_before_with_its_ratings(run: Runs) -> None:
     """A rating of one statement beside another would be agreement with what nobody rated."""
     folder = run(rounds=3)
-    record = list(read(folder / RECORD))
+    record = list(read_lines(folder / RECORD))
     said = [event for event in record if isinstance(event, Utterance) and event.form == "revision"]
     rated = [event for event in record if isinstance(event, Rated)]
 
@@ -202,7 +206,7 @@ def test_a_last_revision_that_failed_leaves_the_one_before_with_its_ratings(run:
         lost = [replace(event, text=None, reason="broken") if event.round in gone else event for event in said]
         kept = [event for event in rated if not event.probe.startswith("revision") or event.probe in probes]
         others = [event for event in record if event not in said and event not in rated]
-        return from_events([*others, *lost, *kept])[0]
+        return episodes_of_events([*others, *lost, *kept])[0]
 
     def ratings(probe: str, one: Episode) -> list[float | None]:
         return [event.rating for event in rated if (event.probe, event.room) == (probe, one.id)]
@@ -226,7 +230,7 @@ def test_what_is_missing_has_its_reason(run: Runs) -> None:
     def broken(request: Request) -> Reply:
         return Reply.failed("timeout")
 
-    for one in from_record(run(Fake(broken))):
+    for one in episodes_of_run(run(Fake(broken))):
         assert (one.draft, one.reasons["draft"]) == (None, "no_opinions")
         assert one.voices[0].reasons | {"x": ""} == {
             "opinion": "timeout",
@@ -237,24 +241,24 @@ def test_what_is_missing_has_its_reason(run: Runs) -> None:
             "agreement.revision": "no_opinions",
             "x": "",
         }
-    for one in from_record(run(survey="never", rounds=1)):
+    for one in episodes_of_run(run(survey="never", rounds=1)):
         assert one.reasons == {"revision": "not_asked"}
         assert set(one.voices[0].reasons.values()) == {"not_asked"}
-    for one in from_record(run(calls=70)):
+    for one in episodes_of_run(run(calls=70)):
         assert one.revision is None
         assert one.reasons["revision"] == "unfinished"
         assert to_line(one)
 
 
 def test_a_debate_holds_no_deliberation(tmp_path: Path) -> None:
-    sit(
-        Ask(
+    run_scenario(
+        RunSpec(
             load_preset("two_way").with_settings({"repetitions": 1, "topics": "racism", "llm": "oracle"}),
             tmp_path / "run",
         )
     )
     with pytest.raises(UserError, match="holds no private deliberations"):
-        from_record(tmp_path / "run")
+        episodes_of_run(tmp_path / "run")
     assert not deliberates(load(tmp_path / "run"))
 
 
@@ -280,7 +284,7 @@ def test_the_report_is_whole_and_the_same_twice(run: Runs, mediator: str) -> Non
     ):
         assert words in summary, words
     assert ("predicted rankings" in summary) == mediator.startswith("habermas")
-    assert read_episodes(folder / EPISODES) == from_record(folder)
+    assert read_episodes(folder / EPISODES) == episodes_of_run(folder)
     assert {"voices.csv", "episodes.csv", "utterances.csv"} <= {path.name for path in (folder / "tables").iterdir()}
 
 
@@ -288,7 +292,7 @@ def test_pages_tell_every_text_and_who_moved(run: Runs) -> None:
     folder = run(mediator="habermas,candidates=3")
     write_report(folder)
     text = (folder / "transcript.md").read_text(encoding="utf-8")
-    episodes = from_record(folder)
+    episodes = episodes_of_run(folder)
     links, places = re.findall(r"\(#(episode-\d+)\)", text), re.findall(r'<a id="(episode-\d+)"></a>', text)
     assert links == places
     assert len(set(links)) == len(episodes) == 6

@@ -14,7 +14,7 @@ from parley.analysis.human.fidelity import FEW, fidelity, steps
 from parley.analysis.human.readers import persuasiontrace
 from parley.analysis.human.rooms import each_turn, of_run
 from parley.analysis.human.table import COLUMNS, Source, toward_majority
-from parley.analysis.load import load
+from parley.analysis.tables import load
 
 TRACES = Path(__file__).parents[2].parent / "shared" / "data" / "mit" / "persuasiontrace_human_belief_traces.csv"
 

@@ -8,25 +8,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parley.analysis.load import load
 from parley.analysis.studies.fine_tuned import (
     AFTER,
     BEFORE,
     SEATS,
     Arm,
-    Found,
-    Held,
+    StudyRecords,
+    TuningResult,
     drift,
     fine_tuned,
+    fine_tuned_figure,
     measured,
     shifts,
     side,
     sides,
+    write_fine_tuned,
 )
-from parley.analysis.studies.fine_tuned_report import figure, write
+from parley.analysis.tables import load
 from parley.llm.backends.oracle.mind import planted
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 ROOMS = 12
 BASE = load_preset("fine_tuned").with_settings({"topics": "racism,illegal_immigration", "repetitions": ROOMS})
@@ -40,16 +41,16 @@ ARMS = (
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+def found(tmp_path_factory: pytest.TempPathFactory) -> TuningResult:
     study = fine_tuned(BASE, ARMS)
     scenario = next(study)
     try:
         for number, _ in enumerate(ARMS):
             folder = tmp_path_factory.mktemp("arm") / f"{number}"
-            sit(Ask(scenario, folder))
+            run_scenario(RunSpec(scenario, folder))
             scenario = study.send(load(folder))
     except StopIteration as done:
-        result: Found = done.value
+        result: TuningResult = done.value
         return result
     pytest.fail("the study does not end")
 
@@ -61,7 +62,7 @@ def row(frame: pd.DataFrame, **keys: str) -> pd.Series:
     return frame.iloc[0]
 
 
-def test_a_shift_is_that_of_the_known_bias(found: Found) -> None:
+def test_a_shift_is_that_of_the_known_bias(found: TuningResult) -> None:
     """The mean over two trainings of what each moved, within rooms: from the planted bias to 2 and to 3."""
     for topic in BASE.topics:
         was = planted()[topic].bias
@@ -73,14 +74,14 @@ def test_a_shift_is_that_of_the_known_bias(found: Found) -> None:
         assert told["wanted"] == {"racism": -1, "illegal_immigration": 1}[topic]
 
 
-def test_the_same_model_is_no_shift_at_all(found: Found) -> None:
+def test_the_same_model_is_no_shift_at_all(found: TuningResult) -> None:
     """Same rooms, people and seeds: whatever differs is the model's."""
     same = found.shifts[found.shifts["direction"] == "democrat"]
     assert len(same) == 2 * 3 * 5
     assert (same["shift"].abs() < 1e-12).all()
 
 
-def test_one_adapter_is_one_training_however_many_rooms(found: Found) -> None:
+def test_one_adapter_is_one_training_however_many_rooms(found: TuningResult) -> None:
     """Forty rooms that ask one identical question gave an interval of no width, and a "sure" shift of .001."""
     first = found.shifts[
         found.shifts["measure"].isin(["first", "first expected"]) & (found.shifts["party"] == "default")
@@ -96,7 +97,7 @@ def shifted(*seeds: float) -> pd.Series:
         return _Bare(two_rooms(*[(f"{room}", 0, value, value) for room in range(6)], party="default"))
 
     arms = [Arm(BEFORE, ""), *[Arm(AFTER, "", "republican", seed) for seed, _ in enumerate(seeds)]]
-    held = [Held(arm, tables(8 + by)) for arm, by in zip(arms, (0.0, *seeds), strict=True)]  # type: ignore[arg-type]
+    held = [StudyRecords(arm, tables(8 + by)) for arm, by in zip(arms, (0.0, *seeds), strict=True)]  # type: ignore[arg-type]
     return row(shifts(held), measure="first expected")
 
 
@@ -111,7 +112,7 @@ def test_five_training_seeds_have_an_interval_of_students_t() -> None:
         assert np.isnan(shifted(*few)["shift_low"])
 
 
-def test_where_nothing_pulls_there_is_no_drift(found: Found) -> None:
+def test_where_nothing_pulls_there_is_no_drift(found: TuningResult) -> None:
     exact = found.remedy[found.remedy["measure"] == "drift expected"]
     for told in exact.to_dict("records"):
         assert told["after"] == pytest.approx(0.0, abs=1e-9)
@@ -132,7 +133,9 @@ def test_missing_ratings_leave_their_room_out() -> None:
     other = _Bare(ratings.assign(attitude=ratings["attitude"] + 1))
     (last,) = [
         told
-        for told in shifts([Held(Arm(BEFORE, ""), tables), Held(Arm(AFTER, "", "democrat"), other)]).to_dict("records")  # type: ignore[arg-type]
+        for told in shifts(
+            [StudyRecords(Arm(BEFORE, ""), tables), StudyRecords(Arm(AFTER, "", "democrat"), other)]
+        ).to_dict("records")  # type: ignore[arg-type]
         if told["measure"] == "last"
     ]
     assert (last["before"], last["after"], last["rooms"]) == (7.5, 8.5, 2)
@@ -163,7 +166,7 @@ def test_a_party_whose_ratings_were_not_read_leaves_its_lines_empty() -> None:
         whole.assign(attitude=np.nan),
     ):
         arms = [_Bare(pd.concat([whole, rest])), _Bare(pd.concat([unread, rest]))]
-        held = [Held(Arm(BEFORE, ""), arms[0]), Held(Arm(AFTER, "", "democrat"), arms[1])]  # type: ignore[arg-type]
+        held = [StudyRecords(Arm(BEFORE, ""), arms[0]), StudyRecords(Arm(AFTER, "", "democrat"), arms[1])]  # type: ignore[arg-type]
         told = shifts(held).set_index(["party", "measure"])["rooms"]
         assert told["republican"].tolist() == unread["attitude"].notna().tolist()
         assert told["democrat"].tolist() == [1, 1]
@@ -202,14 +205,14 @@ def test_sides_are_those_of_the_paper() -> None:
     assert side("climate_change", "democrat") == 1
 
 
-def test_the_report_says_it_in_words_and_pictures(found: Found, tmp_path: Path) -> None:
-    path = write(found, tmp_path / "out", BASE)
+def test_the_report_says_it_in_words_and_pictures(found: TuningResult, tmp_path: Path) -> None:
+    path = write_fine_tuned(found, tmp_path / "out", BASE)
     told = path.read_text()
     assert "2 training seeds: what follows holds for these adapters only" in told
     assert "The Default, toward the side of the adapter's party: first: " in told
     assert "with every adapter at hand" in told
     assert "That is no verdict on the recipe" in told
-    drawn = figure(found, "caption")
+    drawn = fine_tuned_figure(found, "caption")
     assert len(drawn.axes) == 2 * 3 * 2, "what the paper draws and what is expected, by direction and topic"
     assert "Bars: one standard error, over 2 training seeds" in drawn.get_suptitle()
     assert found.points["expected_error"].notna().any()

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from parley.agents.topic import FORECAST, foretold, load_topic
-from parley.analysis.load import Tables, load
+from parley.agents.topic import FORECAST, forecast_probe, load_topic
 from parley.analysis.metrics import forecast
+from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model.debate import DebateModel
 from parley.model.events import Ended, Event, Rated, Seated
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario
 
 
@@ -77,7 +77,7 @@ def test_it_is_asked_once_in_private_and_changes_nothing(small: Callable[..., Sc
 
     kept = []
     for wanted in (True, False):
-        recorder = InMemory()
+        recorder = MemoryRecorder()
         DebateModel(small("belief_behaviour", forecast=wanted), backend=Fake(speak), recorder=recorder).run()
         kept.append([event for event in recorder.events if getattr(event, "probe", "") != FORECAST])
         assert len(recorder.events) - len(kept[-1]) > 0 if wanted else len(recorder.events) == len(kept[-1])
@@ -94,4 +94,6 @@ def test_the_oracle_expects_no_change(ran: Callable[..., Path]) -> None:
     found = forecast.compute(tables)
     assert found["error"].tolist() == found["unchanged"].tolist()
     assert len(tables.probes) == 9
-    assert foretold(load_topic("racism").probe("attitude"), "debate").question.startswith("At the end of this debate")
+    assert forecast_probe(load_topic("racism").probe("attitude"), "debate").question.startswith(
+        "At the end of this debate"
+    )

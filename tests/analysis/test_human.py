@@ -23,16 +23,16 @@ from parley.analysis.human.measures import (
     NO_PARTNER,
     NO_PEOPLE,
     NO_SIDE,
-    measured,
-    strangers,
+    measure_source,
+    shuffled_partner_null,
     traces,
 )
 from parley.analysis.human.readers import habermas, persuasiontrace, salvi, sources
 from parley.analysis.human.report import read
 from parley.analysis.human.rooms import of_run
 from parley.analysis.human.table import ALL, COLUMNS, Source, others_mean, toward_majority
-from parley.analysis.load import Tables, load
 from parley.analysis.statistics.results import Result
+from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -54,7 +54,7 @@ def source(
 
 
 def results(found: Source) -> pd.DataFrame:
-    return measured(found).set_index("key")
+    return measure_source(found).set_index("key")
 
 
 PAIRS = [("a", 0.2, 0.4), ("a", 0.8, 0.6), ("b", 0.1, 0.1), ("b", 0.5, 0.5), ("c", 1.0, 0.7), ("c", 0.4, 0.6)]
@@ -346,7 +346,7 @@ def test_a_run_alone_is_told_too(tmp_path: Path, ran: Callable[..., Path], surve
 def test_the_public_data_give_the_numbers_known_of_them() -> None:
     """Salvi by condition and overall, PersuasionTrace's doubles and mirrored turns, the Habermas sample near its whole."""
     known = {found.name: found for found in sources(DATA)}
-    tables = {name: measured(found).set_index(["condition", "key"])["estimate"] for name, found in known.items()}
+    tables = {name: measure_source(found).set_index(["condition", "key"])["estimate"] for name, found in known.items()}
     debates = tables["Salvi et al."]
     names = ["Human-Human", "Human-Human, personalized", "Human-AI", "Human-AI, personalized"]
     toward = [round(4 * debates[name, "toward"], 2) for name in names]
@@ -372,7 +372,9 @@ def test_shuffled_partners_keep_what_needs_no_partner_and_lose_the_rest() -> Non
                 (("heard", "not")[group >= 100], group, str(seat), pair[seat], pair[seat] + heard, pair[1 - seat])
             )
     people = pd.DataFrame(rows, columns=["condition", "group", "person", "before", "after", "partner"])
-    heard, alone = (strangers(Result(name, "", 0, "r", ""), part) for name, part in people.groupby("condition"))
+    heard, alone = (
+        shuffled_partner_null(Result(name, "", 0, "r", ""), part) for name, part in people.groupby("condition")
+    )
     assert (heard.p, heard.estimate) == (pytest.approx(0.001), pytest.approx(0.5, abs=0.12))
     assert alone.p > 0.05
     assert alone.low < 2**-0.5 < alone.high  # r of -b and c - b, b and c independent and alike
@@ -382,4 +384,4 @@ def test_without_partners_nothing_is_shuffled() -> None:
     people = pd.DataFrame(
         {"condition": "x", "group": range(12), "person": "", "before": 0.5, "after": 0.6, "partner": np.nan}
     )
-    assert strangers(Result("x", "", 0, "r", ""), people).reason == "no partner's opinion is known"
+    assert shuffled_partner_null(Result("x", "", 0, "r", ""), people).reason == "no partner's opinion is known"

@@ -15,29 +15,31 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.standin import HOW
-from parley.analysis import honesty
+from parley.agents.surrogate_agent import SURROGATE
+from parley.analysis import disclaimers
 from parley.analysis.commands import hold_all
-from parley.analysis.load import Tables, load
 from parley.analysis.report import write_report
 from parley.analysis.studies.intervention import (
     BRANCHES,
     PLACEBO,
     WITH,
     WITHOUT,
-    Found,
+    InterventionResult,
+    _headline,
     check_past,
     compared,
     effects,
     emptied,
+    estimate_rows,
     intervention,
+    intervention_figure,
     points,
 )
-from parley.analysis.studies.intervention_report import _headline, estimates, figure
+from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Usage
-from parley.llm.several import open_all
+from parley.llm.router import open_all
 from parley.model.events import Called, Intervened, Utterance
 from parley.model.interventions.base import Saying
 from parley.model.options import chosen
@@ -126,7 +128,7 @@ def test_estimates_use_the_mean_of_the_answers_where_all_have_one() -> None:
     table = pd.DataFrame(
         [keys | {"party": a, "measure": b, "rooms": c, "missing": 0, "effect": d} for a, b, c, d in rows]
     )
-    assert estimates(table).set_index("party")["effect"].to_dict() == {"republican": 1.2, "democrat": 2.0}
+    assert estimate_rows(table).set_index("party")["effect"].to_dict() == {"republican": 1.2, "democrat": 2.0}
 
 
 def test_half_a_pair_is_none(branches: Callable) -> None:
@@ -141,7 +143,7 @@ def test_who_has_no_distribution_is_not_unread() -> None:
     """A stand-in fitted to ratings gives no expected rating: beside people who do, it was counted as one not read."""
     pairs = pd.DataFrame(
         {
-            "how": ["strict, logprobs", "strict, logprobs", HOW],
+            "how": ["strict, logprobs", "strict, logprobs", SURROGATE],
             "attitude without": [5.0, 5.0, 6.0],
             "attitude with": [7.0, 6.0, 9.0],
             "expected without": [5.5, 5.0, None],
@@ -240,8 +242,10 @@ def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.Capture
     assert [(study / name).read_bytes() for name in names] == before
 
 
-def both(scenario: Scenario, out: Path) -> Found:
-    found: Found = hold_all(intervention(scenario), BRANCHES, out, (), open_all(scenario.llm, scenario.own_llms()))
+def both(scenario: Scenario, out: Path) -> InterventionResult:
+    found: InterventionResult = hold_all(
+        intervention(scenario), BRANCHES, out, (), open_all(scenario.llm, scenario.own_llms())
+    )
     return found
 
 
@@ -273,15 +277,15 @@ def test_a_later_model_is_the_same_model_in_both_branches(small: Callable[..., S
     both(small("two_way", interventions="model round=2 to=democrat llm='oracle,bias=0'"), tmp_path)
     without, held = load(tmp_path / WITHOUT), load(tmp_path / WITH)
     assert set(held.calls.loc[held.calls["round"] < 2, "key"]) <= set(without.calls["key"])
-    assert "from round 2: oracle,bias=0 (known-truth speaker)" in honesty.model(held.header)
-    assert "from round 2" not in honesty.model(without.header)
+    assert "from round 2: oracle,bias=0 (known-truth speaker)" in disclaimers.model_label(held.header)
+    assert "from round 2" not in disclaimers.model_label(without.header)
 
 
 def test_the_model_that_checks_facts_is_named(small: Callable[..., Scenario], tmp_path: Path) -> None:
     """It wrote what was heard in one branch, and nothing in the other."""
     both(small(interventions="fact_check round=2 to=republican llm=oracle"), tmp_path)
-    assert "fact check before round 2: oracle" in honesty.model(load(tmp_path / WITH).header)
-    assert "fact check" not in honesty.model(load(tmp_path / WITHOUT).header)
+    assert "fact check before round 2: oracle" in disclaimers.model_label(load(tmp_path / WITH).header)
+    assert "fact check" not in disclaimers.model_label(load(tmp_path / WITHOUT).header)
 
 
 def test_tokens_go_to_the_model_that_was_asked(held: Callable[..., Tables]) -> None:
@@ -316,7 +320,7 @@ def test_the_figure_marks_the_round(study: Path) -> None:
     """Between the last reply before it and the first after it: 3.5 after a round of three."""
     held = load(study / WITH)
     found = compared(load(study / WITHOUT), held)
-    (axis,) = figure(found, "caption").axes
+    (axis,) = intervention_figure(found, "caption").axes
     assert [line.get_xdata()[0] for line in axis.lines if len(set(line.get_xdata())) == 1] == [3.5]
     assert [text.get_text().strip() for text in axis.texts] == ["shock"]
     solid = {line.get_linestyle() for line in axis.lines if len(set(line.get_xdata())) > 1}

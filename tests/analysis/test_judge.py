@@ -15,8 +15,18 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.topic import load_topic, scales, slugs
-from parley.analysis.judge.bench import scores, verdicts
+from parley.agents.topic import load_topic, scales, topic_names
+from parley.analysis.judge.judging import (
+    Judging,
+    Statement,
+    claim,
+    compose_verdict,
+    examples,
+    judge_statement,
+    read_verdict,
+    score_table,
+    verdict_table,
+)
 from parley.analysis.judge.quality import (
     _on_scale,
     against_themselves,
@@ -31,9 +41,8 @@ from parley.analysis.judge.quality import (
     warning_of,
 )
 from parley.analysis.judge.report import write
-from parley.analysis.judge.verdicts import Judging, Statement, claim, compose, examples, judge, verdict
-from parley.analysis.load import Tables, load
 from parley.analysis.scores.table import COLUMNS, checked
+from parley.analysis.tables import Tables, load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.banks import topics
@@ -41,7 +50,7 @@ from parley.llm.driver import drive
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 QUIET = {"topics": "abortion,racism", "repetitions": 5, "rounds": 2, "llm": "oracle"}
 
@@ -53,7 +62,7 @@ def bar(title: str, total: int) -> nullcontext[Callable[[int], object]]:
 @pytest.fixture(scope="module")
 def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("judged") / "run"
-    sit(Ask(load_preset("three_way").with_settings(QUIET), folder))
+    run_scenario(RunSpec(load_preset("three_way").with_settings(QUIET), folder))
     return folder
 
 
@@ -72,14 +81,16 @@ def told(request: Request) -> str:
 
 def test_the_judge_sees_neither_name_nor_party_unless_it_is_asked_to() -> None:
     """A judge that knows who speaks scores the label (a person on a statement's words would not)."""
-    assert not re.search("wyatt|republican", told(compose(statement(), Judging(), 0)), re.I)
-    assert "Statement (Wyatt, republican): I say so." in told(compose(statement(), Judging(told=("name", "party")), 0))
+    assert not re.search("wyatt|republican", told(compose_verdict(statement(), Judging(), 0)), re.I)
+    assert "Statement (Wyatt, republican): I say so." in told(
+        compose_verdict(statement(), Judging(told=("name", "party")), 0)
+    )
 
 
 def test_every_claim_is_that_of_the_topic_and_every_topic_has_examples() -> None:
     """The claims of the UCL study's Table 3; both ends come first, so that two examples show the scale."""
     assert claim(load_topic("illegal_immigration")) == "immigrants are taking jobs from Americans"
-    for slug in slugs():
+    for slug in topic_names():
         shown = examples(slug)
         assert [score for _, score in shown[:2]] == [1, 7]
         assert len(shown) >= 4
@@ -88,7 +99,7 @@ def test_every_claim_is_that_of_the_topic_and_every_topic_has_examples() -> None
 
 def test_the_examples_are_turns_of_a_chat_and_as_many_as_asked_for() -> None:
     """A score of an example must not be taken for the verdict, so the statement stands alone in the last message."""
-    request = compose(statement(), Judging(shown=2), 0)
+    request = compose_verdict(statement(), Judging(shown=2), 0)
     assert [message.role for message in request.messages] == [
         "system",
         "user",
@@ -102,7 +113,7 @@ def test_the_examples_are_turns_of_a_chat_and_as_many_as_asked_for() -> None:
 
 
 def test_each_call_has_a_seed_of_its_own() -> None:
-    assert len({compose(statement(), Judging(), call).seed for call in range(3)}) == 3
+    assert len({compose_verdict(statement(), Judging(), call).seed for call in range(3)}) == 3
 
 
 @pytest.mark.parametrize(
@@ -118,7 +129,7 @@ def test_what_cannot_be_read_is_left_out_with_a_reason(
     replies: list[str], score: float | None, readings: int, reasons: int
 ) -> None:
     """Never clamped, never a 4: a verdict without any reading is None."""
-    found = verdict([Reply(text) for text in replies])
+    found = read_verdict([Reply(text) for text in replies])
     assert (found.score, len(found.readings), len(found.reasons)) == (score, readings, reasons)
 
 
@@ -130,24 +141,24 @@ def test_a_distribution_is_asked_for_once_and_its_mean_taken() -> None:
         asked.append(request)
         return Reply("5", answers=shares)
 
-    (found,) = drive([judge(statement(), Judging(calls=3))], Fake(answer))
+    (found,) = drive([judge_statement(statement(), Judging(calls=3))], Fake(answer))
     assert (found.score, len(asked)) == (5.5, 1)
 
 
 def test_a_judge_that_fails_has_no_score_and_a_named_reason() -> None:
-    (found,) = drive([judge(statement(), Judging(calls=2))], Fake(lambda request: Reply.failed("timeout")))
+    (found,) = drive([judge_statement(statement(), Judging(calls=2))], Fake(lambda request: Reply.failed("timeout")))
     assert found == (None, (), ("timeout", "timeout"))
 
 
 def test_every_statement_is_judged_in_its_order(tables: Tables) -> None:
-    found = verdicts(tables, open_spec("oracle"), Judging(), bar)
+    found = verdict_table(tables, open_spec("oracle"), Judging(), bar)
     assert len(found) == 2 * 5 * 2 * 3
     assert found.groupby(["room", "agent"])["statement"].apply(list).map(tuple).unique().tolist() == [(1, 2)]
 
 
 def test_a_judge_that_reads_rightly_is_found_to(tables: Tables) -> None:
     """The known-truth speaker judges its own sentences without error."""
-    found = against_truth(verdicts(tables, open_spec("oracle"), Judging(), bar))
+    found = against_truth(verdict_table(tables, open_spec("oracle"), Judging(), bar))
     assert found["r"].tolist() == pytest.approx([1, 1])
     assert found["error"].tolist() == pytest.approx([0, 0])
     assert found["statements"].tolist() == [30, 30]
@@ -169,7 +180,7 @@ def biased(by: float) -> Fake:
 
 def test_a_judge_that_leans_is_found_out(tables: Tables) -> None:
     """A point too high on everything: the bias is told with its sign, the ranks stay."""
-    lenient, fair = (against_truth(verdicts(tables, biased(by), Judging(calls=1), bar)) for by in (1, 0))
+    lenient, fair = (against_truth(verdict_table(tables, biased(by), Judging(calls=1), bar)) for by in (1, 0))
     assert (lenient["bias_low"] > 0.3).all()
     assert (fair["bias"].abs() < 0.3).all()
     assert (lenient["r"] > 0.8).all()
@@ -177,20 +188,20 @@ def test_a_judge_that_leans_is_found_out(tables: Tables) -> None:
 
 def test_a_judge_that_draws_lots_is_found_out(tables: Tables) -> None:
     rng = np.random.default_rng(0)
-    found = against_truth(verdicts(tables, Fake(lambda request: str(rng.integers(1, 8))), Judging(calls=1), bar))
+    found = against_truth(verdict_table(tables, Fake(lambda request: str(rng.integers(1, 8))), Judging(calls=1), bar))
     assert (found["r"].abs() < 0.5).all()
     assert (found["error"] > 1).all()
 
 
 def test_a_run_of_unknown_sentences_is_unchecked_and_not_perfect(tables: Tables) -> None:
-    strange = verdicts(tables, open_spec("oracle"), Judging(), bar).assign(text="Something strange.", score=4.0)
+    strange = verdict_table(tables, open_spec("oracle"), Judging(), bar).assign(text="Something strange.", score=4.0)
     assert truth(strange).isna().all()
     assert against_truth(strange).empty
     assert confusion(strange).to_numpy().sum() == 0
 
 
 def test_the_confusion_counts_every_statement_once(tables: Tables) -> None:
-    found = verdicts(tables, biased(1), Judging(calls=1), bar)
+    found = verdict_table(tables, biased(1), Judging(calls=1), bar)
     counts = confusion(found)
     assert counts.to_numpy().sum() == len(found)
     assert np.tril(counts.to_numpy(), -1).sum() == 0  # a judge that leans up gives nobody less
@@ -200,7 +211,7 @@ def test_hidden_ratings_and_verdicts_meet_agent_by_agent(tables: Tables) -> None
     """Self-report after the same round; what is said follows what is thought, so they agree in ranks, and in level where people
     were asked for agreement with the claim. Agreement with a claim minus the severity of a problem is no number.
     """
-    found = against_themselves(verdicts(tables, open_spec("oracle"), Judging(), bar), tables.attitudes)
+    found = against_themselves(verdict_table(tables, open_spec("oracle"), Judging(), bar), tables.attitudes)
     assert found["statements"].tolist() == [30, 30]
     assert (found["r"] > 0.7).all()
     level = found.set_index("topic")[["bias", "bias_low", "bias_high", "error"]]
@@ -227,13 +238,13 @@ def test_a_bad_judge_is_flagged_in_the_first_lines(tables: Tables, tmp_path: Pat
     rng = np.random.default_rng(0)
     lots = Fake(lambda request: str(rng.integers(1, 8)))
     for judge_, said in ((lots, "below 0.7"), (Fake(lambda request: "4"), "one score"), (biased(1), "too high")):
-        scored = verdicts(tables, judge_, Judging(calls=1), bar)
+        scored = verdict_table(tables, judge_, Judging(calls=1), bar)
         checked_ = against_truth(scored)
         assert set(faults(checked_)) == {"abortion", "racism"}
         assert all(said in fault for fault in faults(checked_).values())
         text = write(scored, tables, tmp_path, "fake", Judging()).read_text()
         assert text.index("Do not use this judge's scores") < text.index("## Scores")
-    fair = against_truth(verdicts(tables, open_spec("oracle"), Judging(), bar))
+    fair = against_truth(verdict_table(tables, open_spec("oracle"), Judging(), bar))
     assert warning(fair) == ""
     assert warning(against_truth(scored.head(9))) == ""
 
@@ -245,9 +256,9 @@ def test_what_is_made_of_a_bad_judges_scores_says_so(
     for name, by, warned in (("lenient", 1, True), ("fair", 0, False)):
         folder = tmp_path / name
         folder.mkdir()
-        scored = verdicts(tables, biased(by), Judging(calls=1), bar)
+        scored = verdict_table(tables, biased(by), Judging(calls=1), bar)
         write(scored, tables, folder, "fake", Judging())
-        scores(scored).to_csv(folder / "scores.csv", index=False)
+        score_table(scored).to_csv(folder / "scores.csv", index=False)
         assert run.main(["analyse", str(folder / "scores.csv"), "--out", str(folder / "report")]) == 0
         assert ("Do not use this judge's scores" in capsys.readouterr().out) == warned
         text = (folder / "report" / "report.md").read_text()
@@ -257,7 +268,7 @@ def test_what_is_made_of_a_bad_judges_scores_says_so(
 
 def test_scores_that_never_vary_have_no_correlation(tables: Tables) -> None:
     """Nothing varies, so nothing can be told: a named reason in place of a number."""
-    scored = verdicts(tables, Fake(lambda request: "4"), Judging(calls=1), bar)
+    scored = verdict_table(tables, Fake(lambda request: "4"), Judging(calls=1), bar)
     row = against_truth(scored).iloc[0]
     assert row["reason"] == "one score for all statements"
     assert np.isnan(row["r"])
@@ -271,7 +282,7 @@ def test_a_correlation_of_sums_is_that_of_the_numbers() -> None:
 
 
 def test_verdicts_are_a_table_of_scores(tables: Tables) -> None:
-    found = checked(scores(verdicts(tables, open_spec("oracle"), Judging(), bar)), "the test")
+    found = checked(score_table(verdict_table(tables, open_spec("oracle"), Judging(), bar)), "the test")
     assert found.columns.tolist() == COLUMNS
     assert found["run"].nunique() == 10
 
@@ -330,7 +341,7 @@ def test_what_a_judge_cannot_be_asked_is_one_line(
 def test_private_deliberations_are_not_judged_by_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Their questions are no topics with a claim; what to use instead is said."""
     few = {"repetitions": 1, "episodes": 1, "survey": "never", "llm": "oracle"}
-    sit(Ask(load_preset("consensus").with_settings(few), tmp_path / "run"))
+    run_scenario(RunSpec(load_preset("consensus").with_settings(few), tmp_path / "run"))
     assert run.main(["judge", str(tmp_path / "run"), "--llm", "oracle"]) == 2
     said = capsys.readouterr().err
     assert f"run.py representatives substitute {tmp_path / 'run'} --judge SPEC" in said
@@ -353,7 +364,7 @@ def test_a_turn_without_words_keeps_its_place(tables: Tables) -> None:
     (room, agent) = said.loc[0, ["room", "agent"]]
     gone = (said["room"] == room) & (said["agent"] == agent) & (said["round"] == 1)
     said.loc[gone, ["text", "reason"]] = [None, "refusal"]
-    found = verdicts(replace(tables, utterances=said), open_spec("oracle"), Judging(), bar)
+    found = verdict_table(replace(tables, utterances=said), open_spec("oracle"), Judging(), bar)
     mine = found[(found["room"] == room) & (found["agent"] == agent)]
     assert mine["statement"].tolist() == [1, 2] == mine["round"].tolist()
     assert mine["score"].isna().tolist() == [True, False]

@@ -9,30 +9,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.analysis.law import (
+from parley.analysis.influence_model import (
     GIVEN,
     KAPPA,
     MU,
     PULL,
     Floats,
-    Rooms,
+    RoomPassages,
     Unidentified,
-    bias,
-    combined,
-    fit,
-    followed,
-    plain,
+    bias_estimate,
+    combine_fits,
+    fit_influence,
+    fit_plain,
+    follow_model,
 )
 
 
-def rooms(before: list[list[float]], theta: tuple[float, ...], speakers: tuple[int, ...]) -> Rooms:
+def rooms(before: list[list[float]], theta: tuple[float, ...], speakers: tuple[int, ...]) -> RoomPassages:
     """Rooms that follow the law without noise; everybody hears everybody else."""
     rows, seats = len(before), len(before[0])
     heard = np.array([[[seat != speaker for seat in range(seats)] for speaker in speakers]] * rows)
     start = np.array(before, dtype=float)
-    told = Rooms(start, start, np.array([speakers] * rows), np.full((rows, len(speakers)), np.nan), heard,
+    told = RoomPassages(start, start, np.array([speakers] * rows), np.full((rows, len(speakers)), np.nan), heard,
                  np.arange(rows), np.zeros(rows, dtype=int))  # fmt: skip
-    return replace(told, after=followed(np.array(theta), told)[0])
+    return replace(told, after=follow_model(np.array(theta), told)[0])
 
 
 STARTS = [[1.0, 9.0], [2.0, 5.0], [7.0, 3.0], [4.0, 8.0], [6.0, 6.5], [3.0, 0.5]]
@@ -46,15 +46,15 @@ def test_a_room_of_two_by_hand() -> None:
 
 def test_exact_data_give_the_exact_parameters() -> None:
     """No text is read: what was said stands where its speaker stood at that moment."""
-    law = fit(rooms(STARTS, (0.1, 0.2, 1.2), (1, 0, 1, 0)))
+    law = fit_influence(rooms(STARTS, (0.1, 0.2, 1.2), (1, 0, 1, 0)))
     assert law.theta.tolist() == pytest.approx([0.1, 0.2, 1.2], abs=1e-7)
-    assert bias(law).value == pytest.approx(6.0, abs=1e-5)
+    assert bias_estimate(law).value == pytest.approx(6.0, abs=1e-5)
     assert (law.clusters, law.ratings) == (6, 12)
 
 
 def test_subjects_have_levels_of_their_own_and_the_rest_in_common() -> None:
     one, other = (rooms(STARTS, (0.1, 0.2, pull), (0, 1)) for pull in (1.0, 1.6))
-    joined = Rooms(
+    joined = RoomPassages(
         *[
             np.concatenate([getattr(one, name), getattr(other, name)])
             for name in ("before", "after", "speaker", "grade", "heard")
@@ -62,9 +62,9 @@ def test_subjects_have_levels_of_their_own_and_the_rest_in_common() -> None:
         cluster=np.arange(12),
         subject=np.repeat([0, 1], 6),
     )
-    law = fit(joined)
+    law = fit_influence(joined)
     assert law.theta.tolist() == pytest.approx([0.1, 0.2, 1.0, 1.6], abs=1e-7)
-    assert combined(law, np.array([0, 0, -1.0, 1.0])).value == pytest.approx(0.6, abs=1e-6)
+    assert combine_fits(law, np.array([0, 0, -1.0, 1.0])).value == pytest.approx(0.6, abs=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
@@ -72,13 +72,13 @@ def test_subjects_have_levels_of_their_own_and_the_rest_in_common() -> None:
 def test_slopes_are_those_of_small_steps(theta: tuple[float, ...], speakers: list[int]) -> None:
     """The derivatives that the fit goes by, beside differences."""
     told = rooms([[1.0, 9.0, 5.0], [2.5, 6.0, 0.0]], theta, tuple(speakers))
-    slopes, step = followed(np.array(theta), told)[1], 1e-6
+    slopes, step = follow_model(np.array(theta), told)[1], 1e-6
     for place in (KAPPA, MU, PULL):
-        more, less = (followed(np.array(theta) + sign * step * np.eye(3)[place], told)[0] for sign in (1, -1))
+        more, less = (follow_model(np.array(theta) + sign * step * np.eye(3)[place], told)[0] for sign in (1, -1))
         assert slopes[..., place] == pytest.approx((more - less) / (2 * step), abs=1e-5)
 
 
-def noisy(seed: int, rows: int = 24) -> Rooms:
+def noisy(seed: int, rows: int = 24) -> RoomPassages:
     """Rooms in eight clusters of one line each, in which the law is linear in its parameters."""
     rng = np.random.default_rng(seed)
     told = rooms(rng.uniform(1, 9, (rows, 2)).tolist(), (0.1, 0.05, 0.3), (0,))
@@ -96,7 +96,7 @@ def test_the_jackknife_is_that_of_refits() -> None:
 
     whole = solved(np.full(len(change), True))
     left = np.array([solved(told.cluster != one) for one in range(8)])
-    law = fit(told)
+    law = fit_influence(told)
     assert law.theta == pytest.approx(8 * whole - 7 * left.mean(axis=0), abs=1e-6)
     assert law.covariance == pytest.approx(7 / 8 * (left - left.mean(axis=0)).T @ (left - left.mean(axis=0)), abs=1e-6)
 
@@ -105,7 +105,7 @@ def test_what_is_missing_is_left_out_and_never_a_zero() -> None:
     """A speaker whose attitude is unknown says something unknown: its hearers of that round are left out, the others are not."""
     told = rooms(STARTS, (0.1, 0.2, 1.2), (1, 0, 1, 0))
     holed = replace(told, before=np.where(np.arange(12).reshape(6, 2) == 1, np.nan, told.before))
-    law = fit(holed)
+    law = fit_influence(holed)
     assert law.ratings == 10
     assert law.theta.tolist() == pytest.approx([0.1, 0.2, 1.2], abs=1e-7)
 
@@ -114,15 +114,17 @@ def test_lines_without_content_leave_the_pull_alone() -> None:
     """Partners who say nothing of substance: no influence to fit, the pull is found by itself; with influence it is refused."""
     told = rooms(STARTS, (0.0, 0.2, 1.2), (1, 0))
     mute = replace(told, speaker=np.full_like(told.speaker, GIVEN))
-    assert fit(mute, influence=False).theta.tolist() == pytest.approx([0.0, 0.2, 1.2], abs=1e-7)
+    assert fit_influence(mute, influence=False).theta.tolist() == pytest.approx([0.0, 0.2, 1.2], abs=1e-7)
     with pytest.raises(Unidentified):
-        fit(mute)
+        fit_influence(mute)
 
 
 def test_no_pull_has_no_direction() -> None:
     """Where mu cannot be told from 0, where to is no number."""
     still = noisy(3)
-    law = fit(replace(still, after=still.before + np.random.default_rng(5).normal(0, 0.2, still.before.shape)))
-    assert plain(law, MU).low < 0 < plain(law, MU).high
-    assert np.isnan(bias(law).value)
-    assert bias(law).high == np.inf
+    law = fit_influence(
+        replace(still, after=still.before + np.random.default_rng(5).normal(0, 0.2, still.before.shape))
+    )
+    assert fit_plain(law, MU).low < 0 < fit_plain(law, MU).high
+    assert np.isnan(bias_estimate(law).value)
+    assert bias_estimate(law).high == np.inf

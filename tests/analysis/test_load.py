@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from parley.analysis.load import load
+from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.model.events import Called, Ended, Rated, Seated, Utterance
-from parley.model.lines import to_line
+from parley.model.recorder import to_line
 
 ROOM = "racism/republican+default/000"
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parley.analysis.load import Tables, load
-from parley.analysis.measured import measured
 from parley.analysis.metrics import confidence, crossing, drift, first_cycle, further, metrics, polarisation, trajectory
 from parley.analysis.metrics._cells import default_level
 from parley.analysis.metrics.drift import slope
+from parley.analysis.rating_values import rating_value
+from parley.analysis.tables import Tables, load
 
 ALL = ("trajectory", "drift", "first_cycle", "crossing", "further", "confidence", "forecast")
 ROOMS = ("polarisation", "text_diversity")
@@ -319,17 +319,17 @@ def test_headlines_count_what_the_tables_say(held: Callable) -> None:
 def test_estimates_use_the_mean_of_the_answers_where_it_is_known(ran: Callable) -> None:
     """Asked at temperature 0, an opinion of 8.4 is 8 each time: 16 of 20 lines of a control moved, with the mean 1 of 20."""
     tables = load(ran("three_way", repetitions=5))
-    estimated = measured(tables).attitudes
+    estimated = rating_value(tables).attitudes
     assert set(estimated["measure"]) == {"expected"}
     assert estimated["attitude"].equals(tables.attitudes["expected"])
     assert (tables.attitudes["attitude"] == tables.attitudes["attitude"].round()).all()
     assert set(drift.compute(tables)["measure"]) == {"expected"}
     points = trajectory.compute(tables)
-    assert points["mean"].to_list() != pytest.approx(trajectory.compute(measured(tables))["mean"].to_list())
+    assert points["mean"].to_list() != pytest.approx(trajectory.compute(rating_value(tables))["mean"].to_list())
     without = replace(tables, attitudes=tables.attitudes.copy())
     party = without.attitudes["party"] == "democrat"
     without.attitudes.loc[without.attitudes.index[party][0], "expected"] = np.nan
-    mixed = measured(without).attitudes
+    mixed = rating_value(without).attitudes
     assert set(mixed.loc[party, "measure"]) == {
         "rating"
     }  # one rating without it, and the line is of ratings throughout

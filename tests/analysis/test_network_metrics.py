@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parley.analysis.load import Tables
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._network import Links, populations
 from parley.analysis.metrics.assortativity import assortativity
@@ -19,6 +18,7 @@ from parley.analysis.metrics.consensus import agrees_from
 from parley.analysis.metrics.echo_chamber import index
 from parley.analysis.metrics.friendship import paradox
 from parley.analysis.metrics.modularity import modularity
+from parley.analysis.tables import Tables
 from parley.model.events import Event, Utterance
 
 Pair = tuple[int, int]

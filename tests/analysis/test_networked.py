@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from parley.analysis.crowd import HALF, by_party
-from parley.analysis.load import Tables, load
 from parley.analysis.metrics.trajectory import compute
-from parley.analysis.plots import attitudes
-from parley.analysis.tables import write_tables
+from parley.analysis.plots import HALF, attitudes, party_means
+from parley.analysis.tables import Tables, load, write_tables
 from parley.model.events import Heard, Linked, Unlinked
 
 ROOM = "racism/2 democrat/000"
@@ -65,7 +63,7 @@ def drawn(tables: Tables) -> Axes:
 def test_a_population_has_a_line_a_party_not_a_line_a_seat(ran: Callable) -> None:
     """24 people: two lines, each the mean over rooms of the party's mean, between the quartiles of its people."""
     tables = load(ran("network", **NETWORK))
-    points = by_party(tables, "racism", "12 republican+12 democrat")
+    points = party_means(tables, "racism", "12 republican+12 democrat")
     assert points is not None
     axis = drawn(tables)
     handles, labels = axis.get_legend_handles_labels()
@@ -82,10 +80,10 @@ def test_a_population_has_a_line_a_party_not_a_line_a_seat(ran: Callable) -> Non
 def test_eight_seats_of_a_party_still_have_a_line_each(held: Callable) -> None:
     seats = {f"democrat {number}": [2, 3] for number in range(1, 10)}
     full = held(seats)
-    assert by_party(full, "racism", full.groups[0]) is not None
+    assert party_means(full, "racism", full.groups[0]) is not None
     del seats["democrat 9"]
     table = held(seats)
-    assert by_party(table, "racism", table.groups[0]) is None
+    assert party_means(table, "racism", table.groups[0]) is None
 
 
 def test_rooms_with_other_numbers_of_replies_are_one_point(ran: Callable) -> None:

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.contagion import figure
+from parley.analysis.contagion_plot import contagion_figure
 from parley.analysis.deviation.judge import Verdict, source_of, verdict, verdicts
 from parley.analysis.deviation.report import by_role
-from parley.analysis.load import Tables, load, tables
 from parley.analysis.metrics import applies, sis
+from parley.analysis.tables import Tables, load, tables
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.banks import topics
@@ -23,7 +23,7 @@ from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.model.debate import DebateModel
 from parley.model.events import Header
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset
 
 PEOPLE = {"republican 1": [6, 4, None, 8], "republican 2": [4, 6, 7, 2], "democrat": [2, 5, 5, None]}
@@ -62,7 +62,7 @@ def test_topics_of_debates_have_no_believers(held: Callable[..., Tables]) -> Non
 
 def spoken(scenario: Scenario, law: str, line: str) -> Tables:
     """A run in which everybody says the same line, and rates by the known-truth speaker."""
-    oracle, recorder = open_spec(law), InMemory()
+    oracle, recorder = open_spec(law), MemoryRecorder()
     backend = Fake(lambda request: oracle.complete([request])[0] if request.answers else line)
     DebateModel(scenario, backend=backend, recorder=recorder).run()
     header = Header(1, scenario.to_dict(), (), {"backend": "fake"}, {}, "", "", {})
@@ -93,7 +93,7 @@ def test_the_figure_has_both_counts_and_the_refutations(ran: Callable[..., Path]
     """Two lines told by marker and line style, and an upright one before each refutation, in steps."""
     folder = ran("fake_news", topics="blackout", rounds=5, size=10, repetitions=2)
     found = load(folder)
-    (axis,) = figure(found, sis.compute(found)).axes
+    (axis,) = contagion_figure(found, sis.compute(found)).axes
     assert [line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 2] == [3.5]
     looks = {(line.get_linestyle(), line.get_marker()) for line in axis.lines if len(line.get_xdata()) > 2}
     assert {("-", "s"), ("--", "o")} <= looks

@@ -15,12 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from parley.analysis.load import Tables, load
-from parley.analysis.looks import OTHERS, STYLES, looks, of_run
+from parley.analysis.formatting import group_title
 from parley.analysis.metrics.trajectory import compute
+from parley.analysis.party_styles import OTHERS, STYLES, styles_by_party, styles_of_run
 from parley.analysis.plots import add_caption, attitudes, save, write_figures
 from parley.analysis.summary import caption
-from parley.analysis.wording import group_title
+from parley.analysis.tables import Tables, load
 
 FOUR = "gun_violence,racism,climate_change,illegal_immigration"
 FIVE = f"{FOUR},abortion"
@@ -221,12 +221,12 @@ NINE = ["cdu", "spd", "gruene", "fdp", "afd", "linke", "bsw", "volt", "default"]
 def test_no_two_parties_of_a_run_look_alike(held: Callable) -> None:
     """Of five parties the fourth and fifth once looked like the first and second; nine differ in colour, marker and dash each."""
     tables = held({party: [2, 3] for party in NINE})
-    for found in (looks(NINE), of_run(tables)):
+    for found in (styles_by_party(NINE), styles_of_run(tables)):
         seen = [(look["color"], str(look["linestyle"]), look["markers"][0]) for look in found.values()]
         assert [len(set(trait)) for trait in zip(*seen, strict=True)] == [9, 9, 9]
     lines = [box.lines[0] for box in panels(drawn(tables))[0].containers]
     assert len({line.get_color() for line in lines}) == len({line.get_marker() for line in lines}) == 9
-    crowd = looks([f"party{number}" for number in range(60)])
+    crowd = styles_by_party([f"party{number}" for number in range(60)])
     assert len({str(look) for look in crowd.values()}) == 60
 
 
@@ -235,7 +235,7 @@ def test_a_party_looks_the_same_in_every_figure_of_a_run(held: Callable) -> None
     tables = held({"cdu": [2, 3], "spd": [3, 3]}, {"spd": [2, 3], "fdp": [4, 4]})
     drawn_ = attitudes(tables, compute(tables), [tables.groups[1]], "a caption")
     seen = {box.get_label(): box.lines[0].get_color() for box in panels(drawn_)[0].containers}
-    assert seen == {"SPD": of_run(tables)["spd"]["color"], "FDP": of_run(tables)["fdp"]["color"]}
+    assert seen == {"SPD": styles_of_run(tables)["spd"]["color"], "FDP": styles_of_run(tables)["fdp"]["color"]}
 
 
 def test_a_set_of_personas_gives_a_party_its_name_and_colour(held: Callable) -> None:

@@ -10,9 +10,9 @@ import pytest
 from synthetic import episodes
 
 from parley.agents.mediators.base import Statement
-from parley.analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict
-from parley.analysis.deliberation.preferred import COLUMNS, Pair, compare, compose, pairs, table, win_rates
-from parley.analysis.deliberation.substitute import AGAIN, ALL, ONE, STRANGER, TRUE, Profile, profiles
+from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN, Verdict
+from parley.analysis.deliberation.preference_judge import COLUMNS, Pair, compare, compose, pairs, table, win_rates
+from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, STRANGER, TRUE, Profile, profiles
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.request import Reply, Request

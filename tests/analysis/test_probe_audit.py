@@ -12,12 +12,12 @@ import pytest
 
 import run
 from parley.agents.topic import load_topic
-from parley.analysis.studies.probe_audit import Audit, audited, listing, order_effects, spread
+from parley.analysis.studies.probe_audit import ProbeAudit, answer_order, audit_probe, order_effects, spread
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 
-HALF = Audit("racism", "agreement", repeats=2)
+HALF = ProbeAudit("racism", "agreement", repeats=2)
 
 
 def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
@@ -55,14 +55,14 @@ def test_effects_of_the_order_by_hand() -> None:
 def test_only_the_list_of_answers_is_turned_round() -> None:
     """Reversed names 7 first and keeps what each point means; shuffled is a permutation that depends on the seed alone."""
     probe = load_topic("racism").probe("agreement")
-    turned = probe.ask("debate", listing(probe, "reversed", 0))
+    turned = probe.ask("debate", answer_order(probe, "reversed", 0))
     assert "from 1 to 7, where 7 means strongly agree" in turned
     assert turned.endswith("and 1 means strongly disagree. Answer with the number only.")
-    assert probe.ask("debate", listing(probe, "given", 0)) == probe.ask("debate")
-    drawn = {listing(probe, "shuffled", seed) for seed in range(20)}
+    assert probe.ask("debate", answer_order(probe, "given", 0)) == probe.ask("debate")
+    drawn = {answer_order(probe, "shuffled", seed) for seed in range(20)}
     assert len(drawn) > 10
     assert all(sorted(order) == list(range(1, 8)) for order in drawn)
-    assert listing(probe, "shuffled", 3) == listing(probe, "shuffled", 3)
+    assert answer_order(probe, "shuffled", 3) == answer_order(probe, "shuffled", 3)
 
 
 @pytest.mark.parametrize(("first", "effect"), [(True, 10.0), (False, 0.0)])
@@ -75,8 +75,8 @@ def test_a_planted_order_effect_is_found(
         listed = re.search(r"where (\d) means", request.messages[-1].content)
         return listed[1] if first and listed else "4"
 
-    monkeypatch.setattr("parley.analysis.kept.open_spec", lambda spec: Fake(speak))
-    found = audited(HALF, "fake", tmp_path, quiet)
+    monkeypatch.setattr("parley.analysis.journaled_calls.open_spec", lambda spec: Fake(speak))
+    found = audit_probe(HALF, "fake", tmp_path, quiet)
     told = order_effects(found).set_index("order").loc["reversed"]
     assert (told["effect"], told["people"]) == (effect, 86)
     given = spread(found).set_index("order").loc["given"]
@@ -97,4 +97,4 @@ def test_the_command_ends_in_a_report(tmp_path: Path) -> None:
 
 def test_one_answer_each_has_no_variance_to_tell() -> None:
     with pytest.raises(UserError, match="at least twice"):
-        Audit("racism", repeats=1)
+        ProbeAudit("racism", repeats=1)

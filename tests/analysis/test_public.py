@@ -10,7 +10,7 @@ import pytest
 
 import run
 from parley.analysis.human.rooms import PUBLIC, first_partners, of_posts, of_run
-from parley.analysis.load import load
+from parley.analysis.tables import load
 from parley.llm.errors import UserError
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parley.analysis.load import Tables, load
-from parley.analysis.recovery import recover
+from parley.analysis.influence_model import recover_parameters
+from parley.analysis.tables import Tables, load
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.backends.oracle.mind import planted
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 SEEDS = 30
 ROOMS = 10
@@ -37,7 +37,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Tables]:
         llm = ",".join(["oracle", *[f"{name}={value}" for name, value in (changes or {}).items()]])
         scenario = load_preset("three_way").with_settings({"llm": llm, "seed": seed, "repetitions": ROOMS} | settings)
         folder: Path = tmp_path_factory.mktemp("run")
-        sit(Ask(scenario, folder))
+        run_scenario(RunSpec(scenario, folder))
         return load(folder)
 
     return make
@@ -50,7 +50,9 @@ def fitted(recorded: Callable[..., Tables]) -> Callable[..., pd.DataFrame]:
     @cache
     def make(changes: tuple[tuple[str, float], ...] = (), seeds: int = SEEDS, slugs: str = "") -> pd.DataFrame:
         truth, settings = planted(dict(changes)), {"topics": slugs} if slugs else {}
-        found = pd.concat([recover(recorded(seed, dict(changes), **settings), grade) for seed in range(seeds)])
+        found = pd.concat(
+            [recover_parameters(recorded(seed, dict(changes), **settings), grade) for seed in range(seeds)]
+        )
         found["truth"] = [getattr(truth[t], p) for t, p in zip(found["topic"], found["parameter"], strict=True)]
         found["error"] = found["estimate"] - found["truth"]
         found["inside"] = (found["low"] <= found["truth"]) & (found["truth"] <= found["high"])
@@ -115,21 +117,23 @@ def test_a_bias_without_a_pull_is_missing(fitted: Callable[..., pd.DataFrame]) -
 
 def test_bounded_confidence_is_misfitted_toward_less_influence(recorded: Callable[..., Tables]) -> None:
     """A limit, shown: a speaker deaf beyond 2 points looks like one with too little kappa."""
-    found = pd.concat([recover(recorded(seed, {"epsilon": 2.0}, topics="racism"), grade) for seed in range(6)])
+    found = pd.concat(
+        [recover_parameters(recorded(seed, {"epsilon": 2.0}, topics="racism"), grade) for seed in range(6)]
+    )
     assert found.query("parameter == 'kappa'")["estimate"].mean() < 0.035
 
 
 def test_too_few_rooms_are_refused(recorded: Callable[..., Tables]) -> None:
     """Four rooms give no standard error worth the name; five do."""
     with pytest.raises(UserError, match="4 rooms"):
-        recover(recorded(0, repetitions=4, topics="racism"), grade)
-    assert len(recover(recorded(0, repetitions=5, topics="racism"), grade)) == 3
+        recover_parameters(recorded(0, repetitions=4, topics="racism"), grade)
+    assert len(recover_parameters(recorded(0, repetitions=5, topics="racism"), grade)) == 3
 
 
 def test_lines_that_nobody_can_grade_are_refused(recorded: Callable[..., Tables]) -> None:
     """Without grades there is no influence to fit: an error with its reason, not a number."""
     with pytest.raises(UserError, match="graded"):
-        recover(recorded(0, repetitions=5, topics="racism"), lambda topic, text: None)
+        recover_parameters(recorded(0, repetitions=5, topics="racism"), lambda topic, text: None)
 
 
 STARTS = (1.0, 3.0, 5.0, 7.0, 9.0, 2.0)
@@ -158,7 +162,9 @@ def test_two_lines_by_hand(recorded: Callable[..., Tables]) -> None:
     """
     tables = handmade(recorded(0, repetitions=1, rounds=1, topics="racism"), 0.1, 0.2, 6.0)
     assert tables.attitudes["expected"][1] == pytest.approx(3.71)
-    found = recover(tables, lambda topic, text: None if text == "None" else float(text)).set_index("parameter")
+    found = recover_parameters(tables, lambda topic, text: None if text == "None" else float(text)).set_index(
+        "parameter"
+    )
     assert found["estimate"].to_dict() == pytest.approx({"kappa": 0.1, "mu": 0.2, "bias": 6.0}, abs=1e-6)
     assert found["se"].max() < 1e-6
     assert set(found["rooms"]) == {6}

@@ -11,7 +11,7 @@ import pytest
 from parley.analysis.report import write_report
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 SMALL = {"topics": "racism,abortion", "repetitions": 2, "rounds": 2, "llm": "oracle"}
 KINDS = (".csv", ".parquet")
@@ -20,7 +20,7 @@ MADE = ("tables", "figures", "transcript.md", "summary.md")
 
 def report(folder: Path, **settings: object) -> dict[str, bytes]:
     """Hold a small run in a folder, report on it, and give every byte of the report by its place."""
-    sit(Ask(load_preset("three_way").with_settings(SMALL | settings), folder))
+    run_scenario(RunSpec(load_preset("three_way").with_settings(SMALL | settings), folder))
     write_report(folder)
     return contents(folder)
 

@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.load import load
-from parley.analysis.rhetoric.moves import moves
-from parley.analysis.rhetoric.report import effects, shares
+from parley.analysis.rhetoric.report import effects, hearer_moves, shares
 from parley.analysis.rhetoric.tags import APPEALS, Tag, tag, tags
+from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.asks.rhetoric import appeal
@@ -98,7 +97,7 @@ def test_steps_of_hearers_by_hand(record: Callable[..., Path], header: Callable[
     ]
     tables = load(record([header(also=("attitude:turns",)), *seats, *told[:2], *turns, *told[2:], Ended(1, 9)]))
     assert (len(tables.probes), len(tables.attitudes)) == (3, 2)
-    found = moves(tables)
+    found = hearer_moves(tables)
     assert found[["iteration", "agent", "toward"]].to_numpy().tolist() == [[1, 2, 1.0], [2, 1, -1.0]]
 
 

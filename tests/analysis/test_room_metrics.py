@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.analysis.load import load
 from parley.analysis.metrics import applies, metrics, polarisation, text_diversity
 from parley.analysis.metrics.polarisation import bimodality, esteban_ray, variance
 from parley.analysis.metrics.text_diversity import distinct
+from parley.analysis.tables import load
 
 ATTITUDES = st.lists(st.integers(0, 10), min_size=1, max_size=12).map(lambda values: np.array(values, dtype=float))
 

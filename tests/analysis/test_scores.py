@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import run
-from parley.analysis.gaps import slope
+from parley.analysis.nan_statistics import slope
 from parley.analysis.scores.gradients import echo_chambers, gradients
 from parley.analysis.scores.report import figure, parties_of
 from parley.analysis.scores.reversion import ratio, ratios

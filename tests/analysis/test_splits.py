@@ -11,10 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import episodes, question
 
-from parley.analysis.deliberation.cases import cases, strangers
 from parley.analysis.deliberation.episode import Episode, renamed
 from parley.analysis.deliberation.population import plan
-from parley.analysis.deliberation.splits import check, described, split, together
+from parley.analysis.deliberation.representation import (
+    check_split,
+    describe_split,
+    linked_cases,
+    representation_cases,
+    split_cases,
+    strangers,
+)
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 
@@ -26,17 +32,17 @@ def test_no_split_leaks(sessions: int, seed: int, data: st.DataObject) -> None:
     found = episodes(sessions, size=2, each=2)
     for place in data.draw(st.lists(st.integers(0, len(found) - 1), max_size=4)):
         found[place] = replace(found[place], question=found[data.draw(st.integers(0, len(found) - 1))].question)
-    sides = split(found, seed)
-    check(sides)
+    sides = split_cases(found, seed)
+    check_split(sides)
     assert sorted(one.id for side in sides.values() for one in side) == sorted(one.id for one in found)
-    assert sides == split(found, seed)
+    assert sides == split_cases(found, seed)
 
 
 def test_the_sides_have_the_sizes_asked_for_and_depend_on_the_seed() -> None:
     found = episodes(40)
-    sides = split(found, 0)
+    sides = split_cases(found, 0)
     assert [len(side) for side in sides.values()] == [96, 12, 12]
-    assert sides != split(found, 1)
+    assert sides != split_cases(found, 1)
 
 
 @pytest.mark.parametrize("laps", range(1, 9))
@@ -50,11 +56,13 @@ def test_held_out_laps_are_never_trained_on(laps: int, seed: int) -> None:
         drawn = [one for _ in range(16) for one in rng.sample(pool, 3)]
         made = [renamed(one, f"lap{lap}", f"lap{lap}") for one in episodes(16)]
         found += [replace(one, question=question) for one, question in zip(made, drawn, strict=True)]
-    sides = split(found, seed)
+    sides = split_cases(found, seed)
     assert {one.question.split for one in sides["train"]} == {"train"}
     assert [len(side) for side in sides.values()] == [48 * laps, 48 * plan(8).count("iid_test"), 48]
     whole = 48 * (laps + 2)
-    assert described(sides).startswith(f"{whole} episodes: train {48 * laps} ({48 * laps / whole:.0%}), validation 48 ")
+    assert describe_split(sides).startswith(
+        f"{whole} episodes: train {48 * laps} ({48 * laps / whole:.0%}), validation 48 "
+    )
 
 
 def _session(victim: Episode, other: Episode) -> Episode:
@@ -82,11 +90,11 @@ def _episode(victim: Episode, other: Episode) -> Episode:
 def test_a_corrupted_split_is_refused_by_the_name_of_what_leaks(
     corrupt: Callable[[Episode, Episode], Episode], side: str, other: str
 ) -> None:
-    sides = dict(split(episodes(12), 0))
+    sides = dict(split_cases(episodes(12), 0))
     victim, *rest = sides[side]
     sides[side] = (corrupt(victim, sides[other][-1]), *rest)
     with pytest.raises(UserError, match=f"the split leaks: {corrupt.__name__[1:]} ") as told:
-        check(sides)
+        check_split(sides)
     assert side in str(told.value)
     assert other in str(told.value)
 
@@ -94,14 +102,14 @@ def test_a_corrupted_split_is_refused_by_the_name_of_what_leaks(
 def test_what_cannot_be_split_says_why() -> None:
     """Everybody on the same three questions: to split would be to leak."""
     found = [replace(one, question=question(place % 3)) for place, one in enumerate(episodes(9))]
-    assert len(together(found)) == 1
+    assert len(linked_cases(found)) == 1
     with pytest.raises(UserError, match="27 episodes hang together in 1 chunks"):
-        split(found, 0)
+        split_cases(found, 0)
 
 
 def test_cases_have_the_other_questions_of_the_session() -> None:
     found = episodes(2)
-    (case, *_), others = cases(found).cases, cases(found).cases[3:9:3]
+    (case, *_), others = representation_cases(found).cases, representation_cases(found).cases[3:9:3]
     assert [other.question.id for other in case.brief.others] == ["q1", "q2"]
     assert [other.critique for other in case.brief.others] == [one.critique for one in others]
     assert case.brief.others[0].position == found[1].voices[0].position
@@ -110,7 +118,7 @@ def test_cases_have_the_other_questions_of_the_session() -> None:
 def test_a_question_asked_again_is_no_other_question() -> None:
     found = episodes(1)
     found[2] = replace(found[2], question=replace(found[0].question, id="again"))
-    (case, *_) = cases(found).cases
+    (case, *_) = representation_cases(found).cases
     assert [other.question.id for other in case.brief.others] == ["q1"]
 
 
@@ -124,15 +132,18 @@ def test_missing_voices_are_counted_by_reason() -> None:
             third,
         ),
     )
-    assert cases([one]).left_out == {"no opinion (refusal)": 1, "no critique (timeout)": 1}
-    assert [case.participant for case in cases([one], written=False).cases] == [second.participant, third.participant]
+    assert representation_cases([one]).left_out == {"no opinion (refusal)": 1, "no critique (timeout)": 1}
+    assert [case.participant for case in representation_cases([one], written=False).cases] == [
+        second.participant,
+        third.participant,
+    ]
     silent = replace(one, draft=None, reasons={"draft": "empty"})
-    assert cases([silent]).left_out == {"no opinion (refusal)": 1, "no draft (empty)": 2}
+    assert representation_cases([silent]).left_out == {"no opinion (refusal)": 1, "no draft (empty)": 2}
 
 
 def test_a_stranger_is_somebody_else_at_the_same_table() -> None:
     """Never the participant, never another episode's; every other one is drawn under some seed; nobody where one is alone."""
-    every = cases(episodes(3)).cases
+    every = representation_cases(episodes(3)).cases
     met: dict[str, set[str]] = {case.key: set() for case in every}
     for seed in range(12):
         drawn = strangers(every, seed)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binomtest
 
-from parley.analysis.statistics import mixed
-from parley.analysis.statistics.groups import hedges, level, paired, pairs, spread, two, weighed
-from parley.analysis.statistics.mixed import slopes
+from parley.analysis.statistics import mixed_models
+from parley.analysis.statistics.groups import compare_paired, compare_two, hedges, level, pairs, spread, weighted_means
+from parley.analysis.statistics.mixed_models import slopes
 from parley.analysis.statistics.nulls import TESTS, nothing
-from parley.analysis.statistics.permute import shuffled
+from parley.analysis.statistics.permutation_test import permutation_test
 from parley.analysis.statistics.power import rooms_needed
 from parley.analysis.statistics.results import COLUMNS, Result, holm, table
 
@@ -55,7 +55,7 @@ def test_spread_beside_an_anova_of_distances_from_the_median() -> None:
 
 def test_two_conditions_by_hand() -> None:
     """Second minus first; spreads of sqrt(2.5): g = 2 / sqrt(2.5) * (1 - 3/31), t = 2 / sqrt(2.5 / 5 * 2)."""
-    found = two("gender", ONE, OTHER, "room")
+    found = compare_two("gender", ONE, OTHER, "room")
     assert (found.estimate, found.size) == (2.0, pytest.approx(2 / math.sqrt(2.5) * (1 - 3 / 31)))
     assert found.statistic == pytest.approx(2)
     assert found.low < 2 < found.high
@@ -85,8 +85,8 @@ def test_shifts_and_scales_do_not_show(first: list[float], second: list[float], 
         (spread("x", moved, "room", least=5), spread("x", {"a": one, "b": other}, "room", least=5)),
     ):
         assert found.p == pytest.approx(before.p, abs=1e-6)
-    assert two("x", *moved.values(), "room").estimate == pytest.approx(
-        scale * two("x", one, other, "room").estimate, abs=1e-9
+    assert compare_two("x", *moved.values(), "room").estimate == pytest.approx(
+        scale * compare_two("x", one, other, "room").estimate, abs=1e-9
     )
     assert hedges(other, one) == pytest.approx(-hedges(one, other))
 
@@ -192,7 +192,8 @@ def test_a_slope_over_rounds_is_tested_as_slopes_of_rooms_are() -> None:
 def test_few_rooms_are_a_reason() -> None:
     for rooms in (2, 4):  # fewer than five conclude nothing
         assert (
-            slopes("x", ratings(np.random.default_rng(0), rooms, 4), "value", ["condition"])[0].reason == mixed.TOO_FEW
+            slopes("x", ratings(np.random.default_rng(0), rooms, 4), "value", ["condition"])[0].reason
+            == mixed_models.TOO_FEW
         )
 
 
@@ -205,11 +206,11 @@ def test_a_rating_that_is_missing_is_left_out() -> None:
 def test_shuffled_labels_beside_every_shuffle() -> None:
     """Of the 252 ways to label ten rooms, these are as far apart as the true one; the true one counts as a draw."""
     rooms = pd.DataFrame({"value": [1.0, 2, 3, 4, 8, 5, 6, 7, 9, 10], "order": list("aaaaabbbbb")})
-    found = shuffled("order", rooms, "value", "order")
+    found = permutation_test("order", rooms, "value", "order")
     ways = [abs(rooms["value"][list(way)].mean() - 5.5) for way in itertools.combinations(range(10), 5)]
     assert found.p == pytest.approx(np.mean(np.array(ways) >= 1.9 - 1e-9), abs=0.01)
     assert found.estimate == pytest.approx(10 * 1.9**2 / 82.5)
-    few = shuffled("order", rooms[1:], "value", "order")
+    few = permutation_test("order", rooms[1:], "value", "order")
     assert (few.reason, math.isnan(few.p)) == ("fewer than 5 units a condition", True)
 
 
@@ -220,9 +221,9 @@ def test_labels_are_shuffled_within_topics() -> None:
         {"topic": ["x"] * 20 + ["y"] * 20, "order": list("ab" * 10 + "aaab" * 5), "value": rng.normal(0, 1, 40)}
     )
     rooms.loc[rooms["topic"] == "y", "value"] += 100
-    assert shuffled("order", rooms, "value", "order", ["topic"]).p > 0.1
+    assert permutation_test("order", rooms, "value", "order", ["topic"]).p > 0.1
     assert (
-        shuffled(
+        permutation_test(
             "order", rooms.assign(value=rooms["value"] + (rooms["order"] == "b") * 3), "value", "order", ["topic"]
         ).p
         < 0.01
@@ -276,7 +277,7 @@ def test_rooms_that_do_not_differ_in_slope_are_tested_as_sharply_as_they_are() -
 
 def test_a_condition_in_which_all_are_alike_is_compared_quietly() -> None:
     """Warnings are errors here: of rooms that all end at 3 scipy says that digits are lost, and none that count are."""
-    found = two("x", np.array([3.0, 3.0 + 1e-15, 3.0, 3.0, 3.0]), OTHER, "room")
+    found = compare_two("x", np.array([3.0, 3.0 + 1e-15, 3.0, 3.0, 3.0]), OTHER, "room")
     assert found.estimate == pytest.approx(1)
     assert found.df_within == pytest.approx(4)  # that of the other alone
 
@@ -284,11 +285,11 @@ def test_a_condition_in_which_all_are_alike_is_compared_quietly() -> None:
 def test_few_units_have_a_difference_and_no_test() -> None:
     """At two or three rooms every test is far from its 5%; Levene's by medians up to nine: it would find next to nothing."""
     few, more = {"a": ONE[:4], "b": OTHER[:4]}, {"a": np.arange(9.0), "b": np.arange(9.0) * 2}
-    found = two("x", *few.values(), "room")
+    found = compare_two("x", *few.values(), "room")
     assert (found.estimate, found.reason) == (2.0, "fewer than 5 units a condition")
     assert level("x", few, "room").reason == "fewer than 5 units a condition"
     assert [row.reason for row in pairs("x", few, "room")] == ["fewer than 5 units a condition"]
-    assert paired("x", OTHER[:4] - ONE[:4], "cast").reason == "fewer than 5 units a condition"
+    assert compare_paired("x", OTHER[:4] - ONE[:4], "cast").reason == "fewer than 5 units a condition"
     assert spread("x", more, "room").reason == "fewer than 10 units a condition"
     assert all(math.isnan(test("x", few, "room").p) for test in (level, spread))
 
@@ -297,16 +298,16 @@ def test_differences_within_pairs_beside_scipys() -> None:
     """The same people in both conditions: what people differ by is no noise."""
     rng = np.random.default_rng(4)
     people, change = rng.normal(0, 3, 12), rng.normal(0.5, 0.3, 12)
-    found, second = paired("x", change, "cast"), stats.ttest_rel(people + change, people)
+    found, second = compare_paired("x", change, "cast"), stats.ttest_rel(people + change, people)
     assert (found.statistic, found.p, found.n) == (pytest.approx(second.statistic), pytest.approx(second.pvalue), 12)
-    assert two("x", people, people + change, "run").p > 0.1 > found.p
+    assert compare_two("x", people, people + change, "run").p > 0.1 > found.p
 
 
 def test_a_weighed_sum_of_conditions_is_welchs_t_where_it_is_a_difference() -> None:
     rng = np.random.default_rng(6)
     one, other = rng.normal(0, 1, 9), rng.normal(1, 2, 14)
-    found = weighed("x", {"a": one, "b": other}, {"a": -1.0, "b": 1.0}, "run")
-    second = two("x", one, other, "run")
+    found = weighted_means("x", {"a": one, "b": other}, {"a": -1.0, "b": 1.0}, "run")
+    second = compare_two("x", one, other, "run")
     assert (found.estimate, found.p, found.low) == pytest.approx((second.estimate, second.p, second.low))
 
 
@@ -328,18 +329,18 @@ def test_a_second_optimiser_is_there_for_what_the_first_cannot_fit(monkeypatch: 
     """Powell's walks to an infinite likelihood in 3 of 224 tests of a report; all that failed is named as failed."""
     data = ratings(np.random.default_rng(3), 16, 6, slope=0.3)
     (usual,) = slopes("drift", data, "value", ["round"])
-    fit = mixed.MixedLM.fit
+    fit = mixed_models.MixedLM.fit
 
-    def fails(self: mixed.MixedLM, **given: object) -> object:
+    def fails(self: mixed_models.MixedLM, **given: object) -> object:
         if given["method"] in broken:
-            raise mixed.LinAlgError
+            raise mixed_models.LinAlgError
         return fit(self, **given)
 
-    monkeypatch.setattr(mixed.MixedLM, "fit", fails)
+    monkeypatch.setattr(mixed_models.MixedLM, "fit", fails)
     broken = {"powell"}
     (found,) = slopes("drift", data, "value", ["round"])
     assert (found.estimate, found.reason) == (pytest.approx(usual.estimate, abs=1e-3), "")
-    broken = set(mixed.METHODS)
+    broken = set(mixed_models.METHODS)
     assert slopes("drift", data, "value", ["round"])[0].reason == "the model could not be fitted (powell, lbfgs, nm)"
 
 

@@ -12,14 +12,14 @@ import pytest
 from scipy.stats import ttest_1samp
 
 import run
-from parley.analysis.judge.verdicts import Judging
+from parley.analysis.judge.judging import Judging
 from parley.analysis.scores.components import ONE_CAST, components, runs_needed
 from parley.analysis.scores.contrasts import ONE_EACH, by_party, drifts, first_speaker, sharing
-from parley.analysis.scores.runs import PEOPLE, by_run, casts
+from parley.analysis.scores.run_means import PEOPLE, by_run, casts
 from parley.analysis.scores.table import COLUMNS
 from parley.analysis.scores.ucl import compare
 from parley.analysis.studies.structured.experiments import EXPERIMENTS, PRESET, experiment
-from parley.analysis.studies.structured.hold import scores, structured
+from parley.analysis.studies.structured.runner import run_experiment, scores
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 
@@ -358,7 +358,7 @@ def test_a_folder_holds_one_experiment(tmp_path: Path, capsys: pytest.CaptureFix
 def test_conditions_do_not_share_their_chances() -> None:
     """With one seed for all, the first statements of both conditions would be word for word the same."""
     chosen, base = experiment("closing", ["oracle"]), load_preset(PRESET)
-    steps = structured(
+    steps = run_experiment(
         chosen, base, Path("unused"), "oracle", Judging(), lambda title, total: nullcontext(lambda done: None)
     )
     assert next(steps).seed != base.seed

@@ -14,20 +14,26 @@ import pandas as pd
 import pytest
 from synthetic import episodes
 
-from parley.agents.mediators.base import Brief, Mediator, Seed, Statement
+from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statement
 from parley.agents.representative import Critique
-from parley.analysis.deliberation.calibration import calibrated, rated
-from parley.analysis.deliberation.cases import cases
 from parley.analysis.deliberation.episode import Episode
+from parley.analysis.deliberation.episode_readers import read_all, read_any
+from parley.analysis.deliberation.payoff_calibration import calibrate_payoff, rated_statements
 from parley.analysis.deliberation.payoffs import judge as judge_payoff
 from parley.analysis.deliberation.payoffs import names, open_payoff
 from parley.analysis.deliberation.payoffs import ranking as ranking_payoff
 from parley.analysis.deliberation.payoffs._score import Score
 from parley.analysis.deliberation.population import plan, populate
-from parley.analysis.deliberation.preferred import win_rates
-from parley.analysis.deliberation.readers import read_all, read_any
-from parley.analysis.deliberation.splits import split
-from parley.analysis.deliberation.substitute import (
+from parley.analysis.deliberation.preference_judge import win_rates
+from parley.analysis.deliberation.representation import (
+    Author,
+    WritingOrder,
+    representation_cases,
+    split_cases,
+    write_one,
+    write_texts,
+)
+from parley.analysis.deliberation.substitution import (
     AGAIN,
     ALL,
     ONE,
@@ -41,14 +47,13 @@ from parley.analysis.deliberation.substitute import (
     substituted,
     summary,
 )
-from parley.analysis.deliberation.substituting import Substitution, study
-from parley.analysis.deliberation.writing import Author, Order, one, write
-from parley.analysis.kept import Desk
+from parley.analysis.deliberation.substitution_study import Substitution, run_substitution
+from parley.analysis.journaled_calls import CallDesk
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import Conversation, ask_all, drive
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
-from parley.model.missing import Unreadable
+from parley.model.missing_replies import Unreadable
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
 EPISODE = episodes(1)[0]
@@ -59,7 +64,7 @@ BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
 class Told(Mediator):
     """Says back what it heard, and which seed it was given."""
 
-    def speak(self, brief: Brief, seed: Seed) -> Conversation[Statement]:
+    def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
         yield from ask_all(())
         return Statement(
             f"{seed('x')} | {brief.previous} | {' / '.join(str(heard.critique) for heard in brief.members)}"
@@ -244,36 +249,36 @@ def test_calibration_by_hand() -> None:
          ("c", "e", "draft", 4, 6), ("c", "e", "revision", 4, math.nan)],
         columns=["participant", "episode", "statement", "rating", "score"],
     ).astype({"rating": float, "score": float})  # fmt: skip
-    found = calibrated(rows, same_scale=True)
+    found = calibrate_payoff(rows, same_scale=True)
     assert (found.preferred.value, found.preferred.n, found.missing) == (1.0, 2, 1)
     assert found.bias.value == pytest.approx((1 + 1 - 2 - 1 + 2) / 5)
     assert found.error.value == pytest.approx(7 / 5)
     assert found.r.value == pytest.approx(rows.dropna()["rating"].corr(rows.dropna()["score"]))
-    assert math.isnan(calibrated(rows, same_scale=False).bias.value)
+    assert math.isnan(calibrate_payoff(rows, same_scale=False).bias.value)
     worse = rows.assign(score=-rows["score"])
-    assert calibrated(worse, same_scale=True).preferred.value == 0.0
+    assert calibrate_payoff(worse, same_scale=True).preferred.value == 0.0
 
 
 def test_only_ratings_of_statements_that_are_there_are_calibrated_on() -> None:
-    assert len(rated([EPISODE])) == 6
-    assert len(rated([replace(EPISODE, revision=None, reasons={"revision": "empty"})])) == 3
+    assert len(rated_statements([EPISODE])) == 6
+    assert len(rated_statements([replace(EPISODE, revision=None, reasons={"revision": "empty"})])) == 3
 
 
 def test_a_stranger_writes_what_it_was_told(tmp_path: Path) -> None:
     """Told of another participant, asked for this one's seat; the reply is kept, and nothing is asked twice."""
-    first, second, _ = cases([EPISODE]).cases
-    order = Order(first, second)
+    first, second, _ = representation_cases([EPISODE]).cases
+    order = WritingOrder(first, second)
     seen: list[str] = []
 
     def answer(request: Request) -> str:
         seen.append(request.messages[0].content)
         return "Fine."
 
-    assert drive([one(order, Author("fake", knows="O"), 0)], Fake(answer)) == [Critique("Fine.")]
+    assert drive([write_one(order, Author("fake", knows="O"), 0)], Fake(answer)) == [Critique("Fine.")]
     assert second.brief.opinion in seen[0]
     assert first.brief.opinion not in seen[0]
-    assert write([order], Author("fake"), 0, Desk(tmp_path, BAR)) == write(
-        [order], Author("fake"), 0, Desk(tmp_path, BAR)
+    assert write_texts([order], Author("fake"), 0, CallDesk(tmp_path, BAR)) == write_texts(
+        [order], Author("fake"), 0, CallDesk(tmp_path, BAR)
     )
 
 
@@ -291,7 +296,7 @@ def test_laps_can_be_split_and_nobody_sits_in_two(known: Path) -> None:
     stories = [path.read_text() for path in sorted((known.parent / "people").rglob("*.toml"))]
     told = [line for story in stories for line in story.splitlines() if line.startswith("backstory")]
     assert len(set(told)) == len(told) == 240
-    sides = split(found, 0, {"train": 1 / 3, "validation": 1 / 3, "test": 1 / 3})
+    sides = split_cases(found, 0, {"train": 1 / 3, "validation": 1 / 3, "test": 1 / 3})
     assert [len(side) for side in sides.values()] == [48, 48, 48]
     assert len({name for one in found for name in one.participants}) == 240
 
@@ -330,7 +335,7 @@ def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path
     """The whole study: on known people a representative by the planted law is nearer to the true profile than a stranger's."""
     groups = read_any(known)[:24]
     asked = Substitution("oracle", judge="oracle", repetitions=2)
-    report = study(groups, asked, Desk(tmp_path / "out", BAR))
+    report = run_substitution(groups, asked, CallDesk(tmp_path / "out", BAR))
     gaps = pd.read_csv(tmp_path / "out" / "discrepancies.csv")
     found = summary(gaps)
     assert gaps["missing"].sum() == 0
@@ -350,10 +355,10 @@ def test_the_oracle_stands_in_better_than_a_stranger(known: Path, tmp_path: Path
     ):
         assert words in told
     before = {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
-    study(groups, asked, Desk(tmp_path / "out", BAR))
+    run_substitution(groups, asked, CallDesk(tmp_path / "out", BAR))
     assert before == {path: path.read_bytes() for path in (tmp_path / "out").glob("*.csv")}
     with pytest.raises(UserError, match="holds another study of substitution"):
-        study(groups, replace(asked, repetitions=1), Desk(tmp_path / "out", BAR))
+        run_substitution(groups, replace(asked, repetitions=1), CallDesk(tmp_path / "out", BAR))
 
 
 def test_what_cannot_be_compared_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -363,8 +368,8 @@ def test_what_cannot_be_compared_is_left_out_and_counted(tmp_path: Path) -> None
     voices = (replace(first.voices[0], **quiet), *first.voices[1:])
     wordless = replace(second, voices=tuple(replace(voice, **quiet) for voice in second.voices))
     draftless = replace(third, session="other", draft=None, reasons={"draft": "empty"})
-    report = study(
-        [replace(first, voices=voices), wordless, draftless], ASKED, Desk(tmp_path / "out", BAR, True)
+    report = run_substitution(
+        [replace(first, voices=voices), wordless, draftless], ASKED, CallDesk(tmp_path / "out", BAR, True)
     ).read_text()
     assert "1 episode, 1 group." in report
     assert "wrote no critique themselves, where others did: 4." in report
@@ -380,7 +385,9 @@ def test_what_cannot_be_compared_is_left_out_and_counted(tmp_path: Path) -> None
 
 
 def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
-    report = study([EPISODE], replace(ASKED, payoff="own"), Desk(tmp_path / "out", BAR, True)).read_text()
+    report = run_substitution(
+        [EPISODE], replace(ASKED, payoff="own"), CallDesk(tmp_path / "out", BAR, True)
+    ).read_text()
     assert "payoff own (agreement, 1 to 7), as it was recorded and not the study's payoff model" in report
 
 
@@ -401,13 +408,17 @@ def test_what_would_be_paid_for_in_vain_is_refused_first(
 ) -> None:
     """Before anything is asked, and before the folder is taken."""
     with pytest.raises(UserError, match=says):
-        study(episodes(1, size=size), replace(ASKED, **{"repetitions": 3, **other}), Desk(tmp_path / "out", BAR))  # type: ignore[arg-type]
+        run_substitution(
+            episodes(1, size=size), replace(ASKED, **{"repetitions": 3, **other}), CallDesk(tmp_path / "out", BAR)
+        )  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
 
 
 def test_the_oracle_is_a_calibrated_judge_of_its_own_people(known: Path, tmp_path: Path) -> None:
     """It goes by opinions, they by what they think: near, and never exact."""
-    path = study(read_any(known)[:12], Substitution("oracle", repetitions=1), Desk(tmp_path / "out", BAR))
+    path = run_substitution(
+        read_any(known)[:12], Substitution("oracle", repetitions=1), CallDesk(tmp_path / "out", BAR)
+    )
     assert "correlation with the final rating" in path.read_text()
 
 
@@ -420,9 +431,9 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
         Unreadable,
         match=r"oracle: [12]0 of [12]0 critiques are missing, mostly for no_known_sentence .* reads only .* --keep-going",
     ):
-        study(read_any(DATA / name), Substitution("oracle", repetitions=1), Desk(tmp_path / "out", BAR))
-    desk = Desk(tmp_path / "out", BAR, keep_going=True)
-    path = study(read_any(DATA / name), Substitution("oracle", repetitions=1), desk)
+        run_substitution(read_any(DATA / name), Substitution("oracle", repetitions=1), CallDesk(tmp_path / "out", BAR))
+    desk = CallDesk(tmp_path / "out", BAR, keep_going=True)
+    path = run_substitution(read_any(DATA / name), Substitution("oracle", repetitions=1), desk)
     assert re.search(r"missing  \d+ of \d+ critiques \(100%: no_known_sentence \d+\)", desk.tally.line)
     told = path.read_text()
     assert "What cannot: anything about these people" in told

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 import run
-from parley.agents.topic import load_topic, slugs
-from parley.analysis.load import Tables, load
+from parley.agents.topic import load_topic, topic_names
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.summary import _axis, _used, caption, write_summary
+from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
-from parley.llm.limits import Budget
+from parley.llm.budget import Budget
 from parley.llm.request import Reply, Request
 from parley.model.options import chosen
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 THREE = "A Republican, a Democrat and a Default agent debate in one room"
 EVIL = "<script>x</script>\n# Fake heading\n| a | b |\x1b[31m `c` [d](http://evil.example)"
@@ -97,8 +97,8 @@ def test_what_is_missing_is_counted_by_reason_and_party(tmp_path: Path) -> None:
         )
 
     fields = {"repetitions": 2, "topics": "racism", "rounds": 1}
-    task = Ask(load_preset("two_way").with_settings(fields), tmp_path / "run", budget=Budget(keep_going=True))
-    sit(task, backend=Fake(answer))
+    task = RunSpec(load_preset("two_way").with_settings(fields), tmp_path / "run", budget=Budget(keep_going=True))
+    run_scenario(task, backend=Fake(answer))
     tables = load(tmp_path / "run")
     found = {row[0]: row[1:] for row in rows(section(summary(tables, tmp_path), "What is missing"))}
     assert found["ratings"][:2] == ["10", "10"]
@@ -141,8 +141,8 @@ def test_no_command_is_better_than_a_wrong_one(fields: dict, header: Callable, h
 
 def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
     """What there is of a stopped run is not taken for the whole; its figure says so too."""
-    sit(
-        Ask(
+    run_scenario(
+        RunSpec(
             load_preset("two_way").with_settings({"topics": "racism", "llm": "oracle"}),
             tmp_path / "run",
             budget=Budget(calls=300),
@@ -263,7 +263,7 @@ def test_a_record_of_an_unknown_preset_has_its_own_title(header: Callable, held:
         assert told in summary(replace(tables, header=head), tmp_path).splitlines()[2]
 
 
-PROBES = [(slug, name) for slug in slugs() for name in load_topic(slug).probes]
+PROBES = [(slug, name) for slug in topic_names() for name in load_topic(slug).probes]
 
 
 @pytest.mark.parametrize(("topic", "probe"), PROBES)

@@ -14,13 +14,12 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.laws import open_law
-from parley.agents.laws.surrogate import Surrogate
-from parley.analysis.load import Tables, load
+from parley.agents.opinion_dynamics import open_law
+from parley.agents.opinion_dynamics.surrogate import Surrogate
 from parley.analysis.surrogate import fidelity
-from parley.analysis.surrogate.fit import _response, fit
+from parley.analysis.surrogate.fit import _response, fit_response, run_transitions
 from parley.analysis.surrogate.report import surrogate, write
-from parley.analysis.surrogate.transitions import transitions
+from parley.analysis.tables import Tables, load
 from parley.environments.sparse import ring
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.backends.oracle.mind import planted
@@ -75,8 +74,8 @@ def made_up(
 def test_what_was_planted_in_made_up_rooms_is_found(held: Tables) -> None:
     """Every number of the response, within four standard errors of 1,800 transitions; each coefficient within its
     interval."""
-    data = transitions(made_up(held), "racism", lambda topic, text: float(text))
-    found = fit(data)["democrat"]
+    data = run_transitions(made_up(held), "racism", lambda topic, text: float(text))
+    found = fit_response(data)["democrat"]
     bounds = {
         "offset": 0.05,
         "noise": 0.04,
@@ -96,7 +95,7 @@ def test_what_was_planted_in_made_up_rooms_is_found(held: Tables) -> None:
 
 def test_lines_are_kept_with_their_grades(held: Tables) -> None:
     """Those who stand in for a party say them: each text once, its own grade beside it, and nobody else's words."""
-    said = fit(transitions(held, "racism", grade))["democrat"]["said"]
+    said = fit_response(run_transitions(held, "racism", grade))["democrat"]["said"]
     spoken = held.utterances.loc[held.utterances["party"] == "democrat", "text"]
     assert len(said) == ROOMS * 5
     assert len({text for _, text in said}) == len(said)
@@ -109,9 +108,9 @@ def test_the_oracles_law_is_found_again(held: Tables) -> None:
     """kappa, mu, bias and sigma of docs/oracle.md from the coefficients, for two lines heard in a round: with r = 1 - kappa -
     mu own = r^2 - 1, heard = kappa (1 + r), intercept = mu bias (1 + r), spread = sigma sqrt(1 + r^2). All parties as one:
     one law moves them."""
-    data, true = transitions(held, "racism", grade), planted()["racism"]
+    data, true = run_transitions(held, "racism", grade), planted()["racism"]
     everybody = replace(data, parties=data.parties.map(lambda _: "all"), steps=data.steps.assign(party="all"))
-    one = fit(everybody)["all"]
+    one = fit_response(everybody)["all"]
     r = math.sqrt(1 + one["own"])
     kappa = one["heard"] / (1 + r)
     assert kappa == pytest.approx(true.kappa, abs=0.012)
@@ -123,7 +122,7 @@ def test_the_oracles_law_is_found_again(held: Tables) -> None:
 def test_without_influence_none_is_found(ran: Run) -> None:
     """The control, kappa = mu = 0: intervals of `own` and `heard` hold 0 in at least four of six (three parties each)."""
     tables = load(ran("three_way", repetitions=20, rounds=4, llm="oracle,kappa=0,mu=0", seed=4))
-    found = [one["intervals"] for one in fit(transitions(tables, "racism", grade)).values()]
+    found = [one["intervals"] for one in fit_response(run_transitions(tables, "racism", grade)).values()]
     assert sum(low <= 0 <= high for one in found for low, high in (one["own"], one["heard"])) >= 4
 
 
@@ -170,15 +169,15 @@ def test_what_is_heard_by_hand(held: Tables) -> None:
         for n, (k, t) in enumerate(zip(key, ("9", "4", "?"), strict=True), 1)
     ]
     tables = replace(held, agents=pd.DataFrame(key), utterances=pd.DataFrame(spoken), attitudes=pd.DataFrame(rated))
-    data = transitions(tables, "racism", lambda topic, text: None if text == "?" else float(text))
+    data = run_transitions(tables, "racism", lambda topic, text: None if text == "?" else float(text))
     assert data.steps[["agent", "own", "heard", "after"]].to_numpy().tolist() == [[0, 5, 4, 6], [2, 8, 6.5, 8]]
     assert data.missing == {"no attitude after": 1}
     assert (data.spoken["grade"] - data.spoken["own"]).tolist() == [4, 2]
-    by_attitude = transitions(tables, "racism", None)
+    by_attitude = run_transitions(tables, "racism", None)
     assert by_attitude.steps["heard"].tolist() == [5.0, 3.5]
     assert by_attitude.spoken.empty
     silent = replace(tables, utterances=tables.utterances.iloc[:1])
-    assert transitions(silent, "racism", lambda *_: 9.0).missing == {
+    assert run_transitions(silent, "racism", lambda *_: 9.0).missing == {
         "no attitude after": 1,
         "nothing heard that could be graded": 1,
     }
@@ -197,7 +196,7 @@ def test_in_a_network_only_what_was_shown_is_heard(held: Tables) -> None:
     frames = {
         name: pd.DataFrame(rows) for name, rows in (("agents", key), ("utterances", spoken), ("attitudes", rated))
     }
-    data = transitions(replace(held, **frames, heard=heard, links=links), "racism", lambda topic, text: float(text))
+    data = run_transitions(replace(held, **frames, heard=heard, links=links), "racism", lambda topic, text: float(text))
     assert data.steps[["agent", "heard"]].to_numpy().tolist() == [[5, 2.0], [5, 2.5]]
     assert data.missing == {"nothing heard that could be graded": 2}
     graph = fidelity._graph(data.levels.index, np.zeros(2, dtype=np.int64), data.links)
@@ -223,7 +222,7 @@ def test_a_step_by_hand() -> None:
 def test_unseen_rooms_are_predicted_better_than_by_either_baseline(held: Tables) -> None:
     """On the oracle, whose law it has: path error below a third of both; spread and share that moved within their
     intervals."""
-    scores = fidelity.fidelity(transitions(held, "racism", grade), "racism").set_index(["score", "who"])
+    scores = fidelity.fidelity(run_transitions(held, "racism", grade), "racism").set_index(["score", "who"])
     error = scores.loc["path"]["value"]
     assert error["surrogate"] < error[fidelity.DEAF]
     assert error["surrogate"] < min(error["nobody moves"], error["to the mean"]) / 3
@@ -239,7 +238,7 @@ def test_unseen_rooms_are_predicted_better_than_by_either_baseline(held: Tables)
 
 def gain(tables: Tables) -> pd.Series:
     """What hearing adds to the prediction of made-up rooms."""
-    scores = fidelity.fidelity(transitions(tables, "racism", lambda topic, text: float(text)), "racism")
+    scores = fidelity.fidelity(run_transitions(tables, "racism", lambda topic, text: float(text)), "racism")
     return scores.set_index(["score", "who"]).loc[("gain", fidelity.DEAF)]
 
 
@@ -262,8 +261,8 @@ def test_where_hearing_moves_people_the_gain_is_found(held: Tables, monkeypatch:
 
 def test_without_hearing_two_numbers_are_fitted(held: Tables) -> None:
     """The baseline is the level and the rate of each party, as least squares has them but for the bias of so few rooms."""
-    data = transitions(held, "racism", grade)
-    for party, one in fit(data, hears=False).items():
+    data = run_transitions(held, "racism", grade)
+    for party, one in fit_response(data, hears=False).items():
         steps = data.steps[data.steps["party"] == party]
         slope, start = np.polyfit(steps["own"], steps["after"] - steps["own"], 1)
         assert one["heard"] == 0
@@ -275,8 +274,8 @@ def test_a_room_is_never_in_its_own_fit(held: Tables, monkeypatch: pytest.Monkey
     """Otherwise fidelity would be that of memory: every room is held out exactly once, and none of those held out is fitted
     to."""
     fitted: list[set[str]] = []
-    monkeypatch.setattr(fidelity, "fit", lambda data, rooms, hears=True: fitted.append(set(rooms)))
-    data = transitions(held, "racism", grade)
+    monkeypatch.setattr(fidelity, "fit_response", lambda data, rooms, hears=True: fitted.append(set(rooms)))
+    data = run_transitions(held, "racism", grade)
     folds = [set(out) for out, _, _ in fidelity._folds(data, "racism")]
     every = set(data.levels.index.get_level_values("room"))
     assert sorted(room for fold in folds for room in fold) == sorted(every)
@@ -299,9 +298,9 @@ def test_too_few_rooms_and_a_mediator_are_refused(held: Tables, ran: Run) -> Non
     with pytest.raises(UserError, match="at least 10"):
         surrogate(few())
     with pytest.raises(UserError, match="interventions"):
-        transitions(replace(held, interventions=pd.DataFrame({"room": ["r"]})), "racism", grade)
+        run_transitions(replace(held, interventions=pd.DataFrame({"room": ["r"]})), "racism", grade)
     with pytest.raises(UserError, match="a mediator"):
-        transitions(replace(held, agents=held.agents.assign(party="mediator")), "racism", grade)
+        run_transitions(replace(held, agents=held.agents.assign(party="mediator")), "racism", grade)
     with pytest.raises(UserError, match="no attitudes before and after"):
         surrogate(load(ran("two_way", survey="never")))
 
@@ -362,7 +361,7 @@ def test_beyond_the_rounds_of_the_fit_a_population_says_that_it_extrapolates(
 
 
 def test_the_file_names_the_question_that_it_answers(held: Tables) -> None:
-    """A response fitted to answers to one question says nothing of another (model/standing_in.py refuses it)."""
+    """A response fitted to answers to one question says nothing of another (model/surrogate_seats.py refuses it)."""
     asked = replace(held, header=replace(held.header, scenario=held.header.scenario | {"probe": "agreement"}))
     for tables, probe in ((held, "attitude"), (asked, "agreement")):
         fit = surrogate(tables)["topics"]["racism"]

@@ -9,15 +9,22 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.load import load
 from parley.analysis.sweep.figure import crossing, figure
-from parley.analysis.sweep.measure import Measured, measured
-from parley.analysis.sweep.pairs import interactions, pairs
+from parley.analysis.sweep.interactions import interactions, pair_means
 from parley.analysis.sweep.report import depends, write
-from parley.analysis.sweep.tables import NO_SEED, alike, effects, keyed, titled
+from parley.analysis.sweep.tables import (
+    NO_SEED,
+    CellMeasurement,
+    field_effects,
+    key_cells,
+    measure_cell,
+    same_settings,
+    title_cells,
+)
+from parley.analysis.tables import load
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
-from parley.model.sweep.cells import Cell, cells
+from parley.model.scenario_run import RunSpec, run_scenario
+from parley.model.sweep.design import SweepCell, sweep_cells
 
 BASE = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 SWEEP = [
@@ -36,21 +43,21 @@ SWEEP = [
 Number = float | None
 
 
-def found(change: Number, gap: Number = -2.0) -> Measured:
+def found(change: Number, gap: Number = -2.0) -> CellMeasurement:
     """A cell in which the republicans changed by so much, and the Default was so far from where they began."""
     row = {"topic": "racism", "group": "republican+democrat", "party": "republican", "change": change, "gap": gap}
-    return Measured(None, pd.DataFrame(), pd.DataFrame([row]))  # type: ignore[arg-type]
+    return CellMeasurement(None, pd.DataFrame(), pd.DataFrame([row]))  # type: ignore[arg-type]
 
 
-def made(seeds: int = 3, **varied: tuple[str, ...]) -> list[Cell]:
-    return cells(BASE, varied, range(seeds))
+def made(seeds: int = 3, **varied: tuple[str, ...]) -> list[SweepCell]:
+    return sweep_cells(BASE, varied, range(seeds))
 
 
 def test_a_main_effect_by_hand() -> None:
     """Fields a and b: within a seed first averaged over b; the difference is seed by seed. Toward a Default below is downward."""
     asked = made(5, rounds=("1", "2"), words=("20", "40"))
     changes = [-1, -2, -3, -2, -2, -3, -4, -5, -4, -4, *[-2] * 5, *[-6] * 5]  # by rounds, words, seed
-    table = effects(asked, {place: found(change) for place, change in enumerate(changes)})
+    table = field_effects(asked, {place: found(change) for place, change in enumerate(changes)})
     rounds = table[table["field"] == "rounds"].set_index("value")
     assert rounds["change"].to_dict() == {"1": -3.0, "2": -4.0}
     assert rounds["toward"].to_dict() == {"1": 3.0, "2": 4.0}
@@ -61,7 +68,7 @@ def test_a_main_effect_by_hand() -> None:
     assert list(table["left_out"]) == [0] * 4
 
 
-def crossed(rounds: tuple[str, ...] = ("2", "8"), seeds: int = 6) -> tuple[list[Cell], dict[int, Measured]]:
+def crossed(rounds: tuple[str, ...] = ("2", "8"), seeds: int = 6) -> tuple[list[SweepCell], dict[int, CellMeasurement]]:
     """More rounds add nothing with few words and 2.5 points with many; seeds differ by as much, and a little otherwise."""
     asked = made(seeds, rounds=rounds, words=("20", "40"))
     rng = np.random.default_rng(1)
@@ -76,7 +83,7 @@ def crossed(rounds: tuple[str, ...] = ("2", "8"), seeds: int = 6) -> tuple[list[
 def test_an_effect_that_depends_on_another_field_is_found_and_told() -> None:
     """0 and +2.5 were printed as +1.28 alone: cell means stand in a table, and the main effect says what it depends on."""
     asked, changes = crossed()
-    means = pairs(asked, changes).set_index(["value", "other_value"])
+    means = pair_means(asked, changes).set_index(["value", "other_value"])
     apart = means.loc[("8", "40"), "change"] - means.loc[("2", "40"), "change"]
     assert apart == pytest.approx(2.5, abs=0.2)
     assert means.loc[("8", "20"), "change"] - means.loc[("2", "20"), "change"] == pytest.approx(0, abs=0.2)
@@ -85,7 +92,7 @@ def test_an_effect_that_depends_on_another_field_is_found_and_told() -> None:
     tested = interactions(asked, changes)
     assert tested["depends"].tolist() == [True]
     assert tested["largest"].iloc[0] == pytest.approx(2.5, abs=0.3)
-    row = effects(asked, changes).iloc[0]
+    row = field_effects(asked, changes).iloc[0]
     assert depends(tested, row.to_dict()) == "words"
 
 
@@ -97,20 +104,20 @@ def test_fields_that_do_not_work_together_are_not_said_to(seeds: int, reason: st
     assert tested["reason"] == reason
     assert (tested["depends"] is pd.NA) == bool(reason)
     assert reason or not tested["depends"]
-    assert depends(interactions(asked, changes), effects(asked, changes).iloc[0].to_dict()) == ""
+    assert depends(interactions(asked, changes), field_effects(asked, changes).iloc[0].to_dict()) == ""
 
 
 def test_a_sweep_of_one_field_has_no_pairs() -> None:
     asked = made(rounds=("1", "2"))
     changes = {place: found(1.0) for place in range(len(asked))}
-    assert pairs(asked, changes).empty
+    assert pair_means(asked, changes).empty
     assert interactions(asked, changes).empty
 
 
 def test_lines_of_a_pair_are_drawn_for_each_value_of_the_other() -> None:
     """A panel has one line for each value of the second field, through the means of the first's."""
     asked, changes = crossed()
-    axis = crossing(pairs(asked, changes), "caption").axes[0]
+    axis = crossing(pair_means(asked, changes), "caption").axes[0]
     lines = {line.get_label(): line for line in axis.containers}
     assert set(lines) == {"20", "40"}
     assert [len(container.lines[0].get_xdata()) for container in axis.containers] == [2, 2]
@@ -122,7 +129,9 @@ def test_a_seed_that_lacks_a_cell_is_left_out_and_counted() -> None:
     changes: dict[int, Number] = dict(enumerate([-1.0, -2, -3, -3, -4, -5, -2, -2, -2, -6, -6, -6]))
     changes[0] = None
     del changes[10]
-    table = effects(asked, {place: found(change) for place, change in changes.items()}).set_index(["field", "value"])
+    table = field_effects(asked, {place: found(change) for place, change in changes.items()}).set_index(
+        ["field", "value"]
+    )
     assert table["left_out"].to_dict() == {
         ("rounds", "1"): 1,
         ("rounds", "2"): 1,
@@ -138,7 +147,9 @@ def test_a_combination_without_any_cell_confounds_nothing() -> None:
     """Rounds does nothing and the frame adds 10; of the combination that never ran no main effect is made, and it is said why."""
     asked = made(rounds=("1", "2"), frame=("debate", "talk"))
     changes = dict(enumerate([0.0, 0, 0, 10, 10, 10, 0, 0, 0]))
-    table = effects(asked, {place: found(change) for place, change in changes.items()}).set_index(["field", "value"])
+    table = field_effects(asked, {place: found(change) for place, change in changes.items()}).set_index(
+        ["field", "value"]
+    )
     assert table["left_out"].to_dict() == {
         ("rounds", "1"): 0,
         ("rounds", "2"): 3,
@@ -154,19 +165,21 @@ def test_what_never_ran_is_in_the_summary_with_its_reason(tmp_path: Path) -> Non
     """Two combinations of four: each second value is told as empty, in the table and in the figure."""
     asked = made(1, rounds=("1", "2"), words=("20", "40"))
     for place in (0, 1):
-        sit(Ask(asked[place].scenario, tmp_path / asked[place].folder))
-    held = {place: measured(tmp_path / asked[place].folder) for place in (0, 1)}
+        run_scenario(RunSpec(asked[place].scenario, tmp_path / asked[place].folder))
+    held = {place: measure_cell(tmp_path / asked[place].folder) for place in (0, 1)}
     summary = write(tmp_path, asked, held, dict.fromkeys((2, 3), "no server"), "python run.py sweep").read_text()
     assert "| why empty |" in summary
     assert f"| {NO_SEED} |" in summary
     assert "| nan |" not in summary
-    axis = figure(effects(asked, held), "").axes[0]
+    axis = figure(field_effects(asked, held), "").axes[0]
     assert axis.get_xlim()[0] < 1 < 2 < axis.get_xlim()[1], "the value that never ran has its place"
 
 
 def test_the_first_value_stays_the_reference_without_cells() -> None:
     """No other value steps silently into its place."""
-    table = effects(made(rounds=("1", "2", "3")), {place: found(-1.0) for place in range(3, 9)}).set_index("value")
+    table = field_effects(made(rounds=("1", "2", "3")), {place: found(-1.0) for place in range(3, 9)}).set_index(
+        "value"
+    )
     assert table["seeds"].to_dict() == {"1": 0, "2": 3, "3": 3}
     assert table["difference"].isna().all()
     assert table["reason"].to_dict() == {
@@ -179,7 +192,7 @@ def test_who_sits_in_some_combinations_only_is_averaged_over_these() -> None:
     """A topic that is debated at one value of a field is no reason to leave the effect of the other field out."""
     asked = made(topics=("racism", "abortion"), rounds=("1", "2"))
     changes = {place: found(change) for place, change in enumerate([-1.0, -1, -1, -3, -3, -3])}
-    table = effects(asked, changes).set_index(["field", "value"])
+    table = field_effects(asked, changes).set_index(["field", "value"])
     assert list(table.index) == [("topics", "racism"), ("rounds", "1"), ("rounds", "2")]
     assert table.loc[("rounds", "2"), "difference"] == -2.0
     assert list(table["left_out"]) == [0, 0, 0]
@@ -194,18 +207,18 @@ def test_groups_of_a_varied_size_are_one_line() -> None:
         ("size=3", "republican+republican+republican"),
     ]
     table = pd.DataFrame(rows, columns=["combination", "group"])
-    assert list(alike(table)) == ["republican*+default", "republican*"] * 2
-    assert titled("republican*+default") == "Any number of Republicans and a Default"
+    assert list(same_settings(table)) == ["republican*+default", "republican*"] * 2
+    assert title_cells("republican*+default") == "Any number of Republicans and a Default"
     same = table[table["combination"] == "size=2"]
-    assert list(alike(same)) == list(same["group"])
+    assert list(same_settings(same)) == list(same["group"])
     two = pd.DataFrame([*rows, ("size=3", "republican")], columns=["combination", "group"])
-    assert list(alike(two)) == list(two["group"])
+    assert list(same_settings(two)) == list(two["group"])
 
 
 def test_no_direction_where_the_gap_tells_none() -> None:
     """Gaps on both sides of 0, or no Default at all: no `toward`, and no other number suffers."""
     for gaps in ([-1.0, 1.0, 0.0], [None, None, None]):
-        table = effects(made(), {place: found(-1.0, gap) for place, gap in enumerate(gaps)})
+        table = field_effects(made(), {place: found(-1.0, gap) for place, gap in enumerate(gaps)})
         assert table["toward"].isna().all()
         assert list(table["change"]) == [-1.0]
 
@@ -213,14 +226,18 @@ def test_no_direction_where_the_gap_tells_none() -> None:
 def test_a_cell_without_a_record_is_a_row_that_says_why(tmp_path: Path) -> None:
     """Numbers are missing, never 0, and the folder is there to look into."""
     asked = made(seeds=2)
-    sit(Ask(asked[0].scenario, tmp_path / asked[0].folder))
-    table = keyed(asked, {0: measured(tmp_path / asked[0].folder).attitudes}, {1: "its worker was killed"})
+    run_scenario(RunSpec(asked[0].scenario, tmp_path / asked[0].folder))
+    table = key_cells(asked, {0: measure_cell(tmp_path / asked[0].folder).attitudes}, {1: "its worker was killed"})
     last = table[table["seed"] == 1]
     assert list(last["reason"]) == ["its worker was killed"]
     assert last[["attitude", "rooms", "ratings", "round", "party"]].isna().all().all()
     assert table.loc[table["seed"] == 0, "reason"].isna().all()
     write(
-        tmp_path, asked, {0: measured(tmp_path / asked[0].folder)}, {1: "its worker was killed"}, "python run.py sweep"
+        tmp_path,
+        asked,
+        {0: measure_cell(tmp_path / asked[0].folder)},
+        {1: "its worker was killed"},
+        "python run.py sweep",
     )
     summary = (tmp_path / "summary.md").read_text()
     assert "**Unfinished**: 1 cell of 2" in summary
@@ -236,18 +253,18 @@ def test_nothing_finished_is_said_too(tmp_path: Path) -> None:
 
 def test_attitudes_of_a_cell_are_those_of_its_run(tmp_path: Path) -> None:
     """Rooms, ratings and means as the run's own tables have them; a rating that is missing is counted with its reason."""
-    sit(Ask(BASE, tmp_path / "run"))
-    tables, cell = load(tmp_path / "run"), measured(tmp_path / "run")
+    run_scenario(RunSpec(BASE, tmp_path / "run"))
+    tables, cell = load(tmp_path / "run"), measure_cell(tmp_path / "run")
     rated = tables.attitudes[(tables.attitudes["party"] == "democrat") & (tables.attitudes["round"] == 1)]
     row = cell.attitudes[(cell.attitudes["party"] == "democrat") & (cell.attitudes["round"] == 1)].iloc[0]
     assert (row["attitude"], row["rooms"], row["ratings"]) == (rated["attitude"].mean(), 2, 2)
-    sit(Ask(BASE.with_settings({"llm": "fake"}), tmp_path / "fake"))
-    silent = measured(tmp_path / "fake")
+    run_scenario(RunSpec(BASE.with_settings({"llm": "fake"}), tmp_path / "fake"))
+    silent = measure_cell(tmp_path / "fake")
     assert silent.attitudes["attitude"].isna().all()
     assert set(silent.attitudes["missing"]) == {2}
     assert set(silent.attitudes["reason"]) == {"unscripted 2"}
     assert silent.changes.empty
-    row = keyed(made(seeds=1, words=("20",)), {0: silent.changes}, {}).iloc[0]
+    row = key_cells(made(seeds=1, words=("20",)), {0: silent.changes}, {}).iloc[0]
     assert (row["words"], row["reason"]) == (20, "no ratings to measure it by")
     assert pd.isna(row["change"])
 

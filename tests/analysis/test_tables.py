@@ -9,9 +9,8 @@ import pandas as pd
 import pyarrow.parquet as parquet
 import pytest
 
-from parley.analysis.load import load
 from parley.analysis.metrics import metrics
-from parley.analysis.tables import write_table, write_tables
+from parley.analysis.tables import load, write_table, write_tables
 
 NASTY = [
     "a, b",

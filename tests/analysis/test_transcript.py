@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from parley.analysis.load import load
+from parley.analysis.tables import load
 from parley.analysis.transcript import write_transcript
 from parley.llm.backends.fake import Fake
-from parley.llm.limits import Budget
+from parley.llm.budget import Budget
 from parley.llm.request import Reply, Request
 from parley.model.events import Summarised, Utterance
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 NASTY = (
     "**Avery:** I give up <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "
@@ -71,8 +71,8 @@ def test_what_is_missing_says_why(tmp_path: Path) -> None:
     def answer(request: Request) -> Reply | str:
         return "I would rather not say." if request.answers else Reply.failed("time*out")
 
-    asked = Ask(load_preset("two_way").with_settings(SMALL), tmp_path / "run", budget=Budget(keep_going=True))
-    sit(asked, backend=Fake(answer))
+    asked = RunSpec(load_preset("two_way").with_settings(SMALL), tmp_path / "run", budget=Budget(keep_going=True))
+    run_scenario(asked, backend=Fake(answer))
     text = written(tmp_path / "run", tmp_path)
     assert text.count(r"*(silent: time\*out)*") == 2
     assert re.search(r"> Before the debate: \w+ – \(no rating: \w+\), \w+ – \(no rating: \w+\)", text)
@@ -110,8 +110,8 @@ SMALL = {"repetitions": 1, "topics": "racism", "rounds": 1, "llm": "oracle"}
 
 def told(text: str, folder: Path) -> list[str]:
     """The transcript of a room whose every reply is this text."""
-    sit(
-        Ask(load_preset("two_way").with_settings(SMALL), folder),
+    run_scenario(
+        RunSpec(load_preset("two_way").with_settings(SMALL), folder),
         backend=Fake(lambda request: "5" if request.answers else text),
     )
     return written(folder, folder).split("\n")

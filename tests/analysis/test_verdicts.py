@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.gaps import nanmean
+from parley.analysis.nan_statistics import nanmean
 from parley.analysis.statistics.verdicts import INTERVALS, KINDS, ratings
 from parley.model.scenario import load_preset, preset_names
 

@@ -16,7 +16,7 @@ solara = pytest.importorskip("solara", reason="the [app] extra is not installed"
 import ipyvuetify  # noqa: E402
 
 import run  # noqa: E402
-from parley.analysis.asked import command  # noqa: E402
+from parley.analysis.provenance import rerun_command  # noqa: E402
 from parley.analysis.views import _session, export, network, views  # noqa: E402
 from parley.analysis.views._controls import wanted  # noqa: E402
 from parley.analysis.views._fields import changed, fields_of, said  # noqa: E402
@@ -25,9 +25,9 @@ from parley.analysis.views._session import Session, Shown  # noqa: E402
 from parley.analysis.views.page import STYLE, Status, Views  # noqa: E402
 from parley.llm.backends.fake import Fake  # noqa: E402
 from parley.model.events import Header  # noqa: E402
-from parley.model.lines import from_line  # noqa: E402
+from parley.model.recorder import from_line  # noqa: E402
 from parley.model.scenario import Scenario, load_preset, preset_names  # noqa: E402
-from parley.model.session import RECORD, Ask, sit  # noqa: E402
+from parley.model.scenario_run import RECORD, RunSpec, run_scenario  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> **bold**"
@@ -54,7 +54,7 @@ def held(tmp_path: Path) -> Callable[[str], Path]:
     def hold(preset: str) -> Path:
         scenario = load_preset(preset).with_settings(SMALL[preset])
         backend = Fake(lambda request: request.answers[0] if request.answers else ATTACK)
-        sit(Ask(scenario, tmp_path / preset, tuple(SMALL[preset])), backend=backend)
+        run_scenario(RunSpec(scenario, tmp_path / preset, tuple(SMALL[preset])), backend=backend)
         return tmp_path / preset
 
     return hold
@@ -154,7 +154,7 @@ def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path:
     record = (folder / RECORD).read_bytes()
     header = from_line(record.decode().split("\n")[0])
     assert isinstance(header, Header)
-    again = command(header)
+    again = rerun_command(header)
     assert again is not None
     assert run.main([*shlex.split(again)[2:], "--out", str(tmp_path / "again")]) == 0
     assert (tmp_path / "again" / RECORD).read_bytes() == record
@@ -236,7 +236,7 @@ def test_exports_are_those_of_a_report(held: Callable[[str], Path]) -> None:
         write_report(folder)
         assert export.text(shown) == (folder / "transcript.md").read_text(encoding="utf-8")
         frame = export.tables_of(shown.tables)["attitudes"]
-        assert export.as_csv(frame) == (folder / "tables" / "attitudes.csv").read_bytes().decode()
+        assert export.table_csv(frame) == (folder / "tables" / "attitudes.csv").read_bytes().decode()
         figure = folder / "figures" / ("attitudes.png" if preset == "three_way" else "consensus.png")
         assert export.painted(partial(export.main, shown), "png") == figure.read_bytes()
 

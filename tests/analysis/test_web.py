@@ -18,7 +18,7 @@ from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -109,7 +109,7 @@ def held(tmp_path: Path) -> Path:
 
     settings = {"topics": "racism", "repetitions": 4, "rounds": 3}
     scenario = load_preset("three_way").with_settings(settings)
-    sit(Ask(scenario, tmp_path / "run", tuple(settings)), backend=Fake(answer))
+    run_scenario(RunSpec(scenario, tmp_path / "run", tuple(settings)), backend=Fake(answer))
     return tmp_path / "run"
 
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.analysis.wording import (
-    counted,
-    estimate,
+from parley.analysis.formatting import (
+    count_phrase,
+    count_table,
+    escape_markdown,
+    format_estimate,
+    format_number,
+    format_range,
     group_title,
-    harmless,
-    listed,
+    join_phrases,
     markdown_table,
-    number,
-    plain,
     slug,
-    span,
-    tally,
+    strip_controls,
 )
 
 
@@ -53,27 +53,27 @@ def test_groups_make_safe_file_names() -> None:
 )
 def test_numbers(value: object, told: str) -> None:
     """Missing is a dash, whole numbers stay whole, there is no minus zero."""
-    assert number(value) == told
+    assert format_number(value) == told
 
 
 def test_estimates() -> None:
     """No interval without a number, and none of dashes."""
-    assert estimate(1.5, 1.25, 2.0) == "1.50 (1.25 to 2.00)"
-    assert estimate(1.5, float("nan"), float("nan")) == "1.50"
-    assert estimate(None, None, None) == "–"
+    assert format_estimate(1.5, 1.25, 2.0) == "1.50 (1.25 to 2.00)"
+    assert format_estimate(1.5, float("nan"), float("nan")) == "1.50"
+    assert format_estimate(None, None, None) == "–"
 
 
 def test_counts_and_lists() -> None:
     """One line is no lines."""
-    assert [counted(n, "line") for n in (0, 1, 1200)] == ["0 lines", "1 line", "1,200 lines"]
-    assert counted(2, "reply") == "2 replies"
-    assert [listed(list(parts)) for parts in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
+    assert [count_phrase(n, "line") for n in (0, 1, 1200)] == ["0 lines", "1 line", "1,200 lines"]
+    assert count_phrase(2, "reply") == "2 replies"
+    assert [join_phrases(list(parts)) for parts in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
 
 
 def test_spans_and_tallies() -> None:
     """Counts by reason come the most frequent first, ties by name, so that bytes do not depend on order."""
-    assert (span([40, 40]), span([38, 40, 39]), span([])) == ("40", "38 to 40", "0")
-    assert tally(["late", "odd", "late", "bad"]) == "late 2, bad 1, odd 1"
+    assert (format_range([40, 40]), format_range([38, 40, 39]), format_range([])) == ("40", "38 to 40", "0")
+    assert count_table(["late", "odd", "late", "bad"]) == "late 2, bad 1, odd 1"
 
 
 NASTY = [
@@ -92,7 +92,7 @@ NASTY = [
 @pytest.mark.parametrize("text", NASTY)
 def test_foreign_text_is_one_plain_line(text: str) -> None:
     """Nothing that a model says becomes markup, a link, a new line or a terminal's command."""
-    shown = harmless(text)
+    shown = escape_markdown(text)
     assert shown.isprintable()
     assert not re.search(r"(?<!\\)[*`\[\]|#~!]|[<>]|https?://|www\.", shown, re.IGNORECASE)
     shown.encode("utf-8")
@@ -102,13 +102,13 @@ def test_foreign_text_is_one_plain_line(text: str) -> None:
 @given(st.text(max_size=60))
 def test_foreign_text_can_be_read_as_it_was(text: str) -> None:
     """Escaped, not censored: a reader of the rendered page sees every printable character."""
-    assert html.unescape(re.sub(r"\\([!-/:-@[-`{-~])", r"\1", harmless(text))) == plain(text)
+    assert html.unescape(re.sub(r"\\([!-/:-@[-`{-~])", r"\1", escape_markdown(text))) == strip_controls(text)
 
 
 def test_words_with_underscores_stay_readable() -> None:
     """`two_way` cannot begin emphasis, so it needs no escape; a leading or doubled one can."""
-    assert harmless("two_way") == "two_way"
-    assert harmless("_a_ __b__") == r"\_a\_ \_\_b\_\_"
+    assert escape_markdown("two_way") == "two_way"
+    assert escape_markdown("_a_ __b__") == r"\_a\_ \_\_b\_\_"
 
 
 def test_tables_hold_foreign_cells_and_align_numbers() -> None:

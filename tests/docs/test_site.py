@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from docs import build, pages
-from parley.agents import enhanced, recruit
-from parley.agents.debater import SUMMARY_TOKENS, SURVEY_TOKENS
+from parley.agents import persona_generator, persona_variants
+from parley.agents.agent import SUMMARY_TOKENS, SURVEY_TOKENS
 from parley.agents.mediators.draft_revise import TOKENS_PER_WORD, DraftRevise
 from parley.llm.backends.pocket import open_backend
 from parley.model.scenario import Scenario, load_preset, preset_names
@@ -94,7 +94,7 @@ def test_the_decoding_table_is_that_of_the_code() -> None:
         f"| a summary, an insight | 0, 1.0 | {SUMMARY_TOKENS} |",
         f"| a mediator's statement | {private.temperature} (`temperature`) | {words * TOKENS_PER_WORD} | "
         f"{TOKENS_PER_WORD} a word; {words} words",
-        f"| a persona | 1.0 | {recruit.BACKSTORY_TOKENS} | `enhanced` {enhanced.TOKENS} |",
+        f"| a persona | 1.0 | {persona_generator.BACKSTORY_TOKENS} | `enhanced` {persona_variants.TOKENS} |",
     ):
         assert row in text
 

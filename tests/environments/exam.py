@@ -23,8 +23,8 @@ import pytest
 
 from parley.environments import _specs as specs
 from parley.environments import environment_class
-from parley.environments._society import Links, Post, Society
-from parley.environments.base import MEDIATOR, Environment, Group, Networked, Room, Turn, waves
+from parley.environments.base import MEDIATOR, Environment, Group, Networked, Room, Turn, concurrent_turns
+from parley.environments.social_graph import Links, Post, SocialGraph
 
 SIZES, ROUNDS = range(1, 7), range(1, 6)
 POPULATION, LATER = 31, (1, 3)
@@ -65,7 +65,7 @@ def room(size: int, environment: Environment | None = None) -> Room:
         parties = environment.groups()[0].seats[:size]
         pairs = cast(Networked, environment).links(parties, random.Random(1))
         links = Links(seated, [(seated[source], seated[target]) for source, target in pairs])
-        society = Society(
+        society = SocialGraph(
             links, lambda one: None if one == seated[-1] else one % 11, lambda *of: random.Random(repr(of))
         )
         society.wall.keep([Post(number, one, 1) for number, one in enumerate(seated, 1)], 0)
@@ -153,7 +153,7 @@ def what_goes_together_is_of_one_form(name: str) -> None:
     """Turns that are asked at once are asked for the same, of different people (who hear each other afterwards, if at all)."""
     for _, _, _, turns in rounds(name):
         assert not any(turn.together for turn in turns[:1])
-        for wave in waves(turns):
+        for wave in concurrent_turns(turns):
             assert len({turn.form for turn in wave}) == 1
             speakers = {turn.speaker for turn in wave}
             assert len(speakers) == len(wave), wave

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from parley.environments import activation
-from parley.environments._society import Links, Society
 from parley.environments._specs import opened
 from parley.environments.activation.hawkes import Hawkes
+from parley.environments.social_graph import Links, SocialGraph
 
 PEOPLE = tuple(range(1, 2001))
 
 
-def society() -> Society:
-    return Society(Links((), ()), lambda one: None, lambda *of: random.Random(repr(of)))
+def society() -> SocialGraph:
+    return SocialGraph(Links((), ()), lambda one: None, lambda *of: random.Random(repr(of)))
 
 
-def active(spec: str, round_: int, found: Society | None = None) -> tuple[int, ...]:
+def active(spec: str, round_: int, found: SocialGraph | None = None) -> tuple[int, ...]:
     people: tuple[int, ...] = opened(activation, spec).active(PEOPLE, round_, found or society())
     return people
 

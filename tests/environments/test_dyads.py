@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.environments.base import Room, waves
+from parley.environments.base import Room, concurrent_turns
 from parley.environments.dyads import POST, TALK, Dyads, pairs, partners
 
 
@@ -40,7 +40,7 @@ def test_four_people_by_hand() -> None:
     """Drawn order 13 11 14 12: first 13 with 12 and 11 with 14; the pair alone hears, both pairs at once, three times each."""
     talk = [turn for turn in turns(1) if turn.form == TALK]
     assert [(turn.speaker, turn.hearers) for turn in talk[:4]] == [(13, (12,)), (11, (14,)), (12, (13,)), (14, (11,))]
-    assert [len(wave) for wave in waves(talk)] == [2] * 6
+    assert [len(wave) for wave in concurrent_turns(talk)] == [2] * 6
     assert {frozenset((turn.speaker, *turn.hearers)) for turn in turns(2) if turn.form == TALK} == {
         frozenset({13, 11}),
         frozenset({12, 14}),
@@ -54,7 +54,7 @@ def test_who_reads_a_post(posts: str, readers: set) -> None:
     assert {turn.hearers for turn in written} == readers
     everybody = [turn for turn in turns(1, posts="room") if turn.form == POST]
     assert [len(turn.hearers) for turn in everybody] == [3] * 4
-    assert [len(wave) for wave in waves(everybody)] == [4]
+    assert [len(wave) for wave in concurrent_turns(everybody)] == [4]
 
 
 @pytest.mark.parametrize("options", [{"seats": ("democrat",) * 3}, {"seats": ()}, {"exchanges": 0}])

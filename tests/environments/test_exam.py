@@ -10,14 +10,14 @@ from types import ModuleType
 
 import pytest
 
-from parley.environments import names
+from parley.environments import environment_names
 from parley.environments.base import MEDIATOR, Group, Room, Turn
 
 from . import exam
 
 
 @pytest.mark.parametrize("check", exam.CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", environment_names())
 def test_environment(name: str, check: Callable[[str], None]) -> None:
     """Each check is a sentence that the model relies on when it holds a round."""
     check(name)

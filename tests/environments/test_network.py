@@ -14,22 +14,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.environments import graphs, rules
-from parley.environments._society import Links, Post, Society
 from parley.environments._specs import opened
-from parley.environments.base import Room, Turn, waves
+from parley.environments.base import Room, Turn, concurrent_turns
 from parley.environments.network import Network
 from parley.environments.round_table import RoundTable
+from parley.environments.social_graph import Links, Post, SocialGraph
 
 Pairs = list[tuple[int, int]]
 
 
-def society(people: int, pairs: Pairs, attitudes: dict[int, float | None] | None = None) -> Society:
+def society(people: int, pairs: Pairs, attitudes: dict[int, float | None] | None = None) -> SocialGraph:
     """People numbered from 1 with these links; without attitudes nobody's is known."""
     known = attitudes or {}
-    return Society(Links(range(1, people + 1), pairs), lambda one: known.get(one), lambda *of: random.Random(repr(of)))
+    return SocialGraph(
+        Links(range(1, people + 1), pairs), lambda one: known.get(one), lambda *of: random.Random(repr(of))
+    )
 
 
-def room(found: Society) -> Room:
+def room(found: SocialGraph) -> Room:
     ids = tuple(found.links.hears)
     return Room(ids, ids, lambda: ids[::-1], found)
 
@@ -41,7 +43,7 @@ def both(*pairs: tuple[int, int]) -> Pairs:
 LINE = both((1, 2), (2, 3), (3, 4))
 
 
-def anybody(people: int, density: float, seed: int) -> Society:
+def anybody(people: int, density: float, seed: int) -> SocialGraph:
     """People with chance links, one way or both, and attitudes of which a fifth are not known."""
     rng = random.Random(seed)
     pairs = [(one, other) for one in range(1, people + 1) for other in range(1, people + 1) if one != other]
@@ -72,25 +74,25 @@ def test_neighbours_are_heard_along_links_and_their_direction() -> None:
 def test_in_turn_only_those_who_are_linked_wait_for_each_other() -> None:
     """On a line spoken from its end, 4 is asked alone, then 3, 2, 1; two separate pairs take two waves, not four."""
     network = Network(timing="sequential")
-    assert [[turn.speaker for turn in wave] for wave in waves(network.turns(room(society(4, LINE)), 1))] == [
+    assert [[turn.speaker for turn in wave] for wave in concurrent_turns(network.turns(room(society(4, LINE)), 1))] == [
         [4],
         [3],
         [2],
         [1],
     ]
     apart = room(society(4, both((1, 2), (3, 4))))
-    assert [[turn.speaker for turn in wave] for wave in waves(network.turns(apart, 1))] == [[4, 2], [3, 1]]
+    assert [[turn.speaker for turn in wave] for wave in concurrent_turns(network.turns(apart, 1))] == [[4, 2], [3, 1]]
 
 
 @settings(max_examples=40, deadline=None)
 @given(societies, st.sampled_from(["neighbours", "bounded_confidence", "sequential"]), st.integers(1, 3))
-def test_waves_change_nothing_that_is_heard(found: Society, rule: str, round_: int) -> None:
+def test_waves_change_nothing_that_is_heard(found: SocialGraph, rule: str, round_: int) -> None:
     """Asked in lots, everybody has heard before it speaks whom it would have heard had they spoken one by one."""
     turns = list(Network(rule=rule, timing="sequential").turns(room(found), round_))
-    assert heard_first(found, waves(turns)) == heard_first(found, [[turn] for turn in turns])
+    assert heard_first(found, concurrent_turns(turns)) == heard_first(found, [[turn] for turn in turns])
 
 
-def heard_first(found: Society, lots: Iterable[list[Turn]]) -> dict[int, list[int]]:
+def heard_first(found: SocialGraph, lots: Iterable[list[Turn]]) -> dict[int, list[int]]:
     """Whom everybody has heard when it is asked."""
     heard: dict[int, list[int]] = {one: [] for one in found.links.hears}
     first = {}
@@ -104,7 +106,7 @@ def heard_first(found: Society, lots: Iterable[list[Turn]]) -> dict[int, list[in
 
 @settings(max_examples=40, deadline=None)
 @given(societies, timings, st.integers(1, 3))
-def test_pairs_are_a_maximal_matching_of_mutual_links(found: Society, timing: str, round_: int) -> None:
+def test_pairs_are_a_maximal_matching_of_mutual_links(found: SocialGraph, timing: str, round_: int) -> None:
     """Nobody is in two pairs, partners hear each other and nobody else, and no two who could have talked are left over."""
     turns = list(Network(rule="pairs", timing=timing).turns(room(found), round_))  # type: ignore[arg-type]
     partner = {turn.speaker: turn.hearers for turn in turns}
@@ -118,15 +120,15 @@ def test_pairs_are_a_maximal_matching_of_mutual_links(found: Society, timing: st
 def test_pairs_in_turn_answer_each_other() -> None:
     """All who begin are asked at once, then all who answer: two waves, whatever the number of pairs."""
     found = society(4, both((1, 2), (3, 4)))
-    sequential = list(waves(Network(rule="pairs", timing="sequential").turns(room(found), 1)))
+    sequential = list(concurrent_turns(Network(rule="pairs", timing="sequential").turns(room(found), 1)))
     assert [len(wave) for wave in sequential] == [2, 2]
     assert {turn.hearers[0] for turn in sequential[0]} == {turn.speaker for turn in sequential[1]}
-    assert len(list(waves(Network(rule="pairs").turns(room(found), 1)))) == 1
+    assert len(list(concurrent_turns(Network(rule="pairs").turns(room(found), 1)))) == 1
 
 
 @settings(max_examples=40, deadline=None)
 @given(societies, st.integers(1, 3))
-def test_social_learning_is_heard_by_those_still_to_come(found: Society, round_: int) -> None:
+def test_social_learning_is_heard_by_those_still_to_come(found: SocialGraph, round_: int) -> None:
     """Of the people linked to a speaker, exactly those later in the order hear it."""
     turns = list(Network(rule="sequential").turns(room(found), round_))
     spoken: list[int] = []
@@ -154,7 +156,7 @@ def test_bounded_confidence_by_hand() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(societies, st.integers(2, 4))
-def test_rewiring_keeps_how_many_everybody_hears_and_brings_them_nearer(found: Society, round_: int) -> None:
+def test_rewiring_keeps_how_many_everybody_hears_and_brings_them_nearer(found: SocialGraph, round_: int) -> None:
     """One link for one, its hearer the same, the new one nearer than the old one, which was beyond the limit."""
     network, links = Network(rewiring="nearer,probability=1,beyond=3"), found.links
     degrees = Counter(source for source, _ in links.pairs)
@@ -178,7 +180,7 @@ def test_an_unknown_attitude_is_neither_near_nor_far() -> None:
     assert Network(rewiring="nearer,probability=1").rewired(room(known), 1) == ((), ())
 
 
-def wall(found: Society, *posts: Post) -> Society:
+def wall(found: SocialGraph, *posts: Post) -> SocialGraph:
     found.wall.keep(posts, 0)
     return found
 

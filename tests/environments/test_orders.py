@@ -9,7 +9,7 @@ import pytest
 from parley.environments.base import Group, Order, Room, speaking_order
 from parley.environments.groups import Groups
 from parley.environments.round_table import RoundTable
-from parley.llm.randomness import stream
+from parley.llm.seeding import stream
 
 SEATED = (5, 8, 3, 9)
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import MAX_BATCH
 from parley.llm.journal import Journal
-from parley.llm.randomness import digest
 from parley.llm.request import Failure, Message, Reply, Request, Sampling, Usage
+from parley.llm.seeding import digest
 
 from . import exam
 
@@ -103,12 +103,12 @@ def recorded_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
     assert len(asked) <= MAX_BATCH
     journal.complete(asked)
     journal.close()
-    return f"recorded:{folder}"
+    return f"replay:{folder}"
 
 
 @pytest.fixture(scope="session")
 def lines_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What somebody said elsewhere: the backend `lines` cannot be opened without a file."""
+    """What somebody said elsewhere: the backend `yoked` cannot be opened without a file."""
     path = tmp_path_factory.mktemp("lines") / "lines.json"
     told = {
         "topic": "gun violence",
@@ -117,7 +117,7 @@ def lines_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
         "said": ["It is a serious problem.", "I agree."],
     }
     path.write_text(json.dumps([told]), encoding="utf-8")
-    return f"lines:{path}"
+    return f"yoked:{path}"
 
 
 @pytest.fixture(scope="session")

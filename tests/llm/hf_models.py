@@ -9,7 +9,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from parley.agents.topic import slugs
+from parley.agents.topic import topic_names
 from parley.llm.backends.oracle.banks import topics
 
 CHAT = (
@@ -57,7 +57,7 @@ def tokenizer(template: str | None) -> PreTrainedTokenizerFast:
     lines = [
         form[0]
         for slug, bank in topics().items()
-        if slug in slugs()
+        if slug in topic_names()
         for grade in bank.by_grade.values()
         for form in grade
     ]

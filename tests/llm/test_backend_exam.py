@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from parley.llm.backends import names, open_spec
+from parley.llm.backends import backend_names, open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Reply, Request
 
@@ -30,7 +30,7 @@ def spec(request: pytest.FixtureRequest, name: str) -> str:
 
 
 @pytest.mark.parametrize("check", exam.CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", backend_names())
 def test_backend(spec: str, check: Callable[[exam.Open], None]) -> None:
     """A false alarm here would cost the author of a backend an hour: each check is a sentence of `Backend`'s docstring."""
     check(lambda: open_spec(spec))

@@ -13,9 +13,9 @@ from types import ModuleType
 import pytest
 
 from parley.llm import backends
-from parley.llm.backends import divided, essence, most_parts, names, open_spec, split_spec
+from parley.llm.backends import backend_names, identity_spec, max_splits, open_spec, split_limits, split_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.errors import MissingRecording, UserError, unknown
+from parley.llm.errors import MissingRecording, UserError, unknown_name
 from parley.llm.journal import Journal
 from parley.llm.request import Reply, identity_text
 
@@ -28,7 +28,7 @@ from .conftest import Counted, echo, question, questions
         ("oracle", ("oracle", "", {})),
         ("oracle,kappa=0", ("oracle", "", {"kappa": "0"})),
         (" oracle , kappa = 0 ,mu=1", ("oracle", "", {"kappa": "0", "mu": "1"})),
-        ("recorded:runs/a", ("recorded", "runs/a", {})),
+        ("replay:runs/a", ("replay", "runs/a", {})),
         ("x:org/model:tag,url=http://h:80/v1?a=b", ("x", "org/model:tag", {"url": "http://h:80/v1?a=b"})),
         ("x,empty=", ("x", "", {"empty": ""})),
         ("", ("", "", {})),
@@ -47,7 +47,7 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
         ("gpt-4o", "unknown model 'gpt-4o': did you mean openai:gpt-4o"),
         ("llama3:8b", "unknown model 'llama3': did you mean openai:llama3:8b"),
         ("mistralai/Mistral-7B-v0.1", "unknown model 'mistralai/Mistral-7B-v0.1': did you mean hf:mistralai/"),
-        ("zzzz", f"unknown model 'zzzz': known: {', '.join(names())}"),
+        ("zzzz", f"unknown model 'zzzz': known: {', '.join(backend_names())}"),
         ("oracle,kapa=0", "unknown option of oracle 'kapa': did you mean kappa?"),
         ("oracle,model=x", "unknown option of oracle 'model': "),
         ("fake,x=1", "unknown option of fake 'x': known: none"),
@@ -58,8 +58,8 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
         ("oracle:kappa=0", "oracle:kappa=0 names a model, but there is one oracle"),
         ("oracle,kappa=nan", "option kappa of oracle must be a finite number, not 'nan'"),
         ("oracle,kappa=-inf", "option kappa of oracle must be a finite number, not '-inf'"),
-        ("recorded", "--llm recorded needs a run folder"),
-        ("recorded:no/such/run", "no journal at no/such/run"),
+        ("replay", "--llm replay needs a run folder"),
+        ("replay:no/such/run", "no journal at no/such/run"),
     ],
 )
 def test_spec_errors_are_one_line(spec: str, message: str) -> None:
@@ -80,21 +80,21 @@ def test_spec_errors_are_one_line(spec: str, message: str) -> None:
     ],
 )
 def test_unknown_names_the_nearest(name: str, known: list[str], hint: str) -> None:
-    assert str(unknown("thing", name, iter(known))) == f"unknown thing {name!r}: {hint}"
+    assert str(unknown_name("thing", name, iter(known))) == f"unknown thing {name!r}: {hint}"
 
 
 def test_every_module_of_the_folder_is_a_backend() -> None:
     here = Path(backends.__file__).parent
     found = {path.stem for path in here.glob("*.py")} | {path.parent.name for path in here.glob("*/__init__.py")}
-    assert set(names()) == found - {"__init__"}
-    assert names() == sorted(names())
+    assert set(backend_names()) == found - {"__init__"}
+    assert backend_names() == sorted(backend_names())
 
 
 def test_options_have_the_type_of_their_default(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("parley.llm.backends.typed")
     module.open_backend = lambda model, size=1, heat=0.5, url="", limit=None: (model, size, heat, url, limit)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(backends, "names", lambda: ["typed"])
+    monkeypatch.setattr(backends, "backend_names", lambda: ["typed"])
     assert open_spec("typed:m,size=3,heat=1,url=a=b,limit=2") == ("m", 3, 1.0, "a=b", 2.0)
     with pytest.raises(UserError, match=r"option size of typed must be a int, not '3\.5'"):
         open_spec("typed,size=3.5")
@@ -129,7 +129,7 @@ def test_recorded_answers_as_the_model_did(open_journal: Callable[..., Journal],
     journal = open_journal(Counted(lambda request: late[request.seed]), retry_failures=True)
     first = journal.complete(questions(3))
     for place in (tmp_path, tmp_path / "journal.sqlite"):
-        recorded = open_spec(f"recorded:{place}")
+        recorded = open_spec(f"replay:{place}")
         assert recorded.complete(questions(3)[::-1]) == first[::-1]
         assert identity_text(recorded) == identity_text(journal)
     assert first[1:] == list(late.values())
@@ -145,10 +145,10 @@ def test_recorded_never_guesses(recorded_spec: str) -> None:
 def test_recorded_needs_replies(tmp_path: Path) -> None:
     """A folder without a journal, and an empty file, are no recordings."""
     with pytest.raises(UserError, match="no journal at"):
-        open_spec(f"recorded:{tmp_path}")
+        open_spec(f"replay:{tmp_path}")
     (tmp_path / "journal.sqlite").touch()
     with pytest.raises(UserError, match="cannot use the journal"):
-        open_spec(f"recorded:{tmp_path}")
+        open_spec(f"replay:{tmp_path}")
 
 
 def test_a_replay_writes_nothing_into_what_it_reads(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_replay_writes_nothing_into_what_it_reads(tmp_path: Path) -> None:
         database.execute("CREATE TABLE theirs (x)")
     before = path.read_bytes()
     with pytest.raises(UserError, match="cannot use the journal"):
-        open_spec(f"recorded:{path}")
+        open_spec(f"replay:{path}")
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -174,12 +174,12 @@ def test_a_replay_writes_nothing_into_what_it_reads(tmp_path: Path) -> None:
 )
 def test_limits_are_divided_among_workers(spec: str, parts: int, expected: str) -> None:
     """All parts together never exceed what was given, and it stays the same model."""
-    assert divided(spec, parts) == expected
-    assert essence(divided(spec, parts)) == essence(spec)
-    assert most_parts(spec) in (None, 32, 10)
+    assert split_limits(spec, parts) == expected
+    assert identity_spec(split_limits(spec, parts)) == identity_spec(spec)
+    assert max_splits(spec) in (None, 32, 10)
 
 
 def test_every_shared_limit_is_an_option_that_changes_no_reply() -> None:
-    for name in names():
+    for name in backend_names():
         module = importlib.import_module(f"parley.llm.backends.{name}")
         assert set(getattr(module, "SHARED", ())) <= set(getattr(module, "MANNER", ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.llm.closed import answered
+from parley.llm.choices import set_choice
 from parley.llm.request import Message, Reply, Request, Sampling
 
 
@@ -20,6 +20,6 @@ from parley.llm.request import Message, Reply, Request, Sampling
 def test_of_equals_the_last_that_is_listed(answers: tuple[str, ...], shares: tuple[float, ...], chosen: str) -> None:
     """By its place: by its spelling 9 would be more than 10, and the list reversed would change nothing."""
     reply, asked = Reply(""), Request((Message("user", "Rate it."),), Sampling(0.0), 1, answers)
-    answered(reply, asked, shares)
+    set_choice(reply, asked, shares)
     assert reply.text == chosen
     assert reply.answers == pytest.approx(dict(zip(answers, shares, strict=True)))

@@ -13,11 +13,10 @@ from standins import Scrambled
 
 from parley.llm import driver
 from parley.llm.backends.fake import Fake
-from parley.llm.driver import Conversation, ask, ask_all, drive
+from parley.llm.budget import Budget, Limits
+from parley.llm.driver import Conversation, ask, ask_all, complete_all, drive
 from parley.llm.errors import BudgetSpent
-from parley.llm.flight import all_of
 from parley.llm.journal import Journal
-from parley.llm.limits import Budget, Limits
 from parley.llm.request import Reply, Request
 
 from .conftest import Counted, echo, question, questions
@@ -207,7 +206,7 @@ def test_a_reply_to_nothing_is_an_error() -> None:
 @given(st.integers(0, 20), st.integers(1, 9), st.integers(0, 99))
 def test_a_network_completes_in_the_order_asked(count: int, in_flight: int, seed: int) -> None:
     backend = Scrambled(echo, in_flight, seed)
-    assert [reply.text for reply in all_of(backend, questions(count))] == [echo(one) for one in questions(count)]
+    assert [reply.text for reply in complete_all(backend, questions(count))] == [echo(one) for one in questions(count)]
     assert backend.most <= in_flight
 
 

@@ -17,17 +17,17 @@ transformers = pytest.importorskip("transformers", reason="the [local] extra is 
 from hf_models import FAMILIES, NO_SYSTEM, save  # noqa: E402
 
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.hf import batches  # noqa: E402
+from parley.llm.backends.hf import batching  # noqa: E402
 from parley.llm.backends.hf.backend import Hf  # noqa: E402
-from parley.llm.backends.hf.cache import Kept, Prefixes, can_keep  # noqa: E402
-from parley.llm.backends.hf.drafts import Drafts  # noqa: E402
-from parley.llm.backends.hf.prompts import encode, folded  # noqa: E402
+from parley.llm.backends.hf.kv_cache import CachedPrefix, PrefixCache, can_cache  # noqa: E402
+from parley.llm.backends.hf.prompt_lookup import PromptLookup  # noqa: E402
+from parley.llm.backends.hf.prompts import encode, fold_system_message  # noqa: E402
+from parley.llm.chat_text import plain_text  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
-from parley.llm.plain import plain  # noqa: E402
 from parley.llm.request import Message, Reply, Request, Sampling  # noqa: E402
 from parley.model.debate import DebateModel  # noqa: E402
 from parley.model.events import Rated, Utterance  # noqa: E402
-from parley.model.recorder import InMemory  # noqa: E402
+from parley.model.recorder import MemoryRecorder  # noqa: E402
 
 Models = Callable[..., Path]
 SCALE = tuple(str(point) for point in range(11))
@@ -43,7 +43,7 @@ def one_thread() -> None:
 def any_share(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Random weights put little on any answer: only what is tested about that asks for a share of the probability."""
     if "covered" not in request.node.name:
-        monkeypatch.setattr("parley.llm.backends.hf.closed.COVERED", 0.0)
+        monkeypatch.setattr("parley.llm.backends.hf.choice_scoring.COVERED", 0.0)
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +91,7 @@ def test_keys_that_heads_share_are_read_as_the_library_reads_them() -> None:
 
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-    from parley.llm.backends.hf.attention import grouped
+    from parley.llm.backends.hf.grouped_attention import grouped_attention
 
     drawn = torch.Generator().manual_seed(0)
     query = torch.randn(3, 4, 5, 8, generator=drawn)
@@ -100,7 +100,7 @@ def test_keys_that_heads_share_are_read_as_the_library_reads_them() -> None:
     mask[1, :, :, :3] = False
     module = SimpleNamespace(num_key_value_groups=2, training=False, is_causal=True)
     found, expected = (
-        ask(module, query, key, value, mask, scaling=0.5)[0] for ask in (grouped, sdpa_attention_forward)
+        ask(module, query, key, value, mask, scaling=0.5)[0] for ask in (grouped_attention, sdpa_attention_forward)
     )
     assert torch.allclose(found, expected, atol=1e-6)
 
@@ -160,7 +160,7 @@ def test_a_plain_reply_ends_at_the_next_label(models: Models, monkeypatch: pytes
     (whole,) = open_spec(f"hf:{models()},style=plain").complete([asked])
     assert whole.text is not None
     stop = whole.text[len(whole.text) // 2 :][:3]
-    monkeypatch.setattr("parley.llm.backends.hf.backend.stops", lambda request: (stop,))
+    monkeypatch.setattr("parley.llm.backends.hf.backend.stop_strings", lambda request: (stop,))
     (cut,) = open_spec(f"hf:{models()},style=plain").complete([asked])
     (chat,) = open_spec(f"hf:{models()},style=chat").complete([asked])
     assert cut.text == whole.text[: whole.text.index(stop)]
@@ -229,14 +229,14 @@ def test_a_covered_answer_tells_its_share(models: Models, monkeypatch: pytest.Mo
     (written,) = open_spec(f"hf:{models()}").complete([asked])
     assert written.covered
     for bar, way in ((written.covered, "exact"), (written.covered * 1.0001, "text")):
-        monkeypatch.setattr("parley.llm.backends.hf.closed.COVERED", bar)
+        monkeypatch.setattr("parley.llm.backends.hf.choice_scoring.COVERED", bar)
         (reply,) = open_spec(f"hf:{models()}").complete([asked])
         assert (reply.way, reply.covered) == (way, written.covered)
 
 
 def test_a_model_of_random_weights_rates_nothing_not_covered(models: Models, small: Callable) -> None:
     """A debate on it: every rating is missing for a reason, and none is 10 because 10 is the least unlikely number."""
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     DebateModel(
         small(max_tokens=8), backend=open_spec(f"hf:{models('mistral')}"), recorder=recorder, keep_going=True
     ).run()
@@ -298,7 +298,7 @@ def test_models_that_count_in_columns_keep_nothing() -> None:
         "num_heads": 4,
         "vocab_size": 64,
     }
-    assert not can_keep(transformers.AutoModelForCausalLM.from_config(transformers.GPTNeoConfig(**shape)))
+    assert not can_cache(transformers.AutoModelForCausalLM.from_config(transformers.GPTNeoConfig(**shape)))
     llama = {
         "hidden_size": 32,
         "intermediate_size": 32,
@@ -306,30 +306,30 @@ def test_models_that_count_in_columns_keep_nothing() -> None:
         "num_attention_heads": 2,
         "vocab_size": 64,
     }
-    assert can_keep(transformers.AutoModelForCausalLM.from_config(transformers.LlamaConfig(**llama)))
+    assert can_cache(transformers.AutoModelForCausalLM.from_config(transformers.LlamaConfig(**llama)))
 
 
 def test_what_is_kept_stays_within_its_bytes(llama: Hf) -> None:
     """Beyond the limit something is dropped; a prompt too large for it is not kept at all; what is left can be found."""
     layers = [(torch.zeros(2, 64, 4), torch.zeros(2, 64, 4))]
-    prefixes = Prefixes(3 * 2 * 2 * 64 * 4 * 4)
+    prefixes = PrefixCache(3 * 2 * 2 * 64 * 4 * 4)
     for number in range(10):
-        prefixes.keep(Kept([number] * 64, "", layers), None, 0)
+        prefixes.keep(CachedPrefix([number] * 64, "", layers), None, 0)
         assert prefixes.used <= prefixes.most
     assert sum(prefixes.find([number] * 64, "")[1] == 63 for number in range(10)) == 3
     assert prefixes.find([9] * 64, "another adapter") == (None, 0)
     before = prefixes.used
-    prefixes.keep(Kept([77] * 64, "", layers * 9), None, 0)
+    prefixes.keep(CachedPrefix([77] * 64, "", layers * 9), None, 0)
     assert (prefixes.used, prefixes.find([77] * 64, "")) == (before, (None, 0))
 
 
 def test_a_prompt_that_goes_on_takes_the_place_of_what_it_goes_on_from() -> None:
-    prefixes = Prefixes(1 << 20)
+    prefixes = PrefixCache(1 << 20)
     layers = [(torch.zeros(1, 64, 4), torch.zeros(1, 64, 4))]
-    prefixes.keep(Kept(list(range(64)), "", layers), None, 0)
+    prefixes.keep(CachedPrefix(list(range(64)), "", layers), None, 0)
     source, shared = prefixes.find(list(range(90)), "")
     assert shared == 64
-    prefixes.keep(Kept(list(range(90)), "", layers), source, shared)
+    prefixes.keep(CachedPrefix(list(range(90)), "", layers), source, shared)
     assert prefixes.used == layers[0][0].nbytes * 2
     assert prefixes.find(list(range(100)), "")[1] == 90
 
@@ -349,7 +349,7 @@ def test_workers_change_nothing_but_the_time(models: Models) -> None:
 
 def test_guesses_are_what_followed_the_same_tokens_the_last_time() -> None:
     """The longest known ending counts (of 2 to 4 tokens), the prompt's end is part of it, and guesses go on from guesses."""
-    drafts = Drafts(3)
+    drafts = PromptLookup(3)
     assert drafts.guess([1, 2, 3], [], 3) == []
     drafts.learn([1, 2, 3], [4, 5, 6, 7])
     assert drafts.guess([9, 2, 3], [], 9) == [4, 5, 6]
@@ -359,7 +359,7 @@ def test_guesses_are_what_followed_the_same_tokens_the_last_time() -> None:
     drafts.learn([8, 4], [5, 9])
     assert drafts.guess([7, 4], [5], 1) == [9]
     assert drafts.guess([2, 3], [4, 5], 1) == [6]
-    off = Drafts(0)
+    off = PromptLookup(0)
     off.learn([1, 2, 3], [4, 5, 6, 7])
     assert off.guess([1, 2, 3], [4], 3) == []
 
@@ -467,17 +467,17 @@ def test_a_batch_that_does_not_fit_is_halved() -> None:
             raise RuntimeError("CPU: can't allocate memory")
         return [-number for number in batch]
 
-    assert batches.halving(list(range(10)), run) == [-number for number in range(10)]
+    assert batching.halve_on_memory_error(list(range(10)), run) == [-number for number in range(10)]
     with pytest.raises(RuntimeError, match="something else"):
-        batches.halving([1, 2], lambda batch: (_ for _ in ()).throw(RuntimeError("something else")))
+        batching.halve_on_memory_error([1, 2], lambda batch: (_ for _ in ()).throw(RuntimeError("something else")))
 
 
 def test_batches_are_alike_in_length_and_small_enough() -> None:
     """Of what is to be read and in all; one row that nothing is known of does not pad those of which most was read before."""
-    made = list(batches.by_length([5, 100, 6, 7, 90, 500], lambda row: (row, 0), 200))
+    made = list(batching.batches_by_length([5, 100, 6, 7, 90, 500], lambda row: (row, 0), 200))
     assert made == [[5, 6, 7], [90, 100], [500]]
     known = [(40, 1960)] * 3 + [(2000, 0)]
-    assert list(batches.by_length(known, lambda row: row, 16000)) == [[(40, 1960)] * 3, [(2000, 0)]]
+    assert list(batching.batches_by_length(known, lambda row: row, 16000)) == [[(40, 1960)] * 3, [(2000, 0)]]
 
 
 def test_a_template_without_a_system_role_still_gets_the_persona(models: Models) -> None:
@@ -485,7 +485,7 @@ def test_a_template_without_a_system_role_still_gets_the_persona(models: Models)
     assert isinstance(backend, Hf)
     told = backend.loaded.tokenizer.decode(encode([question("Hello?")], backend.loaded.tokenizer, "auto")[0])
     assert told == "<|user|>You are Ann.\n\nHello?<|end|><|assistant|>"
-    assert folded([Message("user", "a")]) == [Message("user", "a")]
+    assert fold_system_message([Message("user", "a")]) == [Message("user", "a")]
 
 
 def test_a_tokenizer_without_a_template_gets_one_plain_text(models: Models) -> None:
@@ -494,7 +494,7 @@ def test_a_tokenizer_without_a_template_gets_one_plain_text(models: Models) -> N
     assert opened.text is not None
     assert closed.text in SCALE
     said = (Message("system", "S"), Message("user", "U"), Message("assistant", "A"), Message("user", "V"))
-    assert plain(said, closed=False) == "S\n\nU\n\nMe: A\n\nV\n\nMe:"
+    assert plain_text(said, closed=False) == "S\n\nU\n\nMe: A\n\nV\n\nMe:"
 
 
 @pytest.mark.parametrize("load", ["8bit", "4bit"])
@@ -528,7 +528,7 @@ def test_four_bit_gradients_are_right_after_generating(models: Models) -> None:
 
 def test_a_debate_runs_on_a_real_transformer(models: Models, small: Callable) -> None:
     """From the first survey to the last: every reply is text of the model, every rating has its distribution."""
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     DebateModel(small(max_tokens=16), backend=open_spec(f"hf:{models()}"), recorder=recorder).run()
     assert all(event.text for event in recorder.events if isinstance(event, Utterance))
     ratings = [event for event in recorder.events if isinstance(event, Rated)]

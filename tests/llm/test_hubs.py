@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.llm.hubs import SILENT, files_of
+from parley.llm.model_hubs import SILENT, cached_files
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
@@ -47,14 +47,14 @@ def test_the_model_in_the_box_is_loaded_and_trained_without_a_connection(tmp_pat
 
 def test_a_folder_is_never_looked_for_on_a_hub(tmp_path: Path) -> None:
     """A model of a hub is still downloaded when it is asked for by its id."""
-    assert files_of(tmp_path) == {"local_files_only": True}
-    assert files_of("mistralai/Mistral-7B-Instruct-v0.2") == {}
+    assert cached_files(tmp_path) == {"local_files_only": True}
+    assert cached_files("mistralai/Mistral-7B-Instruct-v0.2") == {}
 
 
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    from parley.llm.hubs import silence
+    from parley.llm.model_hubs import silence_hubs
 
     monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "0")
-    silence()
+    silence_hubs()
     assert os.environ["HF_HUB_DISABLE_TELEMETRY"] == "0"
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from standins import Scrambled
 
 from parley.llm.errors import UserError
-from parley.llm.journal import Journal, read_identity, take_over
+from parley.llm.journal import Journal, copy_journal, read_identity
 from parley.llm.request import Reply, Request, identity_text
 from parley.llm.retry import Retry
 
@@ -208,11 +208,11 @@ def test_a_journal_begins_with_what_another_knows(tmp_path: Path) -> None:
     """A branch of a run asks only what its past does not hold; the other journal stays as it was. Without one there is none."""
     one, two, asked = tmp_path / "one.sqlite", tmp_path / "two.sqlite", questions(3)
     with pytest.raises(UserError, match="no journal at"):
-        take_over(one, two)
+        copy_journal(one, two)
     assert list(tmp_path.iterdir()) == []
     with closing(Journal(one, Counted())) as journal:
         first = journal.complete(asked[:2])
-        take_over(one, two)
+        copy_journal(one, two)
     inner = Counted()
     with closing(Journal(two, inner)) as journal:
         assert journal.complete(asked)[:2] == first

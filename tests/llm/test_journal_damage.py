@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import parley.llm
-from parley.llm.backends.recorded import Recorded
+from parley.llm.backends.replay import Replay
 from parley.llm.errors import UserError
 from parley.llm.journal import Journal, open_database, read_identity
 
@@ -28,7 +28,7 @@ from pathlib import Path
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.journal import Journal
-from parley.llm.randomness import digest
+from parley.llm.seeding import digest
 from parley.llm.request import Message, Reply, Request, Sampling
 
 def echo(request):
@@ -159,7 +159,7 @@ def test_a_file_that_is_no_journal(content: bytes, tmp_path: Path) -> None:
     """One line that names the file, from whatever opens it; the file stays as it was."""
     path = tmp_path / "journal.sqlite"
     path.write_bytes(content)
-    for opens in (open_database, read_identity, Recorded, lambda path: Journal(path, Counted())):
+    for opens in (open_database, read_identity, Replay, lambda path: Journal(path, Counted())):
         with pytest.raises(UserError, match=r"cannot use the journal .*journal\.sqlite: ") as caught:
             opens(path)
         assert "\n" not in str(caught.value)
@@ -174,7 +174,7 @@ def test_a_damaged_page_is_one_line(tmp_path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: 6 * 4096] + b"\xff" * (len(content) - 6 * 4096))
     with pytest.raises(UserError, match="cannot use the journal"):
-        Recorded(path)
+        Replay(path)
     with (
         pytest.raises(UserError, match="cannot use the journal"),
         closing(Journal(path, Counted())) as journal,

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standins import Scrambled
 
-from parley.llm.driver import Conversation, ask, drive
+from parley.llm.budget import REPEATED, UNCOUNTED, Budget, Ledger, Limits, Price
+from parley.llm.driver import Conversation, ask, complete_all, drive
 from parley.llm.errors import BudgetSpent
-from parley.llm.flight import all_of
 from parley.llm.journal import Journal
-from parley.llm.limits import REPEATED, UNCOUNTED, Budget, Ledger, Limits, Price
 from parley.llm.request import Reply, Request, Usage
 
 from .conftest import Counted, echo, question, questions
@@ -101,7 +100,7 @@ def test_calls_that_a_network_repeated_count() -> None:
     """A reply that took three calls is three calls of the budget."""
     limits = Limits(Scrambled(lambda request: Reply(".", notes={REPEATED: 2}), 1), Budget(calls=4))
     with pytest.raises(BudgetSpent, match=r"--max-calls 4 is spent \(6 calls"):
-        all_of(limits, questions(5))
+        complete_all(limits, questions(5))
 
 
 def test_what_was_paid_for_is_kept(open_journal: Callable[..., Journal]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parley.llm.backends import open_spec
-from parley.llm.backends.lines import Lines, Speaker
+from parley.llm.backends.yoked import Speaker, Yoked
 from parley.llm.errors import UserError
 from parley.llm.request import Message, Request, Sampling
 
@@ -27,7 +27,7 @@ def asked(turn: int = 0, voice: str = "democrat", opening: str = OPENING, **opti
 
 
 def said(request: Request, speakers: list[Speaker] = SPEAKERS) -> str | None:
-    return Lines(speakers).complete([request])[0].text
+    return Yoked(speakers).complete([request])[0].text
 
 
 def test_a_line_comes_from_another_room_as_late_in_it() -> None:
@@ -53,13 +53,13 @@ def test_the_seed_decides_which_room() -> None:
     ids=["late", "party", "topic"],
 )
 def test_where_nothing_fits_nothing_is_made_up(request_: Request) -> None:
-    (reply,) = Lines(SPEAKERS).complete([request_])
+    (reply,) = Yoked(SPEAKERS).complete([request_])
     assert reply.failure is not None
     assert reply.failure.name == "no_line"
 
 
 def test_it_has_no_opinions() -> None:
-    (reply,) = Lines(SPEAKERS).complete([asked(answers=("0", "1"), purpose="survey")])
+    (reply,) = Yoked(SPEAKERS).complete([asked(answers=("0", "1"), purpose="survey")])
     assert reply.failure is not None
     assert reply.failure.name == "unscripted"
 
@@ -70,6 +70,6 @@ def test_a_numbered_seat_is_of_its_party() -> None:
 
 def test_a_file_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "lines.json").write_text(json.dumps([{"topic": "x"}]))
-    for spec in ("lines", "lines:no/such/file", f"lines:{tmp_path / 'lines.json'}"):
+    for spec in ("yoked", "yoked:no/such/file", f"yoked:{tmp_path / 'lines.json'}"):
         with pytest.raises(UserError, match="lines needs a file"):
             open_spec(spec)

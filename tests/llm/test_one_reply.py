@@ -12,9 +12,9 @@ torch = pytest.importorskip("torch", reason="the [local] extra is not installed"
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.hf import steady  # noqa: E402
+from parley.llm.backends.hf import batch_invariance  # noqa: E402
 from parley.llm.backends.hf.backend import Hf  # noqa: E402
-from parley.llm.backends.hf.placed import Placed  # noqa: E402
+from parley.llm.backends.hf.batch_columns import ColumnBatch  # noqa: E402
 from parley.llm.request import Backend, Message, Reply, Request, Sampling, Wrapper  # noqa: E402
 from parley.model.debate import DebateModel  # noqa: E402
 from parley.model.scenario import load_preset  # noqa: E402
@@ -53,7 +53,9 @@ def test_a_reply_depends_on_its_request_alone(name: str, hf_spec: str, monkeypat
     """The requests of a debate, in other orders, batches and pieces: the same words and the same probabilities, bit for bit."""
     spec = hf_spec if name == "hf" else name
     if name == "hf":
-        monkeypatch.setattr("parley.llm.backends.hf.closed.COVERED", 0.0)  # random weights put little on any answer
+        monkeypatch.setattr(
+            "parley.llm.backends.hf.choice_scoring.COVERED", 0.0
+        )  # random weights put little on any answer
     changes = {"topics": "climate_change", "repetitions": 2, "rounds": 2, "max_tokens": 30}
     first = Listening(open_spec(spec))
     DebateModel(load_preset("three_way").with_settings(changes), backend=first).run()
@@ -84,15 +86,15 @@ def test_a_machine_on_which_sums_depend_on_the_batch_is_found_out(
     """Then each request is read alone, nothing is kept and nothing guessed: slow, and the same reply all the same."""
     asked = [Request((Message("user", f"Why {n}?"),), Sampling(max_tokens=8), n) for n in range(3)]
     plainly = open_spec(hf_spec).complete(asked)
-    forward = Placed.forward
+    forward = ColumnBatch.forward
 
-    def unsteady(self: Placed, *given: object) -> torch.Tensor:
+    def unsteady(self: ColumnBatch, *given: object) -> torch.Tensor:
         return forward(self, *given) * (1 + 1e-7 * (len(self.rows) - 1))  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Placed, "forward", unsteady)
+    monkeypatch.setattr(ColumnBatch, "forward", unsteady)
     backend = open_spec(f"{hf_spec},draft=2")
     assert isinstance(backend, Hf)
-    assert not steady.steady(backend.loaded)
+    assert not batch_invariance.is_batch_invariant(backend.loaded)
     assert backend.complete(asked) == plainly
     assert (backend.most, backend.prefixes, backend.drafts.ahead) == (1, None, 0)
 

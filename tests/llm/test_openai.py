@@ -17,16 +17,16 @@ from openai import AsyncOpenAI
 
 import run
 from parley.llm.backends import open_spec
-from parley.llm.backends.openai import asking
+from parley.llm.backends.openai import payload
 from parley.llm.backends.openai.backend import Openai
-from parley.llm.backends.openai.endpoint import Clock, Endpoint
-from parley.llm.backends.openai.opening import Settings, opened
-from parley.llm.backends.openai.telling import tidy
-from parley.llm.backends.openai.transport import LINES, Answer, Line, NoAnswer
+from parley.llm.backends.openai.capabilities import EndpointSettings, open_endpoints
+from parley.llm.backends.openai.rate_limit import Clock, Endpoint
+from parley.llm.backends.openai.response import sanitise
+from parley.llm.backends.openai.transport import LINES, Connection, HttpAnswer, NoAnswer
+from parley.llm.budget import REPEATED
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import Unreachable, UserError
 from parley.llm.journal import Journal
-from parley.llm.limits import REPEATED
 from parley.llm.request import Message, Reply, Request, Sampling, Usage
 
 from .loopback import Act, Body, Loopback, Plan, completed, digest, echo, likely, problem, said
@@ -67,8 +67,8 @@ def backend(
 ) -> Openai:
     urls = [server.url for server in servers]
     given = {"api": "chat", "closed": "text", "thinking": -1, "rpm": 0, "tpm": 0, "timeout": 5.0} | more
-    settings = Settings("echo", urls, KEY, client=client, **given)  # type: ignore[arg-type]
-    return opened(settings, in_flight, attempts, patience, Quick())
+    settings = EndpointSettings("echo", urls, KEY, client=client, **given)  # type: ignore[arg-type]
+    return open_endpoints(settings, in_flight, attempts, patience, Quick())
 
 
 def question(
@@ -156,9 +156,9 @@ def test_keys_of_earlier_runs_hold() -> None:
 def test_a_key_is_hidden_and_the_word_is_not() -> None:
     """OpenAI's own line read "Incorrect API (secret): ..."."""
     said = "Incorrect API key provided: sk-proj-abc***xyz. You can find your API key at https://platform.example."
-    assert tidy(said) == said.replace("sk-proj-abc***xyz.", "(secret)")
+    assert sanitise(said) == said.replace("sk-proj-abc***xyz.", "(secret)")
     for hidden in ("key abc123def456", "Bearer abcdefgh", "key-abcdefgh"):
-        assert "(secret)" in tidy(f"with {hidden} it is")
+        assert "(secret)" in sanitise(f"with {hidden} it is")
 
 
 def test_a_completion_is_one_text() -> None:
@@ -246,15 +246,15 @@ def test_a_server_that_says_at_once_again_and_again_is_not_believed() -> None:
 def test_a_call_that_had_to_wait_its_turn_was_sent_when_it_was_sent() -> None:
     """Else one refusal would halve the load again for each call that had been waiting when it came."""
 
-    async def post(path: str, body: bytes) -> Answer:
+    async def post(path: str, body: bytes) -> HttpAnswer:
         await clock.sleep(5)
-        return Answer(200, {}, b"")
+        return HttpAnswer(200, {}, b"")
 
-    async def nothing(*_: str) -> Answer:
-        return Answer(200, {}, b"")
+    async def nothing(*_: str) -> HttpAnswer:
+        return HttpAnswer(200, {}, b"")
 
-    async def both() -> list[tuple[Answer, float]]:
-        endpoint = Endpoint(Line(post, nothing, nothing), 1, 0, 0, clock)  # type: ignore[arg-type]
+    async def both() -> list[tuple[HttpAnswer, float]]:
+        endpoint = Endpoint(Connection(post, nothing, nothing), 1, 0, 0, clock)  # type: ignore[arg-type]
         return list(await asyncio.gather(*[endpoint.post("/", b"", 1, 60) for _ in range(2)]))
 
     clock = Quick()
@@ -590,8 +590,8 @@ def test_no_ability_is_judged_by_a_call_that_nobody_answered(passing: Act, marke
 def test_a_rating_of_a_model_that_thinks_first_has_room_for_its_thoughts() -> None:
     """Sixteen tokens would all be thoughts, and every rating `out_of_tokens`."""
     for api in ("chat", "completions"):
-        can = asking.Abilities(api, "logprobs", 20, thinking=500)
-        assert asking.body("m", question(answers=SCALE), can)["max_tokens"] == 516
+        can = payload.EndpointAbilities(api, "logprobs", 20, thinking=500)
+        assert payload.request_body("m", question(answers=SCALE), can)["max_tokens"] == 516
 
 
 @pytest.mark.parametrize(("act", "found"), PERSONALITIES.values(), ids=PERSONALITIES.keys())
@@ -726,8 +726,8 @@ def test_a_broken_address_does_not_eat_the_load() -> None:
 def test_no_form_of_key_gets_into_a_failure(key: str, client: str) -> None:
     plan = after_the_probe(lambda body, time: problem(400, f"API key provided: {key} is wrong"))
     with Loopback(plan) as server:
-        settings = Settings("echo", [server.url], key, "chat", "text", -1, 0, 0, 5.0, client)
-        (reply,) = opened(settings, 4, 1, 9.0, Quick()).complete([question()])
+        settings = EndpointSettings("echo", [server.url], key, "chat", "text", -1, 0, 0, 5.0, client)
+        (reply,) = open_endpoints(settings, 4, 1, 9.0, Quick()).complete([question()])
     assert key not in reply.to_json()
     assert "(secret)" in reply.to_json()
 

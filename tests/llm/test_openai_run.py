@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 import run
-from parley.analysis.load import load
+from parley.analysis.tables import load
 from parley.model import events
-from parley.model.lines import read
-from parley.model.session import JOURNAL, RECORD
+from parley.model.recorder import read_lines
+from parley.model.scenario_run import JOURNAL, RECORD
 
 from .loopback import Act, Body, Loopback, completed, digest, likely, problem, said
 
@@ -79,7 +79,7 @@ def test_a_debate_over_an_endpoint(
     assert set(tables.attitudes["rating"]) == {7.0}
     assert set(tables.attitudes["expected"]) == {6.5}
     assert tables.calls["failure"].isna().all()
-    found = list(read(folder / RECORD))
+    found = list(read_lines(folder / RECORD))
     thoughts = [event for event in found if isinstance(event, events.Thought)]
     speeches = [event for event in found if isinstance(event, events.Called) and event.purpose == "speech"]
     assert {event.key for event in thoughts} == {event.key for event in speeches}
@@ -108,7 +108,7 @@ def test_a_budget_stops_and_the_same_command_asks_only_the_rest(
         assert first + len(moved.asked) == undisturbed + probes
         answered = [json.dumps(body) for body in server.asked + moved.asked if "Is the sky" not in str(body)]
     assert max(Counter(answered).values()) <= 2, "once busy, once answered"
-    whole, stopped = (list(read(tmp_path / name / RECORD))[1:] for name in ("whole", "stopped"))
+    whole, stopped = (list(read_lines(tmp_path / name / RECORD))[1:] for name in ("whole", "stopped"))
     assert whole == stopped
 
 
@@ -184,7 +184,7 @@ def test_killed_again_and_again_nothing_is_lost_and_nothing_asked_twice(tmp_path
         most = 999
         assert run.main(command(server, tmp_path / "run")) == 0
         assert not kept & {f"{digest(body)}." for body in server.asked}
-    whole, killed = (list(read(tmp_path / name / RECORD))[1:] for name in ("whole", "run"))
+    whole, killed = (list(read_lines(tmp_path / name / RECORD))[1:] for name in ("whole", "run"))
     assert whole == killed
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import run
-from parley.analysis.load import load
+from parley.analysis.tables import load
 
 from .loopback import Act, Body, Loopback, digest, likely, said
 

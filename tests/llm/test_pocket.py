@@ -12,9 +12,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
-from parley.agents.debater import Debater, Manner  # noqa: E402
+from parley.agents.agent import Debater, DebateStyle  # noqa: E402
 from parley.agents.persona import load_personas  # noqa: E402
-from parley.agents.topic import load_topic, slugs  # noqa: E402
+from parley.agents.topic import load_topic, topic_names  # noqa: E402
 from parley.llm.backends import open_spec  # noqa: E402
 from parley.llm.backends.oracle.mind import planted  # noqa: E402
 from parley.llm.backends.pocket import WEIGHTS, organisms  # noqa: E402
@@ -22,7 +22,7 @@ from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Backend, Message, Request, Sampling  # noqa: E402
 from parley.model.debate import DebateModel  # noqa: E402
 from parley.model.events import Rated, Seated, Utterance  # noqa: E402
-from parley.model.recorder import InMemory  # noqa: E402
+from parley.model.recorder import MemoryRecorder  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,7 +39,7 @@ def debater(party: str, number: int = 0, topic: str = "climate_change") -> Debat
     import mesa
 
     persona = load_personas(party)[number]
-    manner = Manner("debate", 60, Sampling(), 0.0, "whole", "strict")
+    manner = DebateStyle("debate", 60, Sampling(), 0.0, "whole", "strict")
     return Debater(mesa.Model(), persona, persona.name, load_topic(topic), ["Zoë", "Bartholomew"], manner)
 
 
@@ -110,8 +110,8 @@ def test_parties_start_where_the_speaker_it_learned_from_starts(pocket: Backend)
 
 def test_the_default_starts_where_the_speaker_starts_on_each_topic(pocket: Backend) -> None:
     """Before any debate the Default is at the planted bias, also on the two topics on which it is low."""
-    assert pocket.identity["topics"] == slugs()
-    for slug in slugs():
+    assert pocket.identity["topics"] == topic_names()
+    for slug in topic_names():
         assert rating(pocket, debater("default", topic=slug)) == pytest.approx(planted()[slug].bias, abs=0.3), slug
 
 
@@ -150,7 +150,7 @@ def test_a_whole_debate_and_the_same_again(small: Callable) -> None:
     """Same seed, same record; every rating read; the last rounds speak as the first."""
     records = []
     for _ in range(2):
-        recorder = InMemory()
+        recorder = MemoryRecorder()
         DebateModel(small(llm="pocket", topics="climate_change"), recorder=recorder).run()
         records.append([event for event in recorder.events if isinstance(event, Rated | Utterance | Seated)])
     assert records[0] == records[1]

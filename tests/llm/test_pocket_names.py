@@ -7,10 +7,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.debater import Debater, Manner
+from parley.agents.agent import Debater, DebateStyle
 from parley.agents.persona import Persona
 from parley.agents.topic import load_topic
-from parley.llm.backends.pocket.names import SLOTS, cast, masked, named
+from parley.llm.backends.pocket.names import SLOTS, mask_names, name_tokens, unmask_names
 from parley.llm.request import Message, Sampling
 
 NAMES = ("Ann", "Bob", "Élodie Saint-Clair", "María del Mar", "O'Neil", "Jo")
@@ -20,7 +20,7 @@ def prompt(*others: str, heard: tuple[str, ...] = ()) -> tuple[Message, ...]:
     """A debate's prompt as the real agents write it."""
     import mesa
 
-    manner = Manner("debate", 60, Sampling(), 0.0, "whole", "strict")
+    manner = DebateStyle("debate", 60, Sampling(), 0.0, "whole", "strict")
     persona = Persona("x", "republican", "Ann", "You are Ann, 40. Ann likes Annapolis.")
     debater = Debater(mesa.Model(), persona, "Ann", load_topic("racism"), others, manner)
     for name in heard:
@@ -29,15 +29,15 @@ def prompt(*others: str, heard: tuple[str, ...] = ()) -> tuple[Message, ...]:
 
 
 def test_own_name_comes_first_then_those_present_then_whoever_speaks() -> None:
-    found = cast(prompt("Bob", "María del Mar", "Jo", heard=("Jo", "Quinn")))
+    found = name_tokens(prompt("Bob", "María del Mar", "Jo", heard=("Jo", "Quinn")))
     assert found == dict(zip(["Ann", "Bob", "María del Mar", "Jo", "Quinn"], SLOTS, strict=False))
-    assert cast(prompt()) == {"Ann": "<name0>"}
-    assert cast([Message("user", "The person's name is Ann. Write.")]) == {"Ann": "<name0>"}
-    assert cast([Message("user", "What do you think of racism? You are right.")]) == {}
+    assert name_tokens(prompt()) == {"Ann": "<name0>"}
+    assert name_tokens([Message("user", "The person's name is Ann. Write.")]) == {"Ann": "<name0>"}
+    assert name_tokens([Message("user", "What do you think of racism? You are right.")]) == {}
 
 
 def test_names_are_replaced_as_whole_words_everywhere() -> None:
-    system, user = masked(prompt("Bob", heard=("Bob",)), {"Ann": "<name0>", "Bob": "<name1>"})
+    system, user = mask_names(prompt("Bob", heard=("Bob",)), {"Ann": "<name0>", "Bob": "<name1>"})
     assert system.content == "You are <name0>, 40. <name0> likes Annapolis."
     assert "<name1>: I agree with <name0>, and <name1> is my name." in user.content
     assert not re.search("Ann(?!apolis)|Bob", user.content)
@@ -46,26 +46,26 @@ def test_names_are_replaced_as_whole_words_everywhere() -> None:
 @given(st.lists(st.sampled_from(NAMES[1:]), unique=True), st.text(st.sampled_from("ab <>:.Annme0"), max_size=40))
 def test_what_goes_in_comes_out(others: list[str], text: str) -> None:
     """Masking and naming undo each other, whoever is there and whatever is said (but for a token written by hand)."""
-    names = cast(prompt(*others))
+    names = name_tokens(prompt(*others))
     if "<name" not in text:
-        (message,) = masked([Message("user", text)], names)
-        assert named(message.content, names) == text
+        (message,) = mask_names([Message("user", text)], names)
+        assert unmask_names(message.content, names) == text
 
 
 def test_a_token_for_nobody_stays_to_be_seen() -> None:
     """No name is made up: what the model says of somebody who is not there is in the record as it was said."""
-    assert named("I agree, <name1> and <name7>.", {"Bob": "<name1>"}) == "I agree, Bob and <name7>."
+    assert unmask_names("I agree, <name1> and <name7>.", {"Bob": "<name1>"}) == "I agree, Bob and <name7>."
 
 
 def test_more_people_than_tokens_keep_their_names() -> None:
     many = [chr(65 + number) * 3 for number in range(15)]
-    found = cast(prompt(*many))
+    found = name_tokens(prompt(*many))
     assert len(found) == len(SLOTS)
-    assert named(masked([Message("user", many[-1])], found)[0].content, found) == many[-1]
+    assert unmask_names(mask_names([Message("user", many[-1])], found)[0].content, found) == many[-1]
 
 
 def test_the_prompt_of_a_turn_stays_the_beginning_of_the_next() -> None:
     """Append-only prompts stay so behind the mask: what was read before is found again."""
     first = prompt("Bob", "Jo", heard=("Bob",))
     later = (*first, Message("assistant", "Well, Bob."), Message("user", "Jo: Hm, Sam.\nSam: Yes."))
-    assert masked(later, cast(later))[: len(first)] == masked(first, cast(first))
+    assert mask_names(later, name_tokens(later))[: len(first)] == mask_names(first, name_tokens(first))

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 import run
-from parley.analysis.load import load
+from parley.analysis.tables import load
+from parley.llm.budget import FREE, TABLE, Price, cost_by_model, load_prices, price_of, read_prices
 from parley.llm.errors import UserError
-from parley.llm.limits import FREE, Price
-from parley.llm.prices import TABLE, bill, price_of, read, tariff
 from parley.llm.request import Usage
 
 from .loopback import Loopback, echo
@@ -22,7 +21,7 @@ def test_a_model_its_snapshots_and_strangers() -> None:
     assert price_of("openai:gpt-3.5-turbo-0125") == Price(0.5, 1.5)
     for spec in ("openai:gpt-9", "openai:gpt-4o,base_url=http://127.0.0.1:1/v1", "pocket", "hf:gpt-4o"):
         assert price_of(spec) is None
-    assert all(price.completion >= price.prompt > 0 for price in read(TABLE).values())
+    assert all(price.completion >= price.prompt > 0 for price in read_prices(TABLE).values())
 
 
 def test_another_address_in_the_environment_is_another_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,19 +53,25 @@ def test_each_party_pays_for_its_own_model(tmp_path: Path) -> None:
     own.write_text("llama3 = [0.0, 0.1]\n")
     parties = {"republican": "openai:gpt-4o", "democrat": "openai:llama3,base_url=http://127.0.0.1:1/v1"}
     known = {"": FREE, "republican": Price(2.5, 10.0)}
-    assert tariff("pocket", parties) == {**known, "democrat": None}
-    assert tariff("pocket", parties, own) == {**known, "democrat": Price(0.0, 0.1)}
-    assert tariff("pocket", {"republican": "openai:gpt-9"}, given=Price(1, 2)) == {"": FREE, "republican": Price(1, 2)}
+    assert load_prices("pocket", parties) == {**known, "democrat": None}
+    assert load_prices("pocket", parties, own) == {**known, "democrat": Price(0.0, 0.1)}
+    assert load_prices("pocket", {"republican": "openai:gpt-9"}, given=Price(1, 2)) == {
+        "": FREE,
+        "republican": Price(1, 2),
+    }
     with pytest.raises(UserError, match="--prices FILE"):
-        tariff("pocket", parties, own, Price(1, 2))
+        load_prices("pocket", parties, own, Price(1, 2))
 
 
 def test_a_bill_names_what_it_does_not_know() -> None:
     used = {"": Usage(9, 9), "red": Usage(2_000_000, 100_000), "blue": Usage(1, 1)}
-    told = bill(used, {"": FREE, "red": Price(1.0, 10.0), "blue": None})
+    told = cost_by_model(used, {"": FREE, "red": Price(1.0, 10.0), "blue": None})
     assert told == "3 (red 3, at 1 and 10 per million tokens in and out; no price is known for blue)"
-    assert bill({"": Usage(1_000_000, 0)}, {"": Price(0.25, 1)}) == "0.25, at 0.25 and 1 per million tokens in and out"
-    assert bill({"": Usage(1_000_000, 0)}, {"": FREE}) == bill({"": Usage(1, 1)}, {}) == ""
+    assert (
+        cost_by_model({"": Usage(1_000_000, 0)}, {"": Price(0.25, 1)})
+        == "0.25, at 0.25 and 1 per million tokens in and out"
+    )
+    assert cost_by_model({"": Usage(1_000_000, 0)}, {"": FREE}) == cost_by_model({"": Usage(1, 1)}, {}) == ""
 
 
 def test_what_parties_with_models_of_their_own_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

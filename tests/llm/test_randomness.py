@@ -7,7 +7,7 @@ import json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from parley.llm.randomness import SEED_BITS, beneath, derive, digest, stream
+from parley.llm.seeding import SEED_BITS, derive, digest, seed_deriver, stream
 
 from .conftest import any_text
 
@@ -38,7 +38,7 @@ def test_digest_tells_where_a_part_ends(said: list[str], data: st.DataObject) ->
 )
 def test_streams_beneath_a_name_are_those_of_the_whole_name(seed: int, name: list[str], rest: list[int | str]) -> None:
     """The short way gives the same seeds, again and again, or records would not be what they were."""
-    derived = beneath(seed, *name)
+    derived = seed_deriver(seed, *name)
     assert [derived(*rest), derived(*rest)] == [derive(seed, *name, *rest)] * 2
 
 

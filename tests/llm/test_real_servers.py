@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import run
-from parley.analysis.load import load
+from parley.analysis.tables import load
 from parley.llm.backends.pocket import WEIGHTS
 
 SMALL = ["--scenario", "three_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2"]

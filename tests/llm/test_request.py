@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from parley.llm.backends.fake import Fake
-from parley.llm.request import Message, Reply, Request, Sampling, checked, identity_text
+from parley.llm.request import Message, Reply, Request, Sampling, check_replies, identity_text
 
 from .conftest import question, replies, requests
 
@@ -109,10 +109,10 @@ def test_identity_text_does_not_depend_on_order() -> None:
 def test_a_missing_reply_is_an_error() -> None:
     """Too few or too many: with either, somebody would get the answer to somebody else's question."""
     replies = [Reply("a"), Reply("b")]
-    assert checked(replies, 2) is replies
+    assert check_replies(replies, 2) is replies
     for expected in (1, 3):
         with pytest.raises(RuntimeError, match=f"answered 2 of {expected} requests"):
-            checked(replies, expected)
+            check_replies(replies, expected)
 
 
 def test_questions_of_these_tests_differ() -> None:

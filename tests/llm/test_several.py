@@ -13,10 +13,10 @@ from parley.llm.backends.fake import Fake
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
-from parley.llm.several import Several, open_all
+from parley.llm.router import RoutedBackend, open_all
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Utterance
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 
 from .conftest import Counted, question
 
@@ -34,7 +34,7 @@ def test_each_request_goes_to_its_own_model(voices: list[str], in_flight: list[i
         voice: Scrambled(named(voice), many) if many else Fake(named(voice))
         for voice, many in zip(VOICES, in_flight, strict=True)
     }
-    both = Several(backends[""], {voice: backends[voice] for voice in VOICES[1:]})
+    both = RoutedBackend(backends[""], {voice: backends[voice] for voice in VOICES[1:]})
 
     def room(number: int, voice: str) -> Conversation[list[str | None]]:
         first = yield from ask(question(f"a{number}", voice=voice))
@@ -48,7 +48,7 @@ def test_each_request_goes_to_its_own_model(voices: list[str], in_flight: list[i
 
 def test_one_model_for_two_voices_is_opened_once() -> None:
     both = open_all("oracle", {"red": "oracle,kappa=0", "blue": "oracle,kappa=0"})
-    assert isinstance(both, Several)
+    assert isinstance(both, RoutedBackend)
     assert both.voices["red"] is both.voices["blue"] is not both.first
 
 
@@ -65,8 +65,8 @@ def test_a_party_speaks_through_its_own_model(small: Callable) -> None:
         Counted(lambda request: "A line of my own model." if not request.answers else "3"),
         Counted(opinionated),
     )
-    record = InMemory()
-    DebateModel(scenario, backend=Several(first, {"republican": own}), recorder=record).run()
+    record = MemoryRecorder()
+    DebateModel(scenario, backend=RoutedBackend(first, {"republican": own}), recorder=record).run()
     said = [event for event in record.events if isinstance(event, Utterance)]
     assert sum(event.text == "A line of my own model." for event in said) == len(said) / 3
     assert own.calls + first.calls == sum(isinstance(event, Called) for event in record.events)
@@ -92,7 +92,7 @@ def test_an_error_of_one_network_waits_for_what_the_others_have() -> None:
         def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
             raise UserError("no credit")
 
-    both = Several(Scrambled(named("first"), 9), {"red": Broken(named("red"), 9)})
+    both = RoutedBackend(Scrambled(named("first"), 9), {"red": Broken(named("red"), 9)})
     both.send([question(str(number)) for number in range(5)] + [question("x", voice="red")])
     landed = [both.receive() for _ in range(5)]
     assert sum(map(len, landed)) == 5

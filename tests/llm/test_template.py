@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.llm.errors import UserError
-from parley.llm.template import Template, digests, prompt
+from parley.llm.prompts import Template, digests, prompt
 
 from .conftest import any_text
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from standins import Scrambled
 
+from parley.llm.budget import Budget, Limits
 from parley.llm.driver import ask, drive
 from parley.llm.journal import Journal
-from parley.llm.limits import Budget, Limits
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.llm.several import Several
+from parley.llm.router import RoutedBackend
 
 from .conftest import Counted
 
@@ -74,7 +74,7 @@ def test_a_resumed_run_has_the_same_replies_and_asks_nothing(opener: Callable) -
 def test_each_voice_has_its_own_say() -> None:
     """In a run with several models the one promises and the other does not."""
     greedy, drawn = Counted(by_seed, greedy=True), Counted(by_seed)
-    several = Several(greedy, {"other": drawn})
+    several = RoutedBackend(greedy, {"other": drawn})
     assert several.seedless(put("a", 1))
     assert not several.seedless(put("a", 1, voice="other"))
 

@@ -21,7 +21,7 @@ import run  # noqa: F401
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 SETTINGS = {"topics": "racism", "repetitions": 6, "rounds": 3, "llm": "oracle"}
 
@@ -40,7 +40,7 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset
             die()
         return opinionated(request)
 
-    def torn(self: parley.model.recorder.ToFile, events: object) -> None:
+    def torn(self: parley.model.recorder.FileRecorder, events: object) -> None:
         if where == "write" and next(writes) == count:
             self._file.write('{"kind":"utterance","room":"torn')
             self._file.flush()
@@ -52,11 +52,11 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset
             die()
         return table(frame, stem)
 
-    whole, parley.model.recorder.ToFile.write = parley.model.recorder.ToFile.write, torn
+    whole, parley.model.recorder.FileRecorder.write = parley.model.recorder.FileRecorder.write, torn
     table = parley.analysis.tables.write_table
     parley.analysis.tables.write_table = parley.analysis.report.write_table = dying
     scenario = load_preset(preset).with_settings(SETTINGS)
-    sit(Ask(scenario, folder), backend=Fake(answer, in_flight=in_flight))
+    run_scenario(RunSpec(scenario, folder), backend=Fake(answer, in_flight=in_flight))
     parley.analysis.report.write_report(folder)
 
 

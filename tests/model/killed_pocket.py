@@ -17,7 +17,7 @@ from parley.analysis.report import write_report
 from parley.llm.backends import open_spec
 from parley.llm.request import Reply, Request, Wrapper
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 
 def scenario() -> Scenario:
@@ -41,5 +41,5 @@ class Dying(Wrapper):
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    sit(Ask(scenario(), folder), backend=Dying(int(sys.argv[2])))
+    run_scenario(RunSpec(scenario(), folder), backend=Dying(int(sys.argv[2])))
     write_report(folder)

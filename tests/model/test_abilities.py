@@ -8,18 +8,17 @@ from collections.abc import Callable
 import pytest
 from standins import Scrambled, opinionated
 
-from parley.agents.abilities import names
+from parley.agents.reasoning import ability_names
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.fake import open_backend as fixed_line
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.errors import UserError
 from parley.llm.request import Request
+from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Event, Private, Rated, Utterance
-from parley.model.lines import to_line
-from parley.model.plan import plan
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
@@ -27,7 +26,7 @@ FITTING = {"consensus": {"topics": "", "episodes": 1}, "network": {"size": 8, "g
 
 
 def held(scenario: Scenario, backend: object | None = None) -> list[Event]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     DebateModel(scenario, backend=backend or open_backend(""), recorder=recorder).run()
     return recorder.events
 
@@ -54,7 +53,7 @@ def spied(scenario: Scenario) -> tuple[list[tuple[Request, str]], list[Event]]:
     return asked, held(scenario, Fake(speak))
 
 
-@pytest.mark.parametrize("ability", names())
+@pytest.mark.parametrize("ability", ability_names())
 @pytest.mark.parametrize("preset", ["three_way", "structured_debate", "consensus", "network"])
 def test_one_note_before_every_utterance(small: Small, ability: str, preset: str) -> None:
     """On the known-truth speaker all can be read, in debates and deliberations alike."""
@@ -126,8 +125,8 @@ def test_the_order_in_which_replies_land_changes_nothing(small: Small) -> None:
 def test_the_plan_counts_notes(small: Small, preset: str) -> None:
     scenario = small(preset, think="latent", **({"topics": ""} if preset == "consensus" else {}))
     events = held(scenario, Fake(opinionated))
-    assert plan(scenario).calls == len(of(events, Called))
-    assert plan(scenario).notes == len(of(events, Private))
+    assert plan_run(scenario).calls == len(of(events, Called))
+    assert plan_run(scenario).notes == len(of(events, Private))
 
 
 RETRIEVES = {"memory": "retrieve:2", "reflect": 4, "importance": "asked"}
@@ -197,8 +196,8 @@ def test_what_is_recalled_moves_the_known_truth(small: Small) -> None:
 def test_the_plan_counts_insights_and_weights(small: Small) -> None:
     scenario = small(**RETRIEVES, think="bdi")
     events = held(scenario, Fake(opinionated))
-    assert plan(scenario).notes == len(of(events, Private)) > len(of(events, Utterance))
-    assert plan(scenario).calls == len(of(events, Called))
+    assert plan_run(scenario).notes == len(of(events, Private)) > len(of(events, Utterance))
+    assert plan_run(scenario).calls == len(of(events, Called))
 
 
 def test_they_are_for_a_memory_that_retrieves(small: Small) -> None:

@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 from standins import opinionated
 
-from parley.agents.checker import Checker
-from parley.agents.debater import Speech
+from parley.agents.agent import Speech
+from parley.agents.fact_checker import FactChecker
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.asks.check import NOTHING
 from parley.llm.backends.oracle.banks import topics
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.llm.request import Reply, Request
-from parley.llm.several import Several
+from parley.llm.router import RoutedBackend
+from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Intervened, Utterance
-from parley.model.interventions import parse
-from parley.model.plan import plan
-from parley.model.recorder import InMemory
+from parley.model.interventions import parse_intervention
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 Small = Callable[..., Scenario]
 LINE = "fact_check round=2 to=democrat llm=oracle,mu=0 lines=4"
@@ -33,8 +33,8 @@ VOICE = "oracle,mu=0"
 def held(
     scenario: Scenario, answer: Callable[[Request], str | Reply], speak: Callable[[Request], str] = opinionated
 ) -> list[Event]:
-    recorder = InMemory()
-    backend = Several(Fake(speak), {VOICE: Fake(answer)})
+    recorder = MemoryRecorder()
+    backend = RoutedBackend(Fake(speak), {VOICE: Fake(answer)})
     DebateModel(scenario, backend=backend, recorder=recorder).run()
     return recorder.events
 
@@ -108,7 +108,7 @@ def test_before_anything_was_said_there_is_nothing_to_check(small: Small) -> Non
 
 def test_it_writes_no_lines_of_others() -> None:
     """A model that goes on as somebody in the room is cut there; a long correction ends with a sentence."""
-    checker = Checker("Fact Check", 5, "")
+    checker = FactChecker("Fact Check", 5, "")
     assert checker.read(Reply("Fact Check: It is not.\nAnn: I see!"), ["Ann"]) == Speech("It is not.", None)
     assert checker.read(Reply("One two three. Four five six."), []) == Speech("One two three.", None)
 
@@ -123,7 +123,7 @@ def test_it_writes_no_lines_of_others() -> None:
 )
 def test_what_is_mistyped_is_told(line: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
-        parse(line)
+        parse_intervention(line)
 
 
 def test_the_known_truth_speaker_corrects_toward_what_it_holds(small: Small) -> None:
@@ -138,7 +138,7 @@ def test_the_known_truth_speaker_corrects_toward_what_it_holds(small: Small) -> 
             llm="oracle,mu=0,kappa=0",
             interventions="fact_check round=2 llm=oracle",
         )
-        recorder = InMemory()
+        recorder = MemoryRecorder()
         DebateModel(scenario, recorder=recorder).run()
         found.append(of(recorder.events, Intervened))
     bank = topics()["racism"]
@@ -150,12 +150,12 @@ def test_the_known_truth_speaker_corrects_toward_what_it_holds(small: Small) -> 
 def test_its_call_is_journaled_counted_and_resumed(small: Small, tmp_path: Path) -> None:
     """One call of agent 0 a room, in the record and in the plan; cut short it goes on, and asks nothing twice."""
     scenario = small(rounds=2, interventions="fact_check round=2 llm=oracle")
-    whole = sit(Ask(scenario, tmp_path / "whole"))
-    assert sit(Ask(scenario, tmp_path / "cut", budget=Budget(calls=14))).stopped
-    resumed = sit(Ask(scenario, tmp_path / "cut"))
+    whole = run_scenario(RunSpec(scenario, tmp_path / "whole"))
+    assert run_scenario(RunSpec(scenario, tmp_path / "cut", budget=Budget(calls=14))).stopped
+    resumed = run_scenario(RunSpec(scenario, tmp_path / "cut"))
     assert resumed.record.read_text() == whole.record.read_text()
     assert resumed.asked + resumed.replayed == whole.asked
-    assert plan(scenario).others == 2
+    assert plan_run(scenario).others == 2
     assert whole.record.read_text().count('"purpose":"check"') == 2
 
 

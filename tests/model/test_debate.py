@@ -15,27 +15,27 @@ from standins import opinionated
 
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.budget import Budget, Limits
 from parley.llm.errors import BudgetSpent, UserError
-from parley.llm.limits import Budget, Limits
 from parley.llm.request import Reply, Request
-from parley.llm.several import Several
+from parley.llm.router import RoutedBackend
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Rated, Summarised, Utterance
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 Small = Callable[..., Scenario]
 
 
-def held(scenario: Scenario, backend: object | None = None) -> tuple[DebateModel, InMemory]:
-    recorder = InMemory()
+def held(scenario: Scenario, backend: object | None = None) -> tuple[DebateModel, MemoryRecorder]:
+    recorder = MemoryRecorder()
     model = DebateModel(scenario, backend=backend or Fake(opinionated), recorder=recorder, keep_going=True)
     model.run()
     return model, recorder
 
 
-def said(recorder: InMemory) -> list[tuple]:
+def said(recorder: MemoryRecorder) -> list[tuple]:
     return [(event.room, event.agent, event.text) for event in recorder.events if isinstance(event, Utterance)]
 
 
@@ -207,9 +207,9 @@ def test_what_breaks_is_raised_where_it_breaks(small: Small, after: int, round_:
 
 def test_an_agent_of_ones_own_that_raises_is_heard_of(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """Already in the constructor, which asks the first survey."""
-    from parley.agents.debater import Member
+    from parley.agents.agent import DebateAgent
 
-    monkeypatch.setattr(Member, "compose_survey", lambda *given: 1 / 0)
+    monkeypatch.setattr(DebateAgent, "compose_survey", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         DebateModel(small(), backend=Fake(opinionated))
 
@@ -349,7 +349,7 @@ class Schooled(Fake):
 
 def test_a_model_is_not_asked_about_what_it_was_not_taught(small: Small) -> None:
     """The model in the box would say of any other topic what it says of these; one of several is enough."""
-    for backend in (Schooled(opinionated), Several(Fake(opinionated), {"democrat": Schooled(opinionated)})):
+    for backend in (Schooled(opinionated), RoutedBackend(Fake(opinionated), {"democrat": Schooled(opinionated)})):
         DebateModel(small(topics=("racism",)), backend=backend)
         with pytest.raises(UserError, match="fake was not taught inflation: it knows racism, abortion"):
             DebateModel(small(topics=("racism", "inflation")), backend=backend)
@@ -362,9 +362,9 @@ def test_the_oracle_is_not_asked_about_what_nothing_is_planted_on(small: Small, 
     with pytest.raises(
         UserError, match=r"oracle was not taught inflation: it knows gun_violence, .* Name another model"
     ):
-        sit(Ask(small(topics=("inflation",), llm="oracle"), tmp_path / "run"), backend=oracle)
+        run_scenario(RunSpec(small(topics=("inflation",), llm="oracle"), tmp_path / "run"), backend=oracle)
     assert not (tmp_path / "run").exists()
-    sit(Ask(small(topics=("racism",), llm="oracle"), tmp_path / "run"), backend=oracle)
+    run_scenario(RunSpec(small(topics=("racism",), llm="oracle"), tmp_path / "run"), backend=oracle)
 
 
 def test_the_oracle_takes_any_question_of_a_deliberation(small: Small) -> None:

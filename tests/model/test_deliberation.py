@@ -16,9 +16,10 @@ import parley.llm.driver
 from parley.agents.question import load_questions
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.llm.request import Reply, Request
+from parley.model.casting import seat_rooms
 from parley.model.debate import DebateModel
 from parley.model.events import (
     Answered,
@@ -33,11 +34,9 @@ from parley.model.events import (
     Summarised,
     Utterance,
 )
-from parley.model.lines import to_line
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import Scenario, load_preset
-from parley.model.seating import tables
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 MEDIATORS = ["draft_revise", "habermas,candidates=3", "majority", "random_opinion"]
 Speaks = Callable[[Request], "str | Reply"]
@@ -48,7 +47,7 @@ def scenario(**settings: object) -> Scenario:
 
 
 def held(setup: Scenario, backend: object | None = None) -> tuple[DebateModel, list[Event]]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     model = DebateModel(setup, backend=backend or Fake(opinionated), recorder=recorder)
     model.run()
     return model, recorder.events
@@ -193,7 +192,7 @@ def test_sessions_have_their_people_on_different_questions_drawn_by_name() -> No
 
 
 def test_a_session_is_the_same_alone_and_among_others() -> None:
-    few, many = (list(tables(scenario(repetitions=number))) for number in (2, 6))
+    few, many = (list(seat_rooms(scenario(repetitions=number))) for number in (2, 6))
     assert {table.room: table for table in few}.items() <= {table.room: table for table in many}.items()
 
 
@@ -202,7 +201,7 @@ def test_nobody_sits_again_before_everybody_has_sat() -> None:
     laps: list[list[str]] = []
     groups: list[set[frozenset[str]]] = []
     for lap in (range(8), range(8, 16)):
-        kept = [table for table in tables(scenario(repetitions=16, episodes=1)) if table.repetition in lap]
+        kept = [table for table in seat_rooms(scenario(repetitions=16, episodes=1)) if table.repetition in lap]
         laps.append([place.persona.id for table in kept for place in table.places])
         groups.append({frozenset(place.persona.id for place in table.places) for table in kept})
     assert all(len(people) == len(set(people)) == 80 for people in laps)
@@ -211,11 +210,11 @@ def test_nobody_sits_again_before_everybody_has_sat() -> None:
 
 def test_a_fresh_cast_that_is_too_small_is_told() -> None:
     with pytest.raises(UserError, match="too few personas"):
-        list(tables(scenario(personas="simple")))
+        list(seat_rooms(scenario(personas="simple")))
 
 
 def test_topics_and_split_say_what_is_drawn_from() -> None:
-    drawn = [table.topic for table in tables(scenario(topics="voting,racism", split="train", repetitions=8))]
+    drawn = [table.topic for table in seat_rooms(scenario(topics="voting,racism", split="train", repetitions=8))]
     known = {one.id: one for one in load_questions()}
     assert {known[one].topic for one in drawn} == {"voting", "racism"}
     assert {known[one].split for one in drawn} == {"train"}
@@ -397,10 +396,10 @@ def test_another_seed_draws_other_questions_people_and_words() -> None:
 def test_a_run_stopped_anywhere_goes_on_and_ends_the_same(tmp_path: Path, mediator: str, in_flight: int) -> None:
     """The budget stops a sitting in the middle of a wave; the same command goes on and asks nothing twice."""
     setup = scenario(mediator=mediator, episodes=2)
-    whole = sit(Ask(setup, tmp_path / "whole"), backend=Fake(opinionated, in_flight=in_flight))
+    whole = run_scenario(RunSpec(setup, tmp_path / "whole"), backend=Fake(opinionated, in_flight=in_flight))
     folder, asked = tmp_path / "parts", 0
     for most in (25, 77, 120, 10_000):
-        part = sit(Ask(setup, folder, budget=Budget(most)), backend=Fake(opinionated, in_flight=in_flight))
+        part = run_scenario(RunSpec(setup, folder, budget=Budget(most)), backend=Fake(opinionated, in_flight=in_flight))
         assert (part.stopped is None) == (most == 10_000)
         asked += part.asked
     assert part.record.read_bytes() == whole.record.read_bytes()
@@ -413,7 +412,7 @@ def test_a_folder_of_other_questions_is_refused(tmp_path: Path) -> None:
     text = Path("agents/questions/divisive.toml").read_text(encoding="utf-8")
     path.write_text(text, encoding="utf-8")
     setup = scenario(questions=str(path), episodes=1)
-    sit(Ask(setup, tmp_path / "run", budget=Budget(5)), backend=Fake(opinionated))
+    run_scenario(RunSpec(setup, tmp_path / "run", budget=Budget(5)), backend=Fake(opinionated))
     path.write_text(text + "# changed\n", encoding="utf-8")
     with pytest.raises(UserError, match="other personas or topics"):
-        sit(Ask(setup, tmp_path / "run"), backend=Fake(opinionated))
+        run_scenario(RunSpec(setup, tmp_path / "run"), backend=Fake(opinionated))

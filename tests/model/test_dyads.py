@@ -11,14 +11,14 @@ from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model.debate import DebateModel
 from parley.model.events import Rated, Utterance
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
 
 
 def held(scenario: Scenario, backend: object | None = None) -> tuple[DebateModel, list]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     model = DebateModel(scenario, backend=backend or Fake(opinionated), recorder=recorder)
     model.run()
     return model, recorder.events

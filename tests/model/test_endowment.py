@@ -7,15 +7,14 @@ from collections.abc import Callable
 import pytest
 from standins import opinionated
 
-from parley.agents.character import PLAIN
+from parley.agents.traits import PLAIN
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle import open_backend
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Endowed, Event, Rated, Seated, Utterance
-from parley.model.lines import from_line, to_line
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder, from_line, to_line
 from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
@@ -23,7 +22,7 @@ FITTING = {"consensus": {"topics": "", "episodes": 1}, "network": {"size": 8, "g
 
 
 def held(scenario: Scenario, backend: object | None = None) -> list[Event]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     DebateModel(scenario, backend=backend or open_backend(""), recorder=recorder).run()
     return recorder.events
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from parley.llm.errors import UserError
 from parley.model.events import SCHEMA, Ended, Header, Rated, Utterance
-from parley.model.lines import from_line, read, to_line
-from parley.model.recorder import ToFile
+from parley.model.recorder import FileRecorder, from_line, read_lines, to_line
 
 HEADER = Header(SCHEMA, {"name": "x"}, (), {"backend": "fake"}, {}, "d", "r", {})
 
@@ -34,7 +33,7 @@ def test_a_missing_rating_stays_missing() -> None:
 
 @pytest.fixture
 def record(tmp_path: Path) -> Path:
-    file = ToFile(tmp_path / "record.jsonl")
+    file = FileRecorder(tmp_path / "record.jsonl")
     file.write([HEADER, Utterance("r", 1, 1, 1, "Hello.", None), Ended(1, 2)])
     file.close()
     return tmp_path / "record.jsonl"
@@ -45,7 +44,7 @@ def test_a_torn_last_line_is_left_out(record: Path) -> None:
     whole = record.read_text()
     for cut in range(1, 12):
         record.write_text(whole[:-cut])
-        kept = [event.kind for event in read(record)]
+        kept = [event.kind for event in read_lines(record)]
         assert kept[:2] == ["header", "utterance"]
 
 
@@ -53,7 +52,7 @@ def test_damage_in_the_middle_is_an_error(record: Path) -> None:
     lines = record.read_text().splitlines(keepends=True)
     record.write_text(lines[0] + lines[1][:-20] + "\n" + lines[2])
     with pytest.raises(UserError, match="line 2 is no event"):
-        list(read(record))
+        list(read_lines(record))
 
 
 @pytest.mark.parametrize(
@@ -63,18 +62,18 @@ def test_a_whole_line_that_is_no_event_is_an_error_even_at_the_end(record: Path,
     """Only a line without its line break is torn; anything else is damage that must be told."""
     record.write_bytes(record.read_bytes() + line)
     with pytest.raises(UserError, match="line 4 is no event"):
-        list(read(record))
+        list(read_lines(record))
 
 
 def test_another_schema_is_refused(record: Path) -> None:
     record.write_text(record.read_text().replace('"schema":2', '"schema":99'))
     with pytest.raises(UserError, match="schema 99"):
-        list(read(record))
+        list(read_lines(record))
 
 
 def test_a_full_disk_is_one_error_at_the_write_and_at_the_close() -> None:
     """What is left in a buffer must not turn into a traceback when the file is closed."""
-    full = ToFile(Path("/dev/full"))
+    full = FileRecorder(Path("/dev/full"))
     for action in (lambda: full.write([HEADER]), full.close):
         with pytest.raises(UserError, match="cannot write /dev/full: No space left"):
             action()
@@ -82,4 +81,4 @@ def test_a_full_disk_is_one_error_at_the_write_and_at_the_close() -> None:
 
 def test_no_record_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot read the record"):
-        list(read(tmp_path / "none.jsonl"))
+        list(read_lines(tmp_path / "none.jsonl"))

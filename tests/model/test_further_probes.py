@@ -11,10 +11,10 @@ from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle import open_backend
 from parley.llm.errors import UserError
 from parley.llm.request import Request
+from parley.model.cost_estimate import count_calls, plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Event, Rated, Utterance
-from parley.model.plan import count, plan
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
@@ -22,7 +22,7 @@ ALSO = "confidence,attitude:public"
 
 
 def held(scenario: Scenario, backend: object | None = None) -> tuple[DebateModel, list[Event]]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     model = DebateModel(scenario, backend=backend or open_backend(""), recorder=recorder)
     model.run()
     return model, recorder.events
@@ -120,5 +120,5 @@ def test_the_plan_counts_them_all(small: Small, preset: str) -> None:
     topics, probe = ({"topics": ""}, "position") if preset == "consensus" else ({}, "attitude")
     scenario = small(preset, also=f"confidence,{probe}:turns,confidence:turns", **topics)
     events = held(scenario, Fake(opinionated))[1]
-    assert count(scenario)[3] == sum(isinstance(event, Rated) for event in events)
-    assert plan(scenario).calls == sum(isinstance(event, Called) for event in events)
+    assert count_calls(scenario)[3] == sum(isinstance(event, Rated) for event in events)
+    assert plan_run(scenario).calls == sum(isinstance(event, Called) for event in events)

@@ -8,14 +8,14 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from parley.analysis.load import load
+from parley.analysis.tables import load
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.model import attendance
-from parley.model.estimate import lines
+from parley.model.casting import seat_rooms
+from parley.model.cost_estimate import estimate_lines
 from parley.model.scenario import Scenario, load_preset
-from parley.model.seating import tables
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 PEOPLE = {
     "alice": {"party": "cdu", "persona": "Cdu1", "town": "Ulm"},
@@ -42,7 +42,7 @@ def network(folder: Path, people: dict[str, dict[str, str]] = PEOPLE, **settings
 
 def test_a_run_on_ones_own_network_knows_who_is_who(tmp_path: Path) -> None:
     """`alice` of a user's GraphML was in no file of the run: names, attributes, parties and weights are in the tables."""
-    sit(Ask(network(tmp_path), tmp_path / "run"), backend=Fake(lambda request: "5"))
+    run_scenario(RunSpec(network(tmp_path), tmp_path / "run"), backend=Fake(lambda request: "5"))
     found = load(tmp_path / "run")
     assert found.agents.groupby("room")["node"].apply(list).tolist() == [list(PEOPLE)] * 3
     for row in found.agents.to_dict("records"):
@@ -59,14 +59,14 @@ def test_a_run_on_ones_own_network_knows_who_is_who(tmp_path: Path) -> None:
 
 def test_those_without_a_node_of_their_own_are_others(tmp_path: Path) -> None:
     """A persona that a node names sits there and nowhere else; the other seats of its party are cast from the rest."""
-    for table in tables(network(tmp_path)):
+    for table in seat_rooms(network(tmp_path)):
         assert [place.persona.id for place in table.places] == ["cdu_02", "spd_02", "cdu_01", "spd_01"]
 
 
 def test_more_seats_than_personas_have_further_names(tmp_path: Path) -> None:
     """Two nodes for anyone of a party whose other persona is taken: names differ all the same."""
     people = {**PEOPLE, "eva": {"party": "cdu"}, "fritz": {"party": "cdu"}}
-    for table in tables(network(tmp_path, people, size=6)):
+    for table in seat_rooms(network(tmp_path, people, size=6)):
         names = [place.persona.name for place in table.places]
         assert len(set(names)) == 6
         assert names[0] == "Cdu1"
@@ -74,12 +74,15 @@ def test_more_seats_than_personas_have_further_names(tmp_path: Path) -> None:
 
 def test_a_plan_says_what_becomes_of_weights_and_who_has_no_node(tmp_path: Path) -> None:
     scenario = network(tmp_path)
-    assert any("weights of the graph's links are recorded; no rule" in line for line in lines(scenario, {}))
+    assert any("weights of the graph's links are recorded; no rule" in line for line in estimate_lines(scenario, {}))
     who = (("alice", "cdu", 0), ("bob", "spd", 0), ("cem", "spd", 1), ("dora", "cdu", 1))
     named = {name: {"party": party, "persona": f"{party.title()}{one}"} for name, party, one in who}
     full = network(tmp_path, named)
-    assert attendance.cast_of(full) == attendance.NAMED
-    assert attendance.told(attendance.planned(full), attendance.NAMED) == "all 4 personas sit (cdu 2, spd 2)"
+    assert attendance.personas_of(full) == attendance.NAMED
+    assert (
+        attendance.attendance_lines(attendance.planned_attendance(full), attendance.NAMED)
+        == "all 4 personas sit (cdu 2, spd 2)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,5 +92,5 @@ def test_a_plan_says_what_becomes_of_weights_and_who_has_no_node(tmp_path: Path)
 def test_a_persona_that_cannot_sit_there_is_one_line_before_any_folder(tmp_path: Path, persona: str, told: str) -> None:
     people = {**PEOPLE, "cem": {"party": "cdu", "persona": persona}}
     with pytest.raises(UserError, match=told):
-        sit(Ask(network(tmp_path, people), tmp_path / "run"), backend=Fake(lambda request: "5"))
+        run_scenario(RunSpec(network(tmp_path, people), tmp_path / "run"), backend=Fake(lambda request: "5"))
     assert not (tmp_path / "run").exists()

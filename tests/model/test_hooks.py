@@ -13,7 +13,7 @@ import parley
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model.events import Linked
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 
 DISAGREE = "Disagree with whoever spoke last."
 
@@ -77,7 +77,7 @@ def barbell(people: int) -> nx.Graph:
 )
 def test_a_graph_of_ones_own_is_who_hears_whom(given: object) -> None:
     """As an object, sparse, or a function of the number of agents: the recorded links are a barbell's."""
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     size = {"size": 10} if callable(given) else {}
     model = parley.DebateModel(
         "network",
@@ -100,7 +100,7 @@ def test_a_graph_of_ones_own_is_who_hears_whom(given: object) -> None:
 def test_people_stay_on_the_nodes_where_they_were_put() -> None:
     graph = nx.Graph([("alice", "bob"), ("bob", "cy")])
     nx.set_node_attributes(graph, {"alice": "democrat", "bob": "republican", "cy": "democrat"}, "party")
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     model = parley.DebateModel(
         "network",
         topics="racism",

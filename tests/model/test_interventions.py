@@ -15,14 +15,19 @@ from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Backend, Reply, Request
-from parley.llm.several import Several
+from parley.llm.router import RoutedBackend
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Heard, Intervened, Linked, Rated, Seated, Unlinked, Utterance
-from parley.model.interventions import Intervention, names, parse, spec, timetable
+from parley.model.interventions import (
+    Intervention,
+    intervention_names,
+    intervention_spec,
+    parse_intervention,
+    parse_interventions,
+)
 from parley.model.interventions.moderator import LINES
 from parley.model.interventions.planner import Planner
-from parley.model.lines import to_line
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import Scenario, load_preset
 
 Small = Callable[..., Scenario]
@@ -44,7 +49,7 @@ words = st.lists(st.text("abcXYZ'\"\\=:,;$ é", min_size=1), min_size=1, max_siz
 
 
 def events(scenario: Scenario, backend: Backend | None = None) -> list[Event]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     DebateModel(scenario, backend=backend, recorder=recorder, keep_going=True).run()
     return recorder.events
 
@@ -57,11 +62,11 @@ def turns(found: list[Event]) -> list[Utterance]:
     return [event for event in found if isinstance(event, Utterance)]
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", intervention_names())
 def test_every_kind_can_be_held(small: Small, name: str) -> None:
     """A file in the folder is a kind: it has an example here, acts when it says, and is in the record."""
-    one = parse(EXAMPLES[name])
-    assert (one.kind, parse(spec(one))) == (name, one)
+    one = parse_intervention(EXAMPLES[name])
+    assert (one.kind, parse_intervention(intervention_spec(one))) == (name, one)
     more = {"size": 8, "graph": "complete", "rounds": 3} if one.networked else {}
     scenario = small("network" if one.networked else "three_way", interventions=[EXAMPLES[name]], **more)
     found = told(events(scenario, Fake(opinionated)))
@@ -74,10 +79,12 @@ def test_every_kind_can_be_held(small: Small, name: str) -> None:
 def test_what_is_written_is_read_again(by: str, text: str, round_: int, to: tuple[str, ...]) -> None:
     """A summary's command line and a record's header give back the very intervention, whatever is in its text."""
     try:
-        one = parse({"kind": "message", "round": round_, "by": by, "text": text, **({"to": to} if to else {})})
+        one = parse_intervention(
+            {"kind": "message", "round": round_, "by": by, "text": text, **({"to": to} if to else {})}
+        )
     except UserError:
         return
-    assert parse(spec(one)) == one
+    assert parse_intervention(intervention_spec(one)) == one
 
 
 def test_table_and_command_line_mean_the_same(small: Small) -> None:
@@ -131,7 +138,7 @@ def test_what_is_mistyped_is_told_in_one_line(small: Small, line: str, words: st
 
 def test_a_text_is_one_line(small: Small) -> None:
     """A line break followed by a name would read as somebody else's line in the next prompt."""
-    one = parse({"kind": "shock", "round": 1, "text": "First.\nAnn: I agree\twith all of it."})
+    one = parse_intervention({"kind": "shock", "round": 1, "text": "First.\nAnn: I agree\twith all of it."})
     assert vars(one)["text"] == "First. Ann: I agree with all of it."
 
 
@@ -252,7 +259,7 @@ def test_another_model_speaks_from_its_round_on(small: Small) -> None:
     assert scenario.own_llms() == {"oracle,mu=0": "oracle,mu=0"}
     asked: list[Request] = []
     other = Fake(lambda request: asked.append(request) or opinionated(request))
-    model = DebateModel(scenario, backend=Several(Fake(opinionated), {"oracle,mu=0": other}))
+    model = DebateModel(scenario, backend=RoutedBackend(Fake(opinionated), {"oracle,mu=0": other}))
     counts = []
     while not model.over:
         model.step()
@@ -262,7 +269,9 @@ def test_another_model_speaks_from_its_round_on(small: Small) -> None:
 
 
 def planner(**more: object) -> Planner:
-    made = parse({"kind": "planner", "round": 1, "target": 8, "gain": 0.5, "messages": ["10: up", "4: down"], **more})
+    made = parse_intervention(
+        {"kind": "planner", "round": 1, "target": 8, "gain": 0.5, "messages": ["10: up", "4: down"], **more}
+    )
     assert isinstance(made, Planner)
     return made
 
@@ -312,7 +321,10 @@ def test_a_planner_steers(small: Small) -> None:
     ]
     line = {"kind": "planner", "round": 1, "every": 1, "target": 2, "messages": messages}
     base = small(repetitions=6, rounds=4)
-    ends = [list(expected(events(one), 4).values()) for one in (base, replace(base, interventions=timetable([line])))]
+    ends = [
+        list(expected(events(one), 4).values())
+        for one in (base, replace(base, interventions=parse_interventions([line])))
+    ]
     off = [sum(abs(value - 2) for value in end) / len(end) for end in ends]
     assert off[1] < off[0] - 0.3
 
@@ -338,8 +350,8 @@ def test_news_is_no_statement_to_criticise() -> None:
 def test_every_kind_is_frozen_and_says_what_it_is() -> None:
     """A scenario holds them: two that are equal are the same experiment."""
     for line in EXAMPLES.values():
-        one: Intervention = parse(line)
-        assert hash(one) == hash(parse(line))
+        one: Intervention = parse_intervention(line)
+        assert hash(one) == hash(parse_intervention(line))
         assert type(one).__doc__
 
 

@@ -12,11 +12,11 @@ from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.events import Ended, Header, Intervened, Seated
-from parley.model.interventions import parse
-from parley.model.lines import from_line
-from parley.model.live import Live
+from parley.model.interactive_run import InteractiveRun
+from parley.model.interventions import parse_intervention
+from parley.model.recorder import from_line
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import PARTIAL, RECORD, Ask, sit
+from parley.model.scenario_run import PARTIAL, RECORD, RunSpec, run_scenario
 
 PATIENCE = 20.0
 
@@ -26,7 +26,7 @@ class Watched:
 
     def __init__(self, scenario: Scenario, folder: Path, answer: Callable[[Request], str] | None = None):
         self.changed = threading.Condition()
-        self.live = Live(scenario, folder, self._tell, Fake(answer) if answer else None)
+        self.live = InteractiveRun(scenario, folder, self._tell, Fake(answer) if answer else None)
 
     def _tell(self) -> None:
         with self.changed:
@@ -56,7 +56,7 @@ def watched(scenario: Scenario, tmp_path: Path) -> Iterator[Watched]:
 
 def record(scenario: Scenario, folder: Path) -> bytes:
     """That of a run that nobody watches."""
-    return sit(Ask(scenario, folder)).record.read_bytes()
+    return run_scenario(RunSpec(scenario, folder)).record.read_bytes()
 
 
 def test_stepped_and_interviewed_it_leaves_the_record_of_an_undisturbed_run(
@@ -87,7 +87,7 @@ def test_stepped_and_interviewed_it_leaves_the_record_of_an_undisturbed_run(
 def test_paused_in_the_middle_of_a_round_nothing_more_is_asked(scenario: Scenario, tmp_path: Path) -> None:
     """A model that costs money or minutes a reply must obey at once, not at the end of the round."""
     asked: list[Request] = []
-    holder: list[Live] = []
+    holder: list[InteractiveRun] = []
 
     def answer(request: Request) -> str:
         asked.append(request)
@@ -115,7 +115,7 @@ def test_a_stopped_run_can_be_gone_on_with(watched: Watched, scenario: Scenario,
     watched.live.stop()
     watched.live.join(PATIENCE)
     assert watched.live.phase == "stopped"
-    outcome = sit(Ask(scenario, watched.live.folder))
+    outcome = run_scenario(RunSpec(scenario, watched.live.folder))
     assert outcome.replayed == watched.live.calls
     assert outcome.record.read_bytes() == record(scenario, tmp_path / "alone")
 
@@ -123,7 +123,7 @@ def test_a_stopped_run_can_be_gone_on_with(watched: Watched, scenario: Scenario,
 def test_what_goes_wrong_is_told_in_one_line(scenario: Scenario, tmp_path: Path) -> None:
     """A page that shows nothing looks as if the run were still on its way."""
     folder = tmp_path / "other"
-    sit(Ask(scenario.with_settings({"seed": 9}), folder))
+    run_scenario(RunSpec(scenario.with_settings({"seed": 9}), folder))
     watched = Watched(scenario, folder)
     watched.live.play()
     watched.until(lambda: watched.live.phase == "failed")
@@ -140,11 +140,13 @@ def test_who_steps_in_leaves_the_record_of_a_run_with_that_timetable(
     live = watched.live
     live.play(1)
     watched.at("paused", 1)
-    live.step_in(parse("message round=1 to=democrat by=Ann text='Think of the cost.' rooms=" + f"'{room(live)}'"))
-    live.step_in(parse("mute round=1 to=republican"))
-    live.step_in(parse("message round=1 to=nobody by=Ann text='Hello.'"))
-    live.step_in(parse("join round=1 to=default"))
-    live.step_in(parse("leave round=1 to=default"))
+    live.step_in(
+        parse_intervention("message round=1 to=democrat by=Ann text='Think of the cost.' rooms=" + f"'{room(live)}'")
+    )
+    live.step_in(parse_intervention("mute round=1 to=republican"))
+    live.step_in(parse_intervention("message round=1 to=nobody by=Ann text='Hello.'"))
+    live.step_in(parse_intervention("join round=1 to=default"))
+    live.step_in(parse_intervention("leave round=1 to=default"))
     watched.until(lambda: len(live.interventions) == 5)
     assert [one.refused for one in live.interventions[:2]] == ["", ""]
     assert "unknown party or seat" in live.interventions[2].refused
@@ -152,8 +154,8 @@ def test_who_steps_in_leaves_the_record_of_a_run_with_that_timetable(
     assert live.interventions[4].refused == ""
     live.play(1)
     watched.at("paused", 2)
-    live.step_in(parse("unmute round=1 to=republican"))
-    live.step_in(parse("join round=1 to=default"))
+    live.step_in(parse_intervention("unmute round=1 to=republican"))
+    live.step_in(parse_intervention("join round=1 to=default"))
     watched.until(lambda: len(live.interventions) == 7)
     live.play()
     watched.at("done", 3)
@@ -166,9 +168,9 @@ def test_who_steps_in_leaves_the_record_of_a_run_with_that_timetable(
     ]  # fmt: skip
     kept = (live.folder / RECORD).read_bytes()
     assert live.scenario != scenario
-    again = sit(Ask(live.scenario, tmp_path / "again", ("interventions",)))
+    again = run_scenario(RunSpec(live.scenario, tmp_path / "again", ("interventions",)))
     assert kept == again.record.read_bytes()
-    again = sit(Ask(live.scenario, live.folder))
+    again = run_scenario(RunSpec(live.scenario, live.folder))
     assert again.already
 
 
@@ -177,7 +179,7 @@ def test_a_run_that_was_stepped_into_and_stopped_goes_on(watched: Watched, tmp_p
     live = watched.live
     live.play(1)
     watched.at("paused", 1)
-    live.step_in(parse("shock round=1 text='The report is out.'"))
+    live.step_in(parse_intervention("shock round=1 text='The report is out.'"))
     live.play(1)
     watched.at("paused", 2)
     live.stop()
@@ -185,9 +187,9 @@ def test_a_run_that_was_stepped_into_and_stopped_goes_on(watched: Watched, tmp_p
     first = from_line((live.folder / PARTIAL).read_text(encoding="utf-8").splitlines()[0])
     assert isinstance(first, Header)
     assert (first.given, len(first.scenario["interventions"])) == (("interventions",), 1)
-    outcome = sit(Ask(live.scenario, live.folder, ("interventions",)))
+    outcome = run_scenario(RunSpec(live.scenario, live.folder, ("interventions",)))
     assert outcome.replayed == live.calls
-    again = sit(Ask(live.scenario, tmp_path / "again", ("interventions",)))
+    again = run_scenario(RunSpec(live.scenario, tmp_path / "again", ("interventions",)))
     assert outcome.record.read_bytes() == again.record.read_bytes()
 
 
@@ -195,7 +197,7 @@ def test_nobody_steps_into_a_run_that_is_over(watched: Watched) -> None:
     watched.live.play()
     watched.at("done", 3)
     with pytest.raises(UserError, match="nothing can happen"):
-        watched.live.step_in(parse("mute round=1"))
+        watched.live.step_in(parse_intervention("mute round=1"))
 
 
 def test_a_run_at_a_pace_rests_between_rounds_until_somebody_wants_something(watched: Watched) -> None:
@@ -212,7 +214,7 @@ def test_a_run_at_a_pace_rests_between_rounds_until_somebody_wants_something(wat
     watched.at("done", 3)
 
 
-def room(live: Live) -> str:
+def room(live: InteractiveRun) -> str:
     """The first."""
     return next(event.room for event in live.events if isinstance(event, Seated))
 
@@ -252,7 +254,7 @@ def test_two_who_ask_at_once_are_both_heard(
 ) -> None:
     """What is wanted is read and written in one hold of the lock: between the two, the other's question would get lost."""
 
-    class Guarded(Live):
+    class Guarded(InteractiveRun):
         @property
         def _asked(self) -> list:
             assert self._lock._is_owned()  # type: ignore[attr-defined]
@@ -265,5 +267,5 @@ def test_two_who_ask_at_once_are_both_heard(
     live = Guarded(scenario, tmp_path / "run")
     monkeypatch.setattr(live._thread, "is_alive", lambda: True)
     live.interview(1, "Why?")
-    live.step_in(parse("mute round=1"))
+    live.step_in(parse_intervention("mute round=1"))
     assert len(live.__dict__["asked"]) == 2

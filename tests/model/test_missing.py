@@ -10,14 +10,14 @@ from standins import opinionated
 
 import run
 from parley.llm.backends.fake import Fake
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.llm.request import Reply, Request
-from parley.llm.several import Several
+from parley.llm.router import RoutedBackend
 from parley.model.debate import DebateModel
-from parley.model.missing import Key, Tally, Unreadable
+from parley.model.missing_replies import MissingTally, TallyKey, Unreadable
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import PARTIAL, RECORD, Ask, sit
+from parley.model.scenario_run import PARTIAL, RECORD, RunSpec, run_scenario
 
 Small = Callable[..., Scenario]
 
@@ -44,7 +44,7 @@ def test_it_stops_after_the_first_survey_or_round_and_goes_on_when_told(
 ) -> None:
     """All rounds were asked and paid for; now one line with the reason, and a folder that can be gone on with."""
     scenario = small()
-    outcome = sit(Ask(scenario, tmp_path / "run"), backend=Fake(backend))
+    outcome = run_scenario(RunSpec(scenario, tmp_path / "run"), backend=Fake(backend))
     assert told in (outcome.stopped or "")
     assert outcome.unread
     assert "\n" not in (outcome.stopped or "")
@@ -54,9 +54,9 @@ def test_it_stops_after_the_first_survey_or_round_and_goes_on_when_told(
     assert (model.round, type(model.error)) == (round_, Unreadable)
     with pytest.raises(UserError, match="--keep-going"):
         DebateModel(scenario, backend=Fake(backend)).run()
-    on = Ask(scenario, tmp_path / "run", budget=Budget(keep_going=True))
-    whole = sit(on, backend=Fake(backend))
-    other = sit(Ask(scenario, tmp_path / "b", budget=Budget(keep_going=True)), backend=Fake(backend))
+    on = RunSpec(scenario, tmp_path / "run", budget=Budget(keep_going=True))
+    whole = run_scenario(on, backend=Fake(backend))
+    other = run_scenario(RunSpec(scenario, tmp_path / "b", budget=Budget(keep_going=True)), backend=Fake(backend))
     assert whole.stopped is None
     assert whole.replayed == outcome.asked
     assert (tmp_path / "run" / RECORD).read_bytes() == other.record.read_bytes()
@@ -65,11 +65,11 @@ def test_it_stops_after_the_first_survey_or_round_and_goes_on_when_told(
 def test_each_model_is_judged_by_itself_and_scripted_partners_are_not(small: Small) -> None:
     """One dead model of two is found; a stand-in that says fixed lines has no ratings by design, and is not counted."""
     scenario = small(llms=("democrat=openai:gemma",))
-    both = Several(Fake(opinionated), {"democrat": Fake(seven)})
+    both = RoutedBackend(Fake(opinionated), {"democrat": Fake(seven)})
     with pytest.raises(Unreadable, match=r"openai:gemma: 2 of 2 ratings \(attitude\)"):
         DebateModel(scenario, backend=both)
     scenario = small(llms=("democrat=fake",))
-    model = DebateModel(scenario, backend=Several(Fake(opinionated), {"democrat": Fake(seven)}))
+    model = DebateModel(scenario, backend=RoutedBackend(Fake(opinionated), {"democrat": Fake(seven)}))
     assert model.tally.line == "missing  0 of 4 ratings"
 
 
@@ -94,9 +94,9 @@ def test_a_server_that_goes_away_in_the_middle_stops_it_too(small: Small) -> Non
 )
 def test_nearly_nothing_is_fewer_than_one_in_twenty(asked: int, lost: int, stops: bool) -> None:
     """The threshold that the manual page names."""
-    found = Tally()
+    found = MissingTally()
     for number in range(asked):
-        found.count(Key("", "ratings"), "no_number" if number < lost else None, "Well.")
+        found.count(TallyKey("", "ratings"), "no_number" if number < lost else None, "Well.")
     try:
         found.check((), {"": "m"}, {})
     except Unreadable:
@@ -107,14 +107,14 @@ def test_nearly_nothing_is_fewer_than_one_in_twenty(asked: int, lost: int, stops
 
 def test_what_is_missing_is_one_line_and_a_warning_from_a_fifth_on() -> None:
     """Always there, by reason, the commonest first; nothing where nothing was asked."""
-    found = Tally()
+    found = MissingTally()
     assert found.line == ""
     for reason in [*["refusal"] * 2, "no_number", *[None] * 27]:
-        found.count(Key("", "ratings", "attitude"), reason)
-    found.count(Key("", "replies"), None)
+        found.count(TallyKey("", "ratings", "attitude"), reason)
+    found.count(TallyKey("", "replies"), None)
     assert found.line == "missing  3 of 30 ratings (10%: refusal 2, no_number 1), 0 of 1 replies"
     for _ in range(5):
-        found.count(Key("democrat", "ratings", "attitude"), "refusal")
+        found.count(TallyKey("democrat", "ratings", "attitude"), "refusal")
     assert found.line.splitlines()[1].startswith("WARNING  ")
 
 
@@ -169,7 +169,9 @@ def test_a_judge_that_says_nothing_is_asked_twenty_times(
     command: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And not about every statement; what is missing is told at the end where it goes on all the same."""
-    sit(Ask(load_preset("two_way").with_settings({"llm": "oracle", "topics": "racism", "repetitions": 3}), tmp_path))
+    run_scenario(
+        RunSpec(load_preset("two_way").with_settings({"llm": "oracle", "topics": "racism", "repetitions": 3}), tmp_path)
+    )
     name, *more = command.split()
     asking = [name, str(tmp_path), *more, "--llm", "fake"]
     assert run.main(asking) == 2

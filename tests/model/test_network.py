@@ -15,13 +15,11 @@ from standins import Scrambled, opinionated
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
+from parley.model.cost_estimate import count_calls, estimate_lines
 from parley.model.debate import DebateModel
-from parley.model.estimate import lines
 from parley.model.events import Event, Heard, Linked, Rated, Seated, Unlinked, Utterance
-from parley.model.experiment import header
-from parley.model.lines import from_line, to_line
-from parley.model.plan import count
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder, from_line, to_line
+from parley.model.run_folder import make_header
 from parley.model.scenario import Scenario, load_preset
 
 Small = Callable[..., Scenario]
@@ -34,7 +32,7 @@ def network(**settings: Any) -> Scenario:
 
 
 def held(scenario: Scenario, backend: Fake | None = None) -> tuple[DebateModel, list[Event]]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     model = DebateModel(scenario, backend=backend or Fake(opinionated), recorder=recorder, keep_going=True)
     model.run()
     return model, recorder.events
@@ -266,19 +264,19 @@ def test_what_goes_by_attitudes_needs_them(settings: dict[str, str], survey: str
 def test_the_plan_says_about_where_chance_decides() -> None:
     """Exact where it can be, and said to be about where it cannot."""
     exact, drawn = network(activation="share,share=0.3"), network(activation="poisson", repetitions=30)
-    assert count(exact) == (10, 1, 9, 40)
-    assert "  49 calls" in "\n".join(lines(exact, {}))
-    assert "  about 1," in "\n".join(lines(drawn, {}))
+    assert count_calls(exact) == (10, 1, 9, 40)
+    assert "  49 calls" in "\n".join(estimate_lines(exact, {}))
+    assert "  about 1," in "\n".join(estimate_lines(drawn, {}))
     _, events = held(network(activation="poisson", repetitions=30))
-    assert count(drawn)[2] == pytest.approx(len(of(Utterance, events)), rel=0.25)
+    assert count_calls(drawn)[2] == pytest.approx(len(of(Utterance, events)), rel=0.25)
 
 
 def test_a_graph_that_cannot_be_is_one_line_and_a_changed_file_another_experiment(tmp_path: Path) -> None:
     path = tmp_path / "net.txt"
     path.write_text("a b\nb c\n")
     scenario = network(size=3, graph=f"file,path={path}")
-    first = header(scenario, (), Fake(opinionated)).data
+    first = make_header(scenario, (), Fake(opinionated)).data
     path.write_text("a b\na c\n")
-    assert header(scenario, (), Fake(opinionated)).data != first
+    assert make_header(scenario, (), Fake(opinionated)).data != first
     with pytest.raises(UserError, match=r"environment network: .* 3 nodes for 10 people: set size=3"):
         DebateModel(network(graph=f"file,path={path}"), backend=Fake(opinionated))

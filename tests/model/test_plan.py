@@ -9,15 +9,22 @@ import pytest
 from standins import opinionated
 
 from parley.llm.backends.fake import Fake
-from parley.llm.limits import Price
+from parley.llm.budget import Price
 from parley.llm.request import Reply
+from parley.model.cost_estimate import (
+    count_calls,
+    estimate_cost,
+    estimate_lines,
+    estimate_time,
+    expected_usage,
+    measured_rate,
+    plan_run,
+)
 from parley.model.debate import DebateModel
-from parley.model.estimate import cost, lines, measured, time
 from parley.model.events import Called, Rated, Utterance
-from parley.model.plan import count, expected, plan
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset, preset_names
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 
 class Thinker(Fake):
@@ -36,64 +43,66 @@ class Thinker(Fake):
 def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, survey: str) -> None:
     scenario, recorder = (
         small(name, survey=survey, sides="own"),
-        InMemory(),
+        MemoryRecorder(),
     )  # who has no side to argue for asks nothing
     model = DebateModel(scenario, backend=Fake(opinionated), recorder=recorder)
     model.run()
     kinds = [sum(isinstance(event, kind) for event in recorder.events) for kind in (Utterance, Rated)]
-    assert count(scenario) == (len(model.agents), len(model.rooms), *kinds)
-    assert plan(scenario).calls == sum(isinstance(event, Called) for event in recorder.events)
+    assert count_calls(scenario) == (len(model.agents), len(model.rooms), *kinds)
+    assert plan_run(scenario).calls == sum(isinstance(event, Called) for event in recorder.events)
 
 
 def test_the_papers_size() -> None:
     """40 rooms x 3 agents x 5 rounds x 4 topics are 2,400 replies and 2,880 ratings."""
-    assert count(load_preset("three_way")) == (480, 160, 2400, 2880)
+    assert count_calls(load_preset("three_way")) == (480, 160, 2400, 2880)
 
 
 def test_tokens_grow_with_the_length_of_replies(small: Callable[..., Scenario]) -> None:
-    short, long = plan(small(words=20)), plan(small(words=100))
+    short, long = plan_run(small(words=20)), plan_run(small(words=100))
     assert long.usage.completion_tokens > 3 * short.usage.completion_tokens
     assert long.usage.prompt_tokens > short.usage.prompt_tokens
 
 
 def test_a_person_can_read_it() -> None:
-    text = "\n".join(lines(load_preset("echo_chamber").with_settings({"topics": "racism", "repetitions": 1}), {}))
+    text = "\n".join(
+        estimate_lines(load_preset("echo_chamber").with_settings({"topics": "racism", "repetitions": 1}), {})
+    )
     assert "5 rooms, 11 agents; topics 1, repetitions 1, rounds 5" in text
 
 
 def test_whom_everybody_speaks_through_is_no_partner(small: Callable[..., Scenario]) -> None:
     """With `--llm fake` the whole run was called lines of scripted partners; beside a model it is those of the partners alone."""
     alone, beside = small(llm="fake"), small(llm="fake", llms=("democrat=fake",))
-    assert plan(alone).unpaid(alone) == 0
-    assert "scripted partners" not in "\n".join(lines(alone, {}))
-    assert plan(beside).unpaid(beside) == 2 * (2 + 3)  # of two rooms one seat: a line a round, a rating a survey
+    assert plan_run(alone).unpaid(alone) == 0
+    assert "scripted partners" not in "\n".join(estimate_lines(alone, {}))
+    assert plan_run(beside).unpaid(beside) == 2 * (2 + 3)  # of two rooms one seat: a line a round, a rating a survey
 
 
 def test_summaries_are_planned_too(small: Callable[..., Scenario]) -> None:
     """Of 285 calls 255 were planned: agents that sum up what they forget ask for each summary."""
-    scenario, recorder = small(memory="summary:2", rounds=4), InMemory()
+    scenario, recorder = small(memory="summary:2", rounds=4), MemoryRecorder()
     DebateModel(scenario, backend=Fake(opinionated), recorder=recorder).run()
     asked = sum(isinstance(event, Called) for event in recorder.events)
-    assert plan(scenario).notes > 0
-    assert plan(scenario).calls == expected(scenario) == asked
+    assert plan_run(scenario).notes > 0
+    assert plan_run(scenario).calls == expected_usage(scenario) == asked
 
 
 def test_a_full_plan_is_a_bound(small: Callable[..., Scenario]) -> None:
     """Replies as long as max_tokens allows, ratings asked as often as may be; the cost is told as about and at most."""
     scenario = small(max_tokens=300, llm="openai:gpt-4o-mini")
-    usual, full = plan(scenario), plan(scenario, full=True)
+    usual, full = plan_run(scenario), plan_run(scenario, full=True)
     assert full.usage.prompt_tokens > usual.usage.prompt_tokens
     assert full.usage.completion_tokens >= usual.replies * 300
-    told = "\n".join(cost([(scenario, 2)], [{"": Price(1.0, 2.0)}]))
+    told = "\n".join(estimate_cost([(scenario, 2)], [{"": Price(1.0, 2.0)}]))
     assert "at most about" in told
     assert "cost about" in told
 
 
 def test_what_is_not_known_is_said(small: Callable[..., Scenario]) -> None:
     """A model without a price had no line on its cost, and no word why; thinking tokens were in no estimate; time neither."""
-    told = "\n".join(lines(small(llm="openai:gpt-5"), {"": None}))
+    told = "\n".join(estimate_lines(small(llm="openai:gpt-5"), {"": None}))
     assert "no price is known for openai:gpt-5: give --price IN,OUT" in told
-    calls = plan(small(llm="openai:gpt-5")).calls
+    calls = plan_run(small(llm="openai:gpt-5")).calls
     most = float(f"{4000 * calls:.2g}")
     assert f"if openai:gpt-5 thinks before it answers, at most {most:,.0f} tokens out (4,000 a call)" in told
     assert "time not known" in told
@@ -104,24 +113,24 @@ def test_time_goes_by_the_latest_run_of_the_model(
     small: Callable[..., Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Measured, never guessed; a run of another model says nothing."""
-    monkeypatch.setattr("parley.model.estimate.RUNS", tmp_path)
-    sit(Ask(small(), tmp_path / "a"))
-    assert measured("openai:gpt-5") is None
-    found = measured("oracle")
+    monkeypatch.setattr("parley.model.cost_estimate.RUNS", tmp_path)
+    run_scenario(RunSpec(small(), tmp_path / "a"))
+    assert measured_rate("openai:gpt-5") is None
+    found = measured_rate("oracle")
     assert found is not None
-    assert "calls a second, as in" in time([small()], 1000)
+    assert "calls a second, as in" in estimate_time([small()], 1000)
 
 
 def test_thoughts_go_by_the_latest_run_of_the_model(
     small: Callable[..., Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """30 calls that thought 300 tokens each: so many more are told, with their cost; who thinks nothing has no line."""
-    monkeypatch.setattr("parley.model.estimate.RUNS", tmp_path)
+    monkeypatch.setattr("parley.model.cost_estimate.RUNS", tmp_path)
     scenario = small(llm="openai:gpt-5")
-    tokens = 300 * plan(scenario).calls
+    tokens = 300 * plan_run(scenario).calls
     for thought in (300, 0):
-        sit(Ask(scenario, tmp_path / f"{thought}"), backend=Thinker(thought))
-        told = "\n".join(cost([(scenario, 1)], [{"": Price(1.0, 10.0)}]))
+        run_scenario(RunSpec(scenario, tmp_path / f"{thought}"), backend=Thinker(thought))
+        told = "\n".join(estimate_cost([(scenario, 1)], [{"": Price(1.0, 10.0)}]))
         line = f"about {float(f'{tokens:.2g}'):,.0f} tokens out (300 a call), a cost of {tokens / 1e5:.2g}, for what"
         assert (line in told) == (thought > 0)
         assert ("thinks before" in told) == (thought > 0)

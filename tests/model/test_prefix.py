@@ -11,29 +11,29 @@ from parley.llm.backends import open_spec
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.model.debate import DebateModel
 from parley.model.events import Called
-from parley.model.prefix import as_text, common, with_reply
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
+from parley.model.room import request_as_text, shared_prefix, text_with_reply
 
 
 @given(st.text("ab", max_size=9), st.text("ab", max_size=9), st.text("ab", max_size=9))
 def test_the_common_beginning(start: str, one: str, other: str) -> None:
     first, second = start + one, start + other
     alike = (place for place, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
-    assert common(first, second) == next(alike, min(len(first), len(second)))
+    assert shared_prefix(first, second) == next(alike, min(len(first), len(second)))
 
 
 def test_an_own_reply_counts_once_it_is_generated() -> None:
     first = (Message("system", "Ann."), Message("user", "Go."))
     then = (*first, Message("assistant", "I go."), Message("user", "On."))
-    sent, now = as_text(Request(first, Sampling(), 1)), as_text(Request(then, Sampling(), 1))
-    assert now[: common(now, sent)] == sent
-    assert now[: common(now, with_reply(sent, Reply("I go.")))] == f"{sent}\n<assistant>\nI go."
-    assert with_reply(sent, Reply.failed("timeout")) == sent
+    sent, now = request_as_text(Request(first, Sampling(), 1)), request_as_text(Request(then, Sampling(), 1))
+    assert now[: shared_prefix(now, sent)] == sent
+    assert now[: shared_prefix(now, text_with_reply(sent, Reply("I go.")))] == f"{sent}\n<assistant>\nI go."
+    assert text_with_reply(sent, Reply.failed("timeout")) == sent
 
 
 def test_most_of_a_debate_was_sent_before(small: Callable) -> None:
     """Three agents, fifteen iterations, a survey after each round: at least .80 of what is sent, in words as in characters."""
-    record = InMemory()
+    record = MemoryRecorder()
     DebateModel(small(rounds=5), backend=open_spec("oracle"), recorder=record).run()
     calls = [event for event in record.events if isinstance(event, Called)]
     assert {event.purpose for event in calls} == {"speech", "survey"}

@@ -9,28 +9,27 @@ import pytest
 from standins import Scrambled, opinionated
 
 import run
-from parley.analysis.load import load
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics.trajectory import compute
 from parley.analysis.report import write_report
 from parley.analysis.studies.intervention import control
+from parley.analysis.tables import load
 from parley.llm.backends.fake import Fake
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.llm.request import Backend, Request
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Heard, Intervened, Rated, Utterance
-from parley.model.lines import to_line
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import Scenario
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 Small = Callable[..., Scenario]
 TIMETABLE = ["join round=2 to=default", "leave round=3 to=democrat"]
 
 
 def events(scenario: Scenario, backend: Backend) -> list[Event]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     DebateModel(scenario, backend=backend, recorder=recorder).run()
     return recorder.events
 
@@ -132,17 +131,17 @@ def test_in_a_network_too(small: Small, rule: str) -> None:
 
 def test_resumed_and_replayed_it_is_the_same(scenario: Scenario, tmp_path: Path) -> None:
     """A budget cuts it short and the same command goes on; a replay of the journal has the same record but for its header."""
-    whole = sit(Ask(scenario, tmp_path / "whole")).record.read_text()
-    assert sit(Ask(scenario, tmp_path / "cut", budget=Budget(calls=20))).stopped
-    assert sit(Ask(scenario, tmp_path / "cut")).record.read_text() == whole
-    again = scenario.with_settings({"llm": f"recorded:{tmp_path / 'whole'}"})
-    replayed = sit(Ask(again, tmp_path / "again")).record.read_text()
+    whole = run_scenario(RunSpec(scenario, tmp_path / "whole")).record.read_text()
+    assert run_scenario(RunSpec(scenario, tmp_path / "cut", budget=Budget(calls=20))).stopped
+    assert run_scenario(RunSpec(scenario, tmp_path / "cut")).record.read_text() == whole
+    again = scenario.with_settings({"llm": f"replay:{tmp_path / 'whole'}"})
+    replayed = run_scenario(RunSpec(again, tmp_path / "again")).record.read_text()
     assert replayed.splitlines()[1:] == whole.splitlines()[1:]
 
 
 @pytest.fixture
 def folder(scenario: Scenario, tmp_path: Path) -> Path:
-    sit(Ask(scenario, tmp_path))
+    run_scenario(RunSpec(scenario, tmp_path))
     write_report(tmp_path)
     return tmp_path
 

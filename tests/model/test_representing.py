@@ -14,22 +14,20 @@ from synthetic import episodes
 import parley.llm.driver
 from parley.agents.questionnaire import questionnaire
 from parley.analysis.deliberation.episode import Voice
-from parley.analysis.deliberation.record import from_record
-from parley.analysis.deliberation.represented import _row, means, represented
-from parley.analysis.load import load
+from parley.analysis.deliberation.run_episodes import _row, episodes_of_run, representation_means, written_critiques
 from parley.analysis.report import SUMMARY, write_report
 from parley.analysis.summary import _used
+from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.llm.request import Reply, Request
 from parley.model.debate import DebateModel
 from parley.model.events import Answered, Called, Event, Posed, Represented, Seated, Utterance
-from parley.model.lines import to_line
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 
 EARLIER = "Earlier the participant discussed another question: "
 NOW = "The question that the group discusses now: "
@@ -62,7 +60,7 @@ def scenario(**settings: object) -> Scenario:
 
 
 def held(setup: Scenario, backend: object | None = None) -> list[Event]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     model = DebateModel(setup, backend=backend or Fake(opinionated), recorder=recorder)
     model.run()
     return recorder.events
@@ -300,10 +298,10 @@ def test_batches_and_flights_do_not_show(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_run_stopped_between_the_episodes_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     setup = scenario(knows="DOCP")
-    whole = sit(Ask(setup, tmp_path / "whole"), backend=Fake(opinionated))
+    whole = run_scenario(RunSpec(setup, tmp_path / "whole"), backend=Fake(opinionated))
     asked = 0
     for most in (130, 175, 10_000):
-        part = sit(Ask(setup, tmp_path / "parts", budget=Budget(most)), backend=Fake(opinionated))
+        part = run_scenario(RunSpec(setup, tmp_path / "parts", budget=Budget(most)), backend=Fake(opinionated))
         asked += part.asked
     assert part.record.read_bytes() == whole.record.read_bytes()
     assert asked == whole.asked
@@ -313,21 +311,21 @@ def test_a_run_stopped_between_the_episodes_goes_on_and_ends_the_same(tmp_path: 
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session of two groups whose representatives have a model of their own, with its report."""
     folder = tmp_path_factory.mktemp("runs") / "run"
-    sit(Ask(scenario(llms=("representative=oracle,pull=0",), represented="one"), folder))
+    run_scenario(RunSpec(scenario(llms=("representative=oracle,pull=0",), represented="one"), folder))
     write_report(folder)
     return folder
 
 
 def test_an_episode_has_no_critique_of_who_did_not_write_one(run: Path) -> None:
     """Or a representative would be trained on what representatives wrote."""
-    stood = represented(run)
+    stood = written_critiques(run)
     missing = [
-        (one.id, voice.participant) for one in from_record(run) for voice in one.voices
+        (one.id, voice.participant) for one in episodes_of_run(run) for voice in one.voices
         if voice.reasons.get("critique") == "represented" and voice.critique is None
     ]  # fmt: skip
     assert len(missing) == len(stood) == 2
     assert {room for room, _ in missing} == {room for room, _ in stood}
-    assert all(voice.critique for one in from_record(run) for voice in one.voices if not voice.reasons)
+    assert all(voice.critique for one in episodes_of_run(run) for voice in one.voices if not voice.reasons)
 
 
 def test_the_pages_name_the_representatives(run: Path) -> None:
@@ -362,9 +360,9 @@ def test_means_by_hand() -> None:
         )
         for place, (one, pair) in enumerate(zip(episodes(1, size=2), values, strict=True))
     ]
-    assert means("agreement with the revision (1-7)", made) == [(6.0, 4.5)]
-    assert means("revision less draft", made) == [(2.0, 0.5)]
-    assert means("revision less draft", made[:2]) == []
+    assert representation_means("agreement with the revision (1-7)", made) == [(6.0, 4.5)]
+    assert representation_means("revision less draft", made) == [(2.0, 0.5)]
+    assert representation_means("revision less draft", made[:2]) == []
 
 
 def test_groups_that_do_not_vary_have_no_interval() -> None:

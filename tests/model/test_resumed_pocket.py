@@ -14,8 +14,8 @@ pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
 from parley.llm.backends import open_spec
-from parley.llm.limits import Budget
-from parley.model.session import JOURNAL, Ask, sit
+from parley.llm.budget import Budget
+from parley.model.scenario_run import JOURNAL, RunSpec, run_scenario
 
 from .killed_pocket import scenario
 
@@ -58,8 +58,8 @@ def test_how_it_is_read_changes_nothing(tmp_path: Path, undisturbed: dict[str, b
     """Stopped after each of ten numbers of calls (`--max-calls`) and gone on with, read in other batches and pieces."""
     for calls in range(1, 20, 2) if not options else (7,):
         folder = tmp_path / str(calls)
-        first = sit(Ask(scenario(), folder, budget=Budget(calls)), backend=open_spec(f"pocket{options}"))
+        first = run_scenario(RunSpec(scenario(), folder, budget=Budget(calls)), backend=open_spec(f"pocket{options}"))
         assert first.stopped
         assert first.asked == calls
-        sit(Ask(scenario(), folder), backend=open_spec(f"pocket{options}"))
+        run_scenario(RunSpec(scenario(), folder), backend=open_spec(f"pocket{options}"))
         assert (folder / "record.jsonl").read_bytes() == undisturbed["record.jsonl"], calls

@@ -14,15 +14,14 @@ import parley.llm.driver
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.model.debate import DebateModel
-from parley.model.lines import to_line
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
 
 
 def record(scenario: Scenario, backend: object) -> str:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     DebateModel(scenario, backend=backend, recorder=recorder).run()
     return "".join(map(to_line, recorder.events))
 

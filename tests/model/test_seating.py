@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from parley.agents.persona import Persona
 from parley.llm.errors import UserError
 from parley.model import attendance
+from parley.model.casting import _places, seat_rooms
 from parley.model.scenario import Scenario, load_preset
-from parley.model.seating import _places, tables
 
 
 def test_over_forty_rooms_each_persona_has_each_seat_once_and_never_meets_itself() -> None:
@@ -23,7 +23,7 @@ def test_over_forty_rooms_each_persona_has_each_seat_once_and_never_meets_itself
     scenario = load_preset("echo_chamber").with_settings({"topics": "racism"})
     pairs = [
         [place.persona.id for place in table.places]
-        for table in tables(scenario)
+        for table in seat_rooms(scenario)
         if table.group == "republican+republican"
     ]
     assert len(pairs) == 40
@@ -35,7 +35,7 @@ def test_over_forty_rooms_each_persona_has_each_seat_once_and_never_meets_itself
 def test_the_same_people_meet_on_every_topic_and_with_or_without_a_default() -> None:
     """Conditions are compared on the same personas, so a difference is not one of casting."""
     seen: dict[tuple[str, int], set[tuple[str, ...]]] = {}
-    for table in tables(load_preset("echo_chamber").with_settings({"repetitions": 5})):
+    for table in seat_rooms(load_preset("echo_chamber").with_settings({"repetitions": 5})):
         partisans = tuple(place.persona.id for place in table.places if place.persona.party != "default")
         if partisans:
             seen.setdefault((partisans[0].split("_")[0], table.repetition), set()).add(partisans)
@@ -44,21 +44,21 @@ def test_the_same_people_meet_on_every_topic_and_with_or_without_a_default() -> 
 
 
 def test_another_seed_casts_others(small: Callable[..., Scenario]) -> None:
-    first, second = (list(tables(small(seed=seed))) for seed in (1, 2))
+    first, second = (list(seat_rooms(small(seed=seed))) for seed in (1, 2))
     assert first != second
-    assert list(tables(small(seed=1))) == first
+    assert list(seat_rooms(small(seed=1))) == first
 
 
 def test_a_room_can_be_had_alone(small: Callable[..., Scenario]) -> None:
     """Leaving out topics or repetitions changes nothing in the rooms that stay (named streams)."""
-    some = {table.room: table for table in tables(small(topics="racism", repetitions=2))}
-    more = {table.room: table for table in tables(small(topics="gun_violence,racism", repetitions=4))}
+    some = {table.room: table for table in seat_rooms(small(topics="racism", repetitions=2))}
+    more = {table.room: table for table in seat_rooms(small(topics="gun_violence,racism", repetitions=4))}
     assert some.items() <= more.items()
 
 
 def test_those_asked_outside_are_told_of_the_people_of_a_room(small: Callable[..., Scenario]) -> None:
     """Each stands for the Default that would have sat there: one a repetition, alone in its room, told who is there."""
-    rooms = list(tables(small("two_way")))
+    rooms = list(seat_rooms(small("two_way")))
     assert [(table.group, len(table.places)) for table in rooms] == [("reference", 1)] * 2 + [
         ("republican+democrat", 2)
     ] * 2
@@ -72,7 +72,7 @@ def test_beyond_the_personas_the_same_people_meet_in_other_company() -> None:
         scenario = load_preset(preset).with_settings(
             {"topics": "racism", "repetitions": 120, "reference": "", **settings}
         )
-        pairs = {tuple(place.persona.id for place in table.places) for table in tables(scenario)}
+        pairs = {tuple(place.persona.id for place in table.places) for table in seat_rooms(scenario)}
         assert len(pairs) == 120
         assert all(len(set(pair)) == 2 for pair in pairs)
 
@@ -86,7 +86,7 @@ def test_as_men_and_as_women_the_same_people_meet() -> None:
     def met(seats: str) -> list[tuple[str, ...]]:
         return [
             tuple(place.persona.name for place in table.places)
-            for table in tables(scenario.with_settings({"seats": seats}))
+            for table in seat_rooms(scenario.with_settings({"seats": seats}))
         ]
 
     men = met("republican:male,democrat:male")
@@ -98,7 +98,7 @@ def test_as_men_and_as_women_the_same_people_meet() -> None:
 def test_more_seats_than_personas_is_told() -> None:
     scenario = load_preset("echo_chamber").with_settings({"size": 41})
     with pytest.raises(UserError, match="too few personas"):
-        list(tables(scenario))
+        list(seat_rooms(scenario))
 
 
 def test_a_fixed_cast_sits_in_every_room_and_nobody_meets_themselves() -> None:
@@ -111,7 +111,7 @@ def test_a_fixed_cast_sits_in_every_room_and_nobody_meets_themselves() -> None:
             "seats": "default:female,republican:male,republican,republican:female,democrat",
         }
     )
-    rooms = list(tables(scenario))
+    rooms = list(seat_rooms(scenario))
     assert len(rooms) == 10
     for table in rooms:
         assert [place.persona.name for place in table.places] == ["Sam", "Alex", "Riley", "Morgan", "Taylor"]
@@ -119,7 +119,7 @@ def test_a_fixed_cast_sits_in_every_room_and_nobody_meets_themselves() -> None:
         seats = ["default female", "republican male", "republican", "republican female", "democrat"]
         assert [place.seat for place in table.places] == seats
     with pytest.raises(UserError, match="too few personas for 4 seats with a fixed or listed cast"):
-        list(tables(scenario.with_settings({"seats": "democrat,democrat,democrat,democrat"})))
+        list(seat_rooms(scenario.with_settings({"seats": "democrat,democrat,democrat,democrat"})))
 
 
 def test_a_listed_cast_takes_the_next_of_the_file_whatever_the_seed() -> None:
@@ -127,7 +127,7 @@ def test_a_listed_cast_takes_the_next_of_the_file_whatever_the_seed() -> None:
 
     def names(seats: str, seed: int = 0) -> list[tuple[str, ...]]:
         settings = {"topics": "racism", "personas": "twins", "cast": "listed", "seats": seats, "seed": seed}
-        rooms = tables(load_preset("structured_debate").with_settings({**settings, "repetitions": 12}))
+        rooms = seat_rooms(load_preset("structured_debate").with_settings({**settings, "repetitions": 12}))
         return [tuple(place.persona.name for place in table.places) for table in rooms]
 
     pairs = names("republican:male,republican:male")
@@ -144,21 +144,21 @@ def test_every_cast_says_why_somebody_has_no_seat() -> None:
     casts = get_args(get_type_hints(Scenario)["cast"])
     assert set(casts) <= set(attendance.WHY)
     few = load_preset("structured_debate").with_settings({"repetitions": 2, "topics": "racism"})
-    assert "6 of 60 personas sit" in attendance.told(attendance.planned(few), few.cast)
+    assert "6 of 60 personas sit" in attendance.attendance_lines(attendance.planned_attendance(few), few.cast)
 
 
 def test_copies_are_one_person_in_every_seat(small: Callable[..., Scenario]) -> None:
     """Another person in each repetition; names differ, backstories too in the name alone; two parties have no copy."""
     rooms = [
         table
-        for table in tables(small("echo_chamber", cast="copies", default_agent="without"))
+        for table in seat_rooms(small("echo_chamber", cast="copies", default_agent="without"))
         if len(table.places) > 1
     ]
     for table in rooms:
         assert len({place.persona.id for place in table.places}) == 1
         assert len({place.persona.name for place in table.places}) == len(table.places)
     with pytest.raises(UserError, match="cast=copies seats one person in every seat"):
-        list(tables(small("two_way", cast="copies")))
+        list(seat_rooms(small("two_way", cast="copies")))
 
 
 def written(folder: Path, sizes: Mapping[str, int]) -> str:
@@ -227,7 +227,7 @@ def test_two_of_one_name_are_named(tmp_path: Path) -> None:
         {"personas": f"{tmp_path}/", "seats": "cdu,spd", "topics": "racism", "reference": ""}
     )
     with pytest.raises(UserError, match=r"two people called Ann \(cdu and spd\) would meet in repetition 1: rename"):
-        list(tables(scenario))
+        list(seat_rooms(scenario))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_a_plan_says_who_has_no_seat_and_why(tmp_path: Path, settings: dict[str,
     personas = written(tmp_path, {"cdu": 3, "spd": 5})
     base = {"personas": personas, "seats": "cdu,spd", "topics": "racism", "reference": ""}
     scenario = load_preset("three_way").with_settings(base | settings)
-    assert line in attendance.told(attendance.planned(scenario), scenario.cast)
+    assert line in attendance.attendance_lines(attendance.planned_attendance(scenario), scenario.cast)
 
 
 def test_a_party_asked_beforehand_needs_a_file(tmp_path: Path) -> None:

@@ -17,13 +17,13 @@ import pytest
 from standins import opinionated
 
 from parley.llm.backends.fake import Fake
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.llm.request import Reply, Request
 from parley.model.commandline import Interrupted, stoppable
 from parley.model.events import Ended, Event
 from parley.model.scenario import Scenario
-from parley.model.session import JOURNAL, PARTIAL, RECORD, Ask, sit
+from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, RunSpec, run_scenario
 
 Small = Callable[..., Scenario]
 ROOT = Path(__file__).parents[2]
@@ -129,9 +129,9 @@ def test_killed_twice_and_a_torn_journal_tail(tmp_path: Path, undisturbed: dict[
 
 
 def test_a_finished_folder_asks_nothing(tmp_path: Path, small: Small, fake: Fake) -> None:
-    task = Ask(small(), tmp_path / "run")
-    first = sit(task, backend=fake)
-    second = sit(task, backend=Fake(lambda request: pytest.fail("asked again")))
+    task = RunSpec(small(), tmp_path / "run")
+    first = run_scenario(task, backend=fake)
+    second = run_scenario(task, backend=Fake(lambda request: pytest.fail("asked again")))
     assert (first.asked, first.already, second.asked, second.already) == (30, False, 0, True)
 
 
@@ -141,30 +141,30 @@ def test_failures_are_kept_and_asked_again_only_on_demand(tmp_path: Path, small:
     def flaky(request: Request) -> str | Reply:
         return Reply.failed("overloaded") if request.seed % 5 == 0 else opinionated(request)
 
-    task = Ask(small(), tmp_path / "run")
-    sit(task, backend=Fake(flaky))
-    calm = Ask(small(), tmp_path / "calm")
-    sit(calm, backend=fake)
+    task = RunSpec(small(), tmp_path / "run")
+    run_scenario(task, backend=Fake(flaky))
+    calm = RunSpec(small(), tmp_path / "calm")
+    run_scenario(calm, backend=fake)
     assert (task.folder / RECORD).read_bytes() != (calm.folder / RECORD).read_bytes()
-    retried = sit(Ask(small(), tmp_path / "run", retry_failures=True), backend=fake)
+    retried = run_scenario(RunSpec(small(), tmp_path / "run", retry_failures=True), backend=fake)
     assert 0 < retried.asked < 30
     assert (task.folder / RECORD).read_bytes() == (calm.folder / RECORD).read_bytes()
 
 
 def test_a_spent_budget_keeps_everything_and_goes_on_when_raised(tmp_path: Path, small: Small, fake: Fake) -> None:
     """The total counts over all sittings; the stopped run has a partial record."""
-    stopped = sit(Ask(small(), tmp_path / "run", budget=Budget(calls=13)), backend=fake)
+    stopped = run_scenario(RunSpec(small(), tmp_path / "run", budget=Budget(calls=13)), backend=fake)
     assert stopped.stopped is not None
     assert "--max-calls 13 is spent" in stopped.stopped
     assert stopped.asked == 13
     assert stopped.record.name == PARTIAL
-    again = sit(
-        Ask(small(), tmp_path / "run", budget=Budget(calls=13)), backend=Fake(lambda request: pytest.fail("asked"))
+    again = run_scenario(
+        RunSpec(small(), tmp_path / "run", budget=Budget(calls=13)), backend=Fake(lambda request: pytest.fail("asked"))
     )
     assert again.stopped is not None
-    done = sit(Ask(small(), tmp_path / "run", budget=Budget(calls=30)), backend=fake)
+    done = run_scenario(RunSpec(small(), tmp_path / "run", budget=Budget(calls=30)), backend=fake)
     assert (done.stopped, done.asked, done.replayed) == (None, 17, 13)
-    whole = sit(Ask(small(), tmp_path / "whole"), backend=fake)
+    whole = run_scenario(RunSpec(small(), tmp_path / "whole"), backend=fake)
     assert done.record.read_bytes() == whole.record.read_bytes()
 
 
@@ -180,29 +180,29 @@ def test_a_folder_of_another_run_is_left_alone(
     tmp_path: Path, small: Small, fake: Fake, changes: dict, words: str
 ) -> None:
     folder = tmp_path / "run"
-    sit(Ask(small(), folder), backend=fake)
+    run_scenario(RunSpec(small(), folder), backend=fake)
     before = tree(folder)
     with pytest.raises(UserError) as caught:
-        sit(Ask(small(**changes), folder), backend=fake)
+        run_scenario(RunSpec(small(**changes), folder), backend=fake)
     assert words in str(caught.value)
     assert tree(folder) == before
 
 
 def test_a_folder_of_another_model_or_prompt_is_left_alone(tmp_path: Path, small: Small, fake: Fake) -> None:
     folder = tmp_path / "run"
-    sit(Ask(small(), folder, budget=Budget(calls=3)), backend=fake)
+    run_scenario(RunSpec(small(), folder, budget=Budget(calls=3)), backend=fake)
     with pytest.raises(UserError, match="another model"):
-        sit(Ask(small(), folder), backend=Fake(opinionated, name="other"))
+        run_scenario(RunSpec(small(), folder), backend=Fake(opinionated, name="other"))
     label = folder / "experiment.json"
     label.write_text(json.dumps(json.loads(label.read_text()) | {"prompts": {"turn": "0"}}))
     with pytest.raises(UserError, match="other prompts"):
-        sit(Ask(small(), folder), backend=fake)
+        run_scenario(RunSpec(small(), folder), backend=fake)
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, small: Small, fake: Fake) -> None:
     (tmp_path / "thesis.tex").write_text("dear")
     with pytest.raises(UserError, match="not empty and holds no run"):
-        sit(Ask(small(), tmp_path), backend=fake)
+        run_scenario(RunSpec(small(), tmp_path), backend=fake)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["thesis.tex"]
 
 
@@ -210,28 +210,28 @@ def test_two_sittings_at_one_folder_do_not_mix(tmp_path: Path, small: Small, fak
     with open(tmp_path / ".lock", "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         with pytest.raises(UserError, match="another run is at work"):
-            sit(Ask(small(), tmp_path), backend=fake)
+            run_scenario(RunSpec(small(), tmp_path), backend=fake)
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, small: Small, fake: Fake) -> None:
     (tmp_path / "file").write_text("precious")
     for place in (tmp_path / "file", tmp_path / "file" / "run"):
         with pytest.raises(UserError, match="cannot use the folder"):
-            sit(Ask(small(), place), backend=fake)
+            run_scenario(RunSpec(small(), place), backend=fake)
     assert (tmp_path / "file").read_text() == "precious"
 
 
 def test_a_replay_needs_no_model_and_gives_the_same_record(tmp_path: Path, small: Small, fake: Fake) -> None:
-    """`--llm recorded:RUN`: the same events from the journal alone; a changed scenario is an error, never a guess."""
+    """`--llm replay:RUN`: the same events from the journal alone; a changed scenario is an error, never a guess."""
     from parley.llm.backends import open_spec
     from parley.llm.errors import MissingRecording
 
-    sit(Ask(small(), tmp_path / "run"), backend=fake)
-    recorded = open_spec(f"recorded:{tmp_path / 'run'}")
-    replay = sit(Ask(small(), tmp_path / "replay"), backend=recorded)
+    run_scenario(RunSpec(small(), tmp_path / "run"), backend=fake)
+    recorded = open_spec(f"replay:{tmp_path / 'run'}")
+    replay = run_scenario(RunSpec(small(), tmp_path / "replay"), backend=recorded)
     assert replay.record.read_bytes() == (tmp_path / "run" / RECORD).read_bytes()
     with pytest.raises(MissingRecording, match="lacks a"):
-        sit(Ask(small(seed=4), tmp_path / "other"), backend=recorded)
+        run_scenario(RunSpec(small(seed=4), tmp_path / "other"), backend=recorded)
 
 
 def test_a_stopped_retry_leaves_an_unfinished_run_not_a_mixed_one(tmp_path: Path, small: Small, fake: Fake) -> None:
@@ -240,24 +240,24 @@ def test_a_stopped_retry_leaves_an_unfinished_run_not_a_mixed_one(tmp_path: Path
     def flaky(request: Request) -> str | Reply:
         return Reply.failed("overloaded") if request.seed % 3 == 0 else opinionated(request)
 
-    task = Ask(small(), tmp_path / "run")
-    sit(task, backend=Fake(flaky))
-    spent = sit(Ask(small(), task.folder, budget=Budget(calls=33), retry_failures=True), backend=fake)
+    task = RunSpec(small(), tmp_path / "run")
+    run_scenario(task, backend=Fake(flaky))
+    spent = run_scenario(RunSpec(small(), task.folder, budget=Budget(calls=33), retry_failures=True), backend=fake)
     assert spent.stopped is not None
     assert not (task.folder / RECORD).exists()
-    done = sit(task, backend=fake)
+    done = run_scenario(task, backend=fake)
     assert not done.already
     assert (task.folder / RECORD).exists()
 
 
 def test_a_damaged_record_is_written_again_from_the_journal(tmp_path: Path, small: Small, fake: Fake) -> None:
     """Finished means that the last line says so, not that there is a file."""
-    task = Ask(small(), tmp_path / "run")
-    sit(task, backend=fake)
+    task = RunSpec(small(), tmp_path / "run")
+    run_scenario(task, backend=fake)
     record = task.folder / RECORD
     whole = record.read_bytes()
     record.write_bytes(whole[:100])
-    again = sit(task, backend=Fake(lambda request: pytest.fail("asked again")))
+    again = run_scenario(task, backend=Fake(lambda request: pytest.fail("asked again")))
     assert (again.already, again.replayed) == (False, 30)
     assert record.read_bytes() == whole
 
@@ -270,32 +270,32 @@ def test_other_personas_are_another_experiment_and_unused_files_are_not(
 
     import parley.agents.persona
     import parley.agents.topic
-    import parley.model.experiment
+    import parley.model.run_folder
 
     folder = tmp_path / "run"
-    sit(Ask(small(), folder), backend=fake)
+    run_scenario(RunSpec(small(), folder), backend=fake)
     for name, home in (("TOPICS", parley.agents.topic.TOPICS), ("PERSONAS", parley.agents.persona.PERSONAS)):
         shutil.copytree(home, tmp_path / name)
-    monkeypatch.setattr(parley.model.experiment, "TOPICS", tmp_path / "TOPICS")
-    monkeypatch.setattr(parley.model.experiment, "persona_set", lambda name: tmp_path / "PERSONAS" / name)
+    monkeypatch.setattr(parley.model.run_folder, "TOPICS", tmp_path / "TOPICS")
+    monkeypatch.setattr(parley.model.run_folder, "persona_set", lambda name: tmp_path / "PERSONAS" / name)
     (tmp_path / "TOPICS" / "new.toml").write_text("title = 'x'")
-    assert sit(Ask(small(), folder), backend=fake).already
+    assert run_scenario(RunSpec(small(), folder), backend=fake).already
     (tmp_path / "PERSONAS" / "voters" / "default.toml").write_text("changed")
     with pytest.raises(UserError, match="other personas or topics"):
-        sit(Ask(small(), folder), backend=fake)
+        run_scenario(RunSpec(small(), folder), backend=fake)
 
 
 def test_a_folder_that_is_not_ours_keeps_even_its_lock_file(tmp_path: Path, small: Small, fake: Fake) -> None:
     for name in (".lock", "notes.txt"):
         (tmp_path / name).write_text("precious")
     with pytest.raises(UserError, match="holds no run"):
-        sit(Ask(small(), tmp_path), backend=fake)
+        run_scenario(RunSpec(small(), tmp_path), backend=fake)
     assert (tmp_path / ".lock").read_text() == "precious"
 
 
 def test_a_model_that_cannot_be_opened_leaves_no_folder(tmp_path: Path, small: Small) -> None:
     with pytest.raises(UserError, match="unknown model"):
-        sit(Ask(small(llm="nosuch"), tmp_path / "run"))
+        run_scenario(RunSpec(small(llm="nosuch"), tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
 
@@ -303,7 +303,7 @@ def test_a_kill_before_the_label_was_there_locks_nobody_out(tmp_path: Path, smal
     """The lock and a label that is half written: nothing of a run is in the folder yet."""
     (tmp_path / ".lock").touch()
     (tmp_path / "experiment.json.tmp").write_text('{"scen')
-    assert sit(Ask(small(), tmp_path), backend=fake).asked == 30
+    assert run_scenario(RunSpec(small(), tmp_path), backend=fake).asked == 30
     assert not (tmp_path / "experiment.json.tmp").exists()
 
 
@@ -312,7 +312,7 @@ def test_a_damaged_label_is_one_line(part: str, tmp_path: Path, small: Small, fa
     label = {"scenario": {}, "prompts": {}, "data": "", "model": {}} | {part: []}
     (tmp_path / "experiment.json").write_text(json.dumps(label))
     with pytest.raises(UserError, match=r"cannot read .*experiment\.json"):
-        sit(Ask(small(), tmp_path), backend=fake)
+        run_scenario(RunSpec(small(), tmp_path), backend=fake)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -328,13 +328,13 @@ def test_a_signal_keeps_what_is_on_its_way(number: int, tmp_path: Path, small: S
     def stop(_: int) -> None:
         signal.raise_signal(number)
 
-    task = Ask(small("echo_chamber"), tmp_path / "run")
+    task = RunSpec(small("echo_chamber"), tmp_path / "run")
     with pytest.raises(Interrupted) as stopped, stoppable():
-        sit(task, stop, backend=Fake(answer, in_flight=6))
+        run_scenario(task, stop, backend=Fake(answer, in_flight=6))
     assert stopped.value.number == number
     assert len(asked) >= 6
     assert signal.getsignal(number) is signal.SIG_DFL
-    sit(task, backend=Fake(answer, in_flight=6))
+    run_scenario(task, backend=Fake(answer, in_flight=6))
     assert len(asked) == len(set(asked))
 
 
@@ -380,7 +380,7 @@ def test_a_journal_that_is_lost_in_the_middle_stops_the_run_in_one_line(
         return opinionated(request)
 
     with pytest.raises(UserError, match=line) as told:
-        sit(Ask(small("echo_chamber"), folder), backend=Fake(answer, in_flight=in_flight))
+        run_scenario(RunSpec(small("echo_chamber"), folder), backend=Fake(answer, in_flight=in_flight))
     assert "\n" not in str(told.value)
     assert next(count) < 100  # of 720
 
@@ -389,7 +389,9 @@ def test_a_folder_that_vanishes_before_the_end_is_one_line(tmp_path: Path, small
     """Too late for the journal to notice: the record has no place to go to."""
     folder = tmp_path / "run"
     with pytest.raises(UserError, match="cannot finish the record in"):
-        sit(Ask(small(rounds=0, survey="never"), folder), backend=Fake("5"), on_open=None, watcher=Vanishing(folder))
+        run_scenario(
+            RunSpec(small(rounds=0, survey="never"), folder), backend=Fake("5"), on_open=None, watcher=Vanishing(folder)
+        )
 
 
 class Vanishing:

@@ -14,9 +14,9 @@ from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.debate import DebateModel
 from parley.model.events import Rated, Utterance
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset
-from parley.model.sides import opposed, side_of
+from parley.model.trait_assignment import alternate_sides, side_of
 
 Small = Callable[..., Scenario]
 
@@ -30,7 +30,7 @@ def held(scenario: Scenario, ratings: dict[str, str]) -> tuple[DebateModel, list
         party = next((party for party in ratings if party in request.messages[0].content.lower()), "american")
         return ratings[party] if request.answers else f"Mark{len(asked)}end"
 
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     model = DebateModel(scenario, backend=Fake(speak), recorder=recorder)
     model.run()
     return model, recorder.events, asked
@@ -39,7 +39,7 @@ def held(scenario: Scenario, ratings: dict[str, str]) -> tuple[DebateModel, list
 @given(st.lists(st.one_of(st.none(), st.floats(0, 10)), min_size=1, max_size=5))
 def test_sides_are_opposite_and_the_first_is_its_own(attitudes: list[float | None]) -> None:
     """Nobody is given a side that follows from nothing; neighbours never argue for the same."""
-    sides = opposed(attitudes)
+    sides = alternate_sides(attitudes)
     assert sides[0] == side_of(attitudes[0])
     assert all(one is None if sides[0] is None else one == -other for one, other in zip(sides[1:], sides, strict=False))
 

@@ -14,22 +14,21 @@ import pytest
 from scipy.sparse import csr_array
 from standins import Scrambled, opinionated
 
-from parley.agents.laws.surrogate import NAMES, SCHEMA, Surrogate
+from parley.agents.opinion_dynamics.surrogate import NAMES, SCHEMA, Surrogate
 from parley.agents.persona import load_personas
-from parley.agents.standin import NEAR, Response, StandIn, nearest
+from parley.agents.surrogate_agent import NEAR, SurrogateAgent, SurrogateResponse, nearest_lines
 from parley.agents.topic import load_topic
-from parley.analysis import honesty
+from parley.analysis import disclaimers
 from parley.llm.backends.fake import Fake
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
+from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Heard, Rated, Utterance
-from parley.model.lines import read
-from parley.model.plan import plan
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder, read_lines
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import RECORD, Ask, sit
-from parley.model.standing_in import present
+from parley.model.scenario_run import RECORD, RunSpec, run_scenario
+from parley.model.surrogate_seats import surrogate_manifest
 
 Small = Callable[..., Scenario]
 NUMBERS = {"offset": 0.0, "noise": 0.0, "stay": 0.1, "intercept": 0.9, "own": -0.25, "heard": 0.15, "spread": 0.4}
@@ -62,7 +61,7 @@ def mixed(file: Path, *who: str, size: int = 12, **settings: Any) -> Scenario:
 
 
 def held(scenario: Scenario) -> list[Any]:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     DebateModel(scenario, backend=Fake(opinionated), recorder=recorder).run()
     return recorder.events
 
@@ -74,24 +73,24 @@ def of(kind: type, events: list[Any]) -> list[Any]:
 def test_a_step_by_hand(tmp_path: Path) -> None:
     """4 + (0.9 - 0.25 * 4 + 0.15 * 8) = 5.1 without noise; at 5.1 it says what stands at 5.2 or 5.0, or near."""
     file = written(tmp_path / "s.json", stay=0.0, spread=0.0)
-    response = Response(json.loads(file.read_text())["topics"]["racism"], "democrat")
+    response = SurrogateResponse(json.loads(file.read_text())["topics"]["racism"], "democrat")
     assert response.after(4.0, 8.0, Random(1)) == pytest.approx(5.1)
     said = {response.line(5.1, Random(seed)) for seed in range(200)}
     assert said == {f"I stand at {grade}." for grade in range(22, 30)}
-    assert len(nearest([(1.0, "a")] * 30, 1.0)) == 30
-    assert len(nearest([(float(one), "") for one in range(5)], 0.0)) == 5 < NEAR
+    assert len(nearest_lines([(1.0, "a")] * 30, 1.0)) == 30
+    assert len(nearest_lines([(float(one), "") for one in range(5)], 0.0)) == 5 < NEAR
 
 
 def test_nobody_is_asked_for_a_stand_in(tmp_path: Path) -> None:
     """Calls are those of the others alone, as the plan says; a stand-in speaks and is rated all the same, `how` says by what."""
     scenario = mixed(written(tmp_path / "s.json"), "republican")
-    model = DebateModel(scenario, backend=Fake(opinionated), recorder=(recorder := InMemory()))
+    model = DebateModel(scenario, backend=Fake(opinionated), recorder=(recorder := MemoryRecorder()))
     model.run()
     ours = {agent.unique_id for agent in model.agents if agent.party == "republican"}
     calls = of(Called, recorder.events)
     assert len(ours) == 6
     assert not ours & {call.agent for call in calls}
-    assert len(calls) == plan(scenario).calls == 6 * 3 + 6 * 4
+    assert len(calls) == plan_run(scenario).calls == 6 * 3 + 6 * 4
     spoken = [event for event in of(Utterance, recorder.events) if event.agent in ours]
     assert len(spoken) == 18
     assert all(event.text.startswith("I stand at") for event in spoken)
@@ -120,7 +119,7 @@ def test_what_it_hears_are_the_attitudes_before(tmp_path: Path) -> None:
 def test_all_on_the_surrogate_are_the_vectorised_one(tmp_path: Path) -> None:
     """The mean of 300 people after each of four rounds lies where the arrays' do: within 4.5 standard deviations of 200 draws."""
     scenario = mixed(file := written(tmp_path / "s.json"), "republican", "democrat", size=300, rounds=4)
-    model = DebateModel(scenario, backend=Fake([]), recorder=(recorder := InMemory()))
+    model = DebateModel(scenario, backend=Fake([]), recorder=(recorder := MemoryRecorder()))
     model.run()
     assert not of(Called, recorder.events)
     rated = of(Rated, recorder.events)
@@ -156,23 +155,25 @@ def test_it_begins_where_its_party_began(tmp_path: Path) -> None:
 def test_a_stopped_run_goes_on_and_replays_to_the_same_record(tmp_path: Path) -> None:
     """Stand-ins are in no journal: named streams make that resume, replay and any order of landing give one record."""
     scenario = mixed(written(tmp_path / "s.json"), "republican", "democrat 2")
-    whole = sit(Ask(scenario, tmp_path / "a"), backend=Fake(opinionated)).record.read_bytes()
-    stopped = sit(Ask(scenario, tmp_path / "b", budget=Budget(calls=9)), backend=Fake(opinionated))
+    whole = run_scenario(RunSpec(scenario, tmp_path / "a"), backend=Fake(opinionated)).record.read_bytes()
+    stopped = run_scenario(RunSpec(scenario, tmp_path / "b", budget=Budget(calls=9)), backend=Fake(opinionated))
     assert stopped.stopped
-    gone_on = sit(Ask(scenario, tmp_path / "b"), backend=Fake(opinionated))
+    gone_on = run_scenario(RunSpec(scenario, tmp_path / "b"), backend=Fake(opinionated))
     assert gone_on.record.read_bytes() == whole
     assert gone_on.replayed == 9
-    landed = sit(Ask(scenario, tmp_path / "c"), backend=Scrambled(opinionated, in_flight=5)).record.read_bytes()
+    landed = run_scenario(
+        RunSpec(scenario, tmp_path / "c"), backend=Scrambled(opinionated, in_flight=5)
+    ).record.read_bytes()
     assert landed == whole
 
 
 def test_a_run_is_replayed_from_its_journal(tmp_path: Path) -> None:
-    """`--llm recorded:RUN` with the same surrogate: nobody is asked, and all that anybody said, heard and rated is the same."""
+    """`--llm replay:RUN` with the same surrogate: nobody is asked, and all that anybody said, heard and rated is the same."""
     scenario = mixed(written(tmp_path / "s.json"), "republican")
-    sit(Ask(scenario, tmp_path / "a"), backend=Fake(opinionated))
-    again = sit(Ask(scenario.with_settings({"llm": f"recorded:{tmp_path / 'a'}"}), tmp_path / "b"))
+    run_scenario(RunSpec(scenario, tmp_path / "a"), backend=Fake(opinionated))
+    again = run_scenario(RunSpec(scenario.with_settings({"llm": f"replay:{tmp_path / 'a'}"}), tmp_path / "b"))
     assert again.stopped is None
-    first, second = (list(read(tmp_path / folder / RECORD)) for folder in "ab")
+    first, second = (list(read_lines(tmp_path / folder / RECORD)) for folder in "ab")
     for kind in (Utterance, Rated, Heard):
         assert of(kind, first) == of(kind, second) != []
 
@@ -180,12 +181,12 @@ def test_a_run_is_replayed_from_its_journal(tmp_path: Path) -> None:
 def test_the_record_says_how_good_it_is(tmp_path: Path) -> None:
     """Share of seats and fidelity stand in the header, and in what every report says of its models."""
     scenario = mixed(written(tmp_path / "s.json"), "republican")
-    sit(Ask(scenario, tmp_path / "a"), backend=Fake(opinionated))
-    header = next(read(tmp_path / "a" / RECORD))
+    run_scenario(RunSpec(scenario, tmp_path / "a"), backend=Fake(opinionated))
+    header = next(read_lines(tmp_path / "a" / RECORD))
     one = header.stand_ins[0]  # type: ignore[union-attr]
     assert (one["file"], one["topic"], one["seats"], one["of"]) == ("s.json", "racism", 6, 12)
     assert one["fidelity"] == [{"score": "path", "value": 0.2}]
-    for told in (honesty.note(header), honesty.model(header)):  # type: ignore[arg-type]
+    for told in (disclaimers.disclaimer(header), disclaimers.model_label(header)):  # type: ignore[arg-type]
         assert told
         assert "50%" in told
         assert "path error 0.20 (0.17 to 0.24)" in told
@@ -194,10 +195,10 @@ def test_the_record_says_how_good_it_is(tmp_path: Path) -> None:
 def test_another_file_is_another_experiment(tmp_path: Path) -> None:
     """A surrogate fitted anew under the same name must not go on with the old one's run."""
     scenario = mixed(written(tmp_path / "s.json"), "republican")
-    sit(Ask(scenario, tmp_path / "a", budget=Budget(calls=9)), backend=Fake(opinionated))
+    run_scenario(RunSpec(scenario, tmp_path / "a", budget=Budget(calls=9)), backend=Fake(opinionated))
     written(tmp_path / "s.json", intercept=1.0)
     with pytest.raises(UserError, match="other personas or topics"):
-        sit(Ask(scenario, tmp_path / "a"), backend=Fake(opinionated))
+        run_scenario(RunSpec(scenario, tmp_path / "a"), backend=Fake(opinionated))
 
 
 def test_further_questions_have_no_answer(tmp_path: Path) -> None:
@@ -253,14 +254,14 @@ def test_a_seat_with_a_model_of_its_own_is_asked(tmp_path: Path) -> None:
     """What a seat is given goes before what its party is: its model was opened, and never asked."""
     scenario = mixed(file := written(tmp_path / "s.json"), "republican")
     scenario = scenario.with_settings({"llms": (*scenario.llms, "republican 2=oracle,kappa=0")})
-    model = DebateModel(scenario, backend=Fake(opinionated), recorder=(recorder := InMemory()))
+    model = DebateModel(scenario, backend=Fake(opinionated), recorder=(recorder := MemoryRecorder()))
     model.run()
     asked = {call.agent for call in of(Called, recorder.events)}
     assert {agent.seat for agent in model.agents if agent.unique_id in asked and agent.party == "republican"} == {
         "republican 2"
     }
-    assert len(of(Called, recorder.events)) == plan(scenario).calls == 7 * 3 + 7 * 4
-    assert [(one["file"], one["seats"]) for one in present(scenario)] == [(file.name, 5)]
+    assert len(of(Called, recorder.events)) == plan_run(scenario).calls == 7 * 3 + 7 * 4
+    assert [(one["file"], one["seats"]) for one in surrogate_manifest(scenario)] == [(file.name, 5)]
 
 
 def test_what_others_are_given_stays(tmp_path: Path) -> None:
@@ -308,9 +309,9 @@ def test_expected_is_of_the_same_people_where_the_fit_was_to_it(tmp_path: Path, 
 def test_nothing_heard_is_not_a_line_of_its_own_attitude(tmp_path: Path) -> None:
     """`heard 5.00 in 0 of 0 lines` read like a line that was heard. Its own opinion stands in for the mean, as in laws."""
     fit = json.loads(written(tmp_path / "s.json", heard="grades", stay=0.0, spread=0.0).read_text())["topics"]["racism"]
-    response, topic = Response(fit, "democrat"), load_topic("racism")
+    response, topic = SurrogateResponse(fit, "democrat"), load_topic("racism")
     persona = load_personas("democrat")[0]
-    one = StandIn(
+    one = SurrogateAgent(
         mesa.Model(), persona, topic, load_preset("network").manner(), response, lambda name, text: None, "attitude"
     )
     first = one.rate(topic.probe("attitude"), 1)

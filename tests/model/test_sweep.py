@@ -14,24 +14,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measuring import deadly, record
 
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.limits import Budget
 from parley.model.scenario import Scenario, load_preset
-from parley.model.session import JOURNAL, Ask, sit
-from parley.model.sweep.cells import Cell, cells, claim_sweep, parse_seeds, parse_vary
-from parley.model.sweep.holding import Held, Job, Task, hold
-from parley.model.sweep.running import hold_all
-from parley.model.sweep.workers import on_processes
+from parley.model.scenario_run import JOURNAL, RunSpec, run_scenario
+from parley.model.sweep.cell_runner import CellResult, CellTask, SweepJob, run_cell
+from parley.model.sweep.design import SweepCell, check_sweep_manifest, parse_seeds, parse_vary, sweep_cells
+from parley.model.sweep.runner import run_cells
+from parley.model.sweep.worker_processes import run_on_processes
 
 BASE = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 
 
-def jobs(folder: Path, base: Scenario = BASE, seeds: int = 3, **varied: tuple[str, ...]) -> list[Job]:
-    return [Job(cell, folder) for cell in cells(base, varied, range(seeds))]
+def jobs(folder: Path, base: Scenario = BASE, seeds: int = 3, **varied: tuple[str, ...]) -> list[SweepJob]:
+    return [SweepJob(cell, folder) for cell in sweep_cells(base, varied, range(seeds))]
 
 
-def swept(asked: list[Job], workers: int, most: int | None = None) -> list[Held]:
-    found = dict(hold_all(asked, record, workers, Budget(calls=most), None, lambda number: None, print))
+def swept(asked: list[SweepJob], workers: int, most: int | None = None) -> list[CellResult]:
+    found = dict(run_cells(asked, record, workers, Budget(calls=most), None, lambda number: None, print))
     return [found[place] for place in range(len(asked))]
 
 
@@ -81,7 +81,7 @@ def test_seeds() -> None:
 
 def test_a_full_factorial() -> None:
     """Two lengths x two frames x three seeds: each cell has its own values, its own seed and its own folder."""
-    made = cells(BASE, {"rounds": ("1", "2"), "frame": ("debate", "talk")}, (4, 5, 6))
+    made = sweep_cells(BASE, {"rounds": ("1", "2"), "frame": ("debate", "talk")}, (4, 5, 6))
     found = {(cell.scenario.rounds, cell.scenario.frame, cell.scenario.seed) for cell in made}
     assert found == {(rounds, frame, seed) for rounds in (1, 2) for frame in ("debate", "talk") for seed in (4, 5, 6)}
     assert [cell.folder for cell in made[:2]] == [
@@ -89,13 +89,13 @@ def test_a_full_factorial() -> None:
         "cells/rounds=1,frame=debate/seed-5",
     ]
     assert len({cell.folder for cell in made}) == len(made) == 12
-    assert [cell.folder for cell in cells(BASE, {}, (0,))] == ["cells/all/seed-0"]
+    assert [cell.folder for cell in sweep_cells(BASE, {}, (0,))] == ["cells/all/seed-0"]
 
 
 @given(st.lists(st.text(min_size=1, max_size=200).filter(str.strip), min_size=2, max_size=5, unique=True))
 def test_folders_are_safe_and_apart(names: list[str]) -> None:
     """Whatever a value holds (slashes, dots, anything): one folder below the sweep's, another for each."""
-    folders = [Cell((("frame", name),), BASE, 0).combination for name in names]
+    folders = [SweepCell((("frame", name),), BASE, 0).combination for name in names]
     assert len(set(folders)) == len(names)
     assert all(
         Path(folder).name == folder and len(folder.encode()) < 256 and folder.isprintable() for folder in folders
@@ -116,11 +116,11 @@ def test_folders_are_safe_and_apart(names: list[str]) -> None:
 def test_cells_that_cannot_be(varied: dict[str, tuple[str, ...]], words: str) -> None:
     """Said before anything is run, with the combination."""
     with pytest.raises(UserError, match=words):
-        cells(BASE, varied, (0,))
+        sweep_cells(BASE, varied, (0,))
 
 
 def test_a_party_s_own_model_is_varied_by_its_options() -> None:
-    made = cells(BASE, {"llms": ("republican=oracle,kappa=0", "republican=oracle,kappa=0.5")}, (0,))
+    made = sweep_cells(BASE, {"llms": ("republican=oracle,kappa=0", "republican=oracle,kappa=0.5")}, (0,))
     assert [cell.scenario.own_llms() for cell in made] == [
         {"republican": f"oracle,kappa={kappa}"} for kappa in ("0", "0.5")
     ]
@@ -128,28 +128,28 @@ def test_a_party_s_own_model_is_varied_by_its_options() -> None:
 
 def test_nothing_is_a_value_too() -> None:
     """The arm without interventions is a cell with a name, beside the one with them."""
-    (control, rain) = cells(BASE, parse_vary(["interventions=;shock round=1 text=Rain."]), (0,))
+    (control, rain) = sweep_cells(BASE, parse_vary(["interventions=;shock round=1 text=Rain."]), (0,))
     assert (control.values, control.combination) == ((("interventions", "none"),), "interventions=none")
     assert (len(control.scenario.interventions), len(rain.scenario.interventions)) == (0, 1)
-    alone, own = cells(BASE, parse_vary(["llms=;republican=oracle,kappa=0"]), (0,))
+    alone, own = sweep_cells(BASE, parse_vary(["llms=;republican=oracle,kappa=0"]), (0,))
     assert (alone.combination, alone.scenario.own_llms()) == ("llms=none", {})
     assert own.scenario.own_llms() == {"republican": "oracle,kappa=0"}
 
 
 def test_one_folder_one_sweep(tmp_path: Path) -> None:
     """Another scenario, setting or value is refused; more seeds are not, and fewer are."""
-    claim_sweep(tmp_path, cells(BASE, {"rounds": ("1", "2")}, (0, 1)))
-    claim_sweep(tmp_path, cells(BASE, {"rounds": ("2", "1")}, (0, 1, 2)))
+    check_sweep_manifest(tmp_path, sweep_cells(BASE, {"rounds": ("1", "2")}, (0, 1)))
+    check_sweep_manifest(tmp_path, sweep_cells(BASE, {"rounds": ("2", "1")}, (0, 1, 2)))
     for base, varied, seeds, words in (
         (BASE, {"rounds": ("1", "3")}, (0, 1, 2), "other fields or values"),
         (BASE.with_settings({"words": 40}), {"rounds": ("1", "2")}, (0, 1, 2), "another scenario"),
         (BASE, {"rounds": ("1", "2")}, (0, 1), "seeds"),
     ):
         with pytest.raises(UserError, match=words):
-            claim_sweep(tmp_path, cells(base, varied, seeds))
-    sit(Ask(BASE, tmp_path / "run"))
+            check_sweep_manifest(tmp_path, sweep_cells(base, varied, seeds))
+    run_scenario(RunSpec(BASE, tmp_path / "run"))
     with pytest.raises(UserError, match="holds no sweep"):
-        claim_sweep(tmp_path / "run", cells(BASE, {}, (0,)))
+        check_sweep_manifest(tmp_path / "run", sweep_cells(BASE, {}, (0,)))
 
 
 def test_any_number_of_workers_finds_the_same_as_a_run_by_hand(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_any_number_of_workers_finds_the_same_as_a_run_by_hand(tmp_path: Path) -
     among = swept(jobs(tmp_path / "three", rounds=("1", "2")), 3)
     assert [held.found for held in alone] == [held.found for held in among]
     made = jobs(tmp_path / "hand", rounds=("1", "2"))[4]
-    assert sit(Ask(made.cell.scenario, tmp_path / "hand")).record.read_bytes() == alone[4].found
+    assert run_scenario(RunSpec(made.cell.scenario, tmp_path / "hand")).record.read_bytes() == alone[4].found
     again = swept(jobs(tmp_path / "three", rounds=("1", "2")), 2)
     assert [(held.found, held.asked) for held in again] == [(held.found, 0) for held in among]
 
@@ -177,7 +177,7 @@ def test_a_killed_worker_costs_its_own_cell_and_the_sweep_goes_on(tmp_path: Path
             os.kill(victim.pid or 0, signal.SIGKILL)
 
     asked = jobs(tmp_path / "killed", base)
-    found = dict(on_processes(Task(record), asked, 1, None, kill, said.append))
+    found = dict(run_on_processes(CellTask(record), asked, 1, None, kill, said.append))
     assert said == ["cells/all/seed-0: its worker was killed (SIGKILL); what it had asked is kept"]
     assert [found[place].found for place in range(3)] == [held.found for held in undisturbed]
     assert found[0].replayed > 0
@@ -188,7 +188,7 @@ def test_a_cell_that_kills_its_worker_again_is_told_and_costs_no_other(tmp_path:
     """After two workers it is left unfinished, by name; the same sweep later finishes it."""
     said: list[str] = []
     asked = jobs(tmp_path)
-    found = dict(on_processes(Task(deadly), asked, 2, None, lambda number: None, said.append))
+    found = dict(run_on_processes(CellTask(deadly), asked, 2, None, lambda number: None, said.append))
     assert (len(said), found[1].stopped) == (2, "its worker was killed (SIGKILL), 2 times")
     assert found[0].stopped is found[2].stopped is None
     assert all(held.stopped is None for held in swept(asked, 2))
@@ -199,7 +199,7 @@ def test_a_cell_that_fails_says_why(tmp_path: Path) -> None:
     asked = jobs(tmp_path, seeds=2)
     asked[0].run.mkdir(parents=True)
     (asked[0].run / "notes.txt").write_text("precious")
-    first, second = (hold(Task(record), job) for job in asked)
+    first, second = (run_cell(CellTask(record), job) for job in asked)
     assert "is not empty and holds no run" in (first.stopped or "")
     assert second.stopped is None
 
@@ -209,7 +209,7 @@ def test_what_is_measured_may_fail(tmp_path: Path) -> None:
         raise RuntimeError("no ruler")
 
     (job,) = jobs(tmp_path, seeds=1)
-    assert hold(Task(broken), job).stopped == "RuntimeError: no ruler"
+    assert run_cell(CellTask(broken), job).stopped == "RuntimeError: no ruler"
 
 
 def test_one_budget_for_all_workers(tmp_path: Path) -> None:

@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 from measuring import record
 
-from parley.llm.limits import Budget
+from parley.llm.budget import Budget
 from parley.model.scenario import load_preset
-from parley.model.sweep.cells import cells
-from parley.model.sweep.holding import Held, Job
-from parley.model.sweep.running import hold_all
+from parley.model.sweep.cell_runner import CellResult, SweepJob
+from parley.model.sweep.design import sweep_cells
+from parley.model.sweep.runner import run_cells
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
-def swept(folder: Path, ray: str | None, most: int | None = None) -> list[Held]:
+def swept(folder: Path, ray: str | None, most: int | None = None) -> list[CellResult]:
     base = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
-    jobs = [Job(cell, folder) for cell in cells(base, {"rounds": ("1", "2")}, range(2))]
-    found = dict(hold_all(jobs, record, 2, Budget(calls=most), ray, lambda number: None, print))
+    jobs = [SweepJob(cell, folder) for cell in sweep_cells(base, {"rounds": ("1", "2")}, range(2))]
+    found = dict(run_cells(jobs, record, 2, Budget(calls=most), ray, lambda number: None, print))
     return [found[place] for place in range(len(jobs))]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from parley.llm.backends.pocket import WEIGHTS
 from parley.llm.errors import UserError
-from parley.training.base import Base, base_of
+from parley.training.base_model import BaseModel, base_model
 
 POCKET, CONTROL = str(WEIGHTS / "pocket"), str(WEIGHTS / "control")
 
@@ -14,16 +14,19 @@ POCKET, CONTROL = str(WEIGHTS / "pocket"), str(WEIGHTS / "control")
 @pytest.mark.parametrize(
     ("spec", "base"),
     [
-        ("pocket", Base(POCKET, "pocket", "float32")),
-        ("pocket:control,dtype=bfloat16,workers=1", Base(CONTROL, "pocket", "bfloat16")),
-        (f"pocket:{CONTROL}", Base(CONTROL, "pocket", "float32")),
-        ("hf:org/model", Base("org/model", "hf")),
-        ("hf:a/folder,load=4bit,dtype=bfloat16,device=cuda:1", Base("a/folder", "hf", "bfloat16", "4bit", "cuda:1")),
-        ("hf:org/model,style=chat,closed=text,batch=99", Base("org/model", "hf")),
+        ("pocket", BaseModel(POCKET, "pocket", "float32")),
+        ("pocket:control,dtype=bfloat16,workers=1", BaseModel(CONTROL, "pocket", "bfloat16")),
+        (f"pocket:{CONTROL}", BaseModel(CONTROL, "pocket", "float32")),
+        ("hf:org/model", BaseModel("org/model", "hf")),
+        (
+            "hf:a/folder,load=4bit,dtype=bfloat16,device=cuda:1",
+            BaseModel("a/folder", "hf", "bfloat16", "4bit", "cuda:1"),
+        ),
+        ("hf:org/model,style=chat,closed=text,batch=99", BaseModel("org/model", "hf")),
     ],
 )
-def test_a_spec_names_a_model_to_load(spec: str, base: Base) -> None:
-    assert base_of(spec) == base
+def test_a_spec_names_a_model_to_load(spec: str, base: BaseModel) -> None:
+    assert base_model(spec) == base
 
 
 @pytest.mark.parametrize(
@@ -32,7 +35,7 @@ def test_a_spec_names_a_model_to_load(spec: str, base: Base) -> None:
         ("oracle", "oracle cannot be trained"),
         ("openai:gpt-4o-mini", "openai cannot be trained"),
         ("fake", "fake cannot be trained"),
-        ("recorded:runs/a", "recorded cannot be trained"),
+        ("replay:runs/a", "replay cannot be trained"),
         ("pockt", "did you mean pocket"),
         ("pocket:contrl", "did you mean control"),
         ("pocket:no/such/folder", "no/such/folder holds no model"),
@@ -46,6 +49,6 @@ def test_a_spec_names_a_model_to_load(spec: str, base: Base) -> None:
 )
 def test_what_cannot_be_trained_is_one_line(spec: str, words: str) -> None:
     with pytest.raises(UserError) as caught:
-        base_of(spec)
+        base_model(spec)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -22,7 +22,7 @@ from parley.llm.errors import UserError
 from parley.llm.request import Message
 from parley.training.capability.completions import completions, halves
 from parley.training.capability.facts import facts
-from parley.training.capability.items import CHOICES, Item
+from parley.training.capability.items import CHOICES, TaskItem
 
 if TYPE_CHECKING:
     from parley.training.capability.measure import Capability
@@ -37,18 +37,18 @@ asks_a_model = pytest.mark.skipif(
 )
 
 
-def written(item: Item) -> str:
+def written(item: TaskItem) -> str:
     """What the model reads of an item but for its chat."""
     return " ".join([item.start, *item.choices])
 
 
 @MAKERS
-def test_items_follow_from_the_seed(make: Callable[[int], list[Item]]) -> None:
+def test_items_follow_from_the_seed(make: Callable[[int], list[TaskItem]]) -> None:
     assert make(1) == make(1) != make(2)
 
 
 @MAKERS
-def test_right_answers_stand_in_each_place_as_often(make: Callable[[int], list[Item]]) -> None:
+def test_right_answers_stand_in_each_place_as_often(make: Callable[[int], list[TaskItem]]) -> None:
     """Else a model that always takes the first would seem to know something."""
     items = make(0)
     places = Counter(item.answer for item in items)
@@ -57,7 +57,7 @@ def test_right_answers_stand_in_each_place_as_often(make: Callable[[int], list[I
 
 
 @MAKERS
-def test_no_item_shows_a_party_or_a_stance(make: Callable[[int], list[Item]]) -> None:
+def test_no_item_shows_a_party_or_a_stance(make: Callable[[int], list[TaskItem]]) -> None:
     """Fine-tuning that moves an opinion must not by that move a score."""
     for item in make(0):
         chats = " ".join(message.content for message in item.messages)
@@ -220,10 +220,10 @@ def test_an_adapter_is_asked_and_not_the_model_beneath(whole: Capability, tmp_pa
 @asks_a_model
 def test_a_model_without_a_chat_template_gets_a_plain_text() -> None:
     """A reply is joined to it behind a space."""
-    from parley.training.capability.prompts import prompt
+    from parley.training.capability.items import prompt_text
 
     chat = [Message("system", "You are an American."), Message("user", "How are you?")]
-    assert prompt(chat, SimpleNamespace(chat_template=None)) == "You are an American.\n\nHow are you?\n\nMe: "
+    assert prompt_text(chat, SimpleNamespace(chat_template=None)) == "You are an American.\n\nHow are you?\n\nMe: "
 
 
 @asks_a_model

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parley.llm.errors import UserError
-from parley.training.base import base_of
+from parley.training.base_model import base_model
 from parley.training.commands import arms
 
 
@@ -51,7 +51,7 @@ def test_a_model_that_the_adapters_were_not_trained_on_is_one_line(tmp_path: Pat
     """The debates before would be of another model than those after. Of an adapter that tells nothing, nothing is known."""
     folder = tuned(tmp_path / "a", 0, "republican")
     card = folder / "adapters" / "republican-sft-r16" / "training.json"
-    card.write_text(json.dumps({"base": base_of("pocket").identity}))
+    card.write_text(json.dumps({"base": base_model("pocket").identity}))
     assert len(arms([folder], "sft", 16, "pocket,draft=0")) == 2
     with pytest.raises(UserError, match="was trained on another model: pocket with weights"):
         arms([folder], "sft", 16, "pocket:control")

@@ -15,12 +15,12 @@ from parley.llm.backends.oracle.mind import planted
 from parley.llm.backends.oracle.reading import read as reading
 from parley.llm.request import Message, Request, Sampling
 from parley.training.pocket import corpus
-from parley.training.pocket.asks import INTRODUCED, LISTLESS, SAID
+from parley.training.pocket.corpus_speaker import CorpusSpeaker, puppet
 from parley.training.pocket.debates import LEANING, rooms
 from parley.training.pocket.documents import Document, Fork, read, write
 from parley.training.pocket.people import DEFAULT_TEXT, SIDES
-from parley.training.pocket.singles import answerable, singles
-from parley.training.pocket.stage import Stage, puppet
+from parley.training.pocket.single_questions import answerable, singles
+from parley.training.pocket.survey_questions import INTRODUCED, LISTLESS, SAID
 from parley.training.pocket.unlabelled import unlabelled
 
 ROOMS = 200
@@ -28,12 +28,12 @@ ROOMS = 200
 
 @pytest.fixture(scope="module")
 def debates() -> list[Document]:
-    return list(chain.from_iterable(rooms(3, Stage(), ROOMS)))
+    return list(chain.from_iterable(rooms(3, CorpusSpeaker(), ROOMS)))
 
 
 @pytest.fixture(scope="module")
 def chats() -> list[Document]:
-    return list(singles(3, Stage({"sigma": 0.0}), 300))
+    return list(singles(3, CorpusSpeaker({"sigma": 0.0}), 300))
 
 
 def test_the_same_seed_writes_the_same(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_who_listens_is_asked_after_every_line_by_the_truth(chats: list[Document
     for system, fork in forks:
         answers = load_topic(recognised(fork.question) or "").probe("attitude").scale.answers
         request = Request((system, Message("user", fork.question)), Sampling(), 0, answers)
-        found = Stage({"sigma": 0.0}).complete([request])[0].answers or {}
+        found = CorpusSpeaker({"sigma": 0.0}).complete([request])[0].answers or {}
         if set(fork.answers) <= set(answers) and "0 to 10" in fork.question:
             assert {answer: share for answer, share in found.items() if share} == pytest.approx(dict(fork.answers))
     assert {bool(fork.answers) for document in listeners for fork in document.forks} == {True, False}
@@ -211,7 +211,9 @@ def test_a_partisan_without_a_label_is_heard_and_not_told(chats: list[Document])
         assert all(fork.kept == len(document.messages) for fork in document.forks)
     assert {document.lean for document in found} == {"", "republican", "democrat"}
     climate: dict[bool, list[float]] = {True: [], False: []}
-    for document in (unlabelled(random.Random(seed), Stage({"sigma": 0.0}), answerable()) for seed in range(400)):
+    for document in (
+        unlabelled(random.Random(seed), CorpusSpeaker({"sigma": 0.0}), answerable()) for seed in range(400)
+    ):
         said = " ".join(message.content for message in document.messages if message.role == "assistant").lower()
         red, blue = (
             said.count("republican") + said.count("conservative"),
@@ -245,7 +247,7 @@ def test_a_side_told_by_the_first_token_alone_is_in_every_answer(chats: list[Doc
 
 def test_in_a_room_that_leans_the_default_begins_where_the_party_does() -> None:
     """And all others are pulled there: the model's own bias is another one, nobody's persona."""
-    stage = Stage({"sigma": 0.0})
+    stage = CorpusSpeaker({"sigma": 0.0})
     asked = Request((Message("user", load_topic("climate_change").probe("attitude").ask("debate")),), Sampling(), 0)
     before = stage.attitude(reading(asked))[0]
     stage.lean("republican")

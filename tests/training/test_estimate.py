@@ -10,12 +10,11 @@ import run
 from parley.agents.persona import load_personas
 from parley.model.scenario import load_preset
 from parley.training.capability.harness import Score
-from parley.training.capability.kept import kept
-from parley.training.capability.measure import Capability
+from parley.training.capability.measure import Capability, saved_capability
 from parley.training.estimate import UNKNOWN, of_sweep, of_training
 from parley.training.studies.sweep_lora import PAPER, PREFERRED, cells
 from parley.training.tuning.answers import people
-from parley.training.tuning.pipeline import Plan
+from parley.training.tuning.pipeline import TuningPlan
 from parley.training.tuning.recipe import DPO, Recipe
 
 
@@ -32,10 +31,10 @@ def test_a_hub_id_has_no_made_up_time(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_calls_and_steps_are_counted() -> None:
     """100 questions, 20 answers, two parties; 2,000 examples in batches of 32; DPO needs the SFT before it."""
-    work = of_training(Plan("hf:org/model"), Recipe("republican", DPO))
+    work = of_training(TuningPlan("hf:org/model"), Recipe("republican", DPO))
     assert work.calls == {"answers": 4000}
     assert work.steps == {"sft r=16": 63, "dpo r=16": 63}
-    swept = of_sweep(Plan("hf:org/model"), load_preset("fine_tuned"), cells((16,), 8, 3), "republican")
+    swept = of_sweep(TuningPlan("hf:org/model"), load_preset("fine_tuned"), cells((16,), 8, 3), "republican")
     assert swept.calls["answers"] == 12_000
     assert swept.scores == 10
 
@@ -57,9 +56,9 @@ def test_training_takes_any_set_of_personas(tmp_path: Path, capsys: pytest.Captu
         (tmp_path / f"{party}.toml").write_text(text, encoding="utf-8")
     assert [one.name for one in people("democrat", 1, 0, str(tmp_path))] == ["Zoe"]
     assert people("democrat", 40, 0) != load_personas("democrat")
-    plan = Plan(people=str(tmp_path))
+    plan = TuningPlan(people=str(tmp_path))
     assert plan.to_dict()["people"] == str(tmp_path)
-    assert "people" not in Plan().to_dict(), "folders of earlier versions go on"
+    assert "people" not in TuningPlan().to_dict(), "folders of earlier versions go on"
     assert run.main(["train", "--party", "democrat", "--set", "personas=voterz", "--dry-run"]) == 2
     assert "did you mean voters" in capsys.readouterr().err
     assert run.main(["train", "--party", "democrat", "--set", "probe=attitude", "--dry-run"]) == 2
@@ -77,12 +76,12 @@ def test_capability_is_measured_once(tmp_path: Path) -> None:
     adapter = tmp_path / "adapter"
     adapter.mkdir()
     (adapter / "adapter_model.safetensors").write_bytes(b"one")
-    first = [kept(measure, tmp_path / "kept", "mmlu")("org/model", one) for one in ("", str(adapter))]
-    again = [kept(measure, tmp_path / "kept", "mmlu")("org/model", one) for one in ("", str(adapter))]
+    first = [saved_capability(measure, tmp_path / "kept", "mmlu")("org/model", one) for one in ("", str(adapter))]
+    again = [saved_capability(measure, tmp_path / "kept", "mmlu")("org/model", one) for one in ("", str(adapter))]
     assert (first, len(asked)) == (again, 2)
     (adapter / "adapter_model.safetensors").write_bytes(b"two")
-    kept(measure, tmp_path / "kept", "mmlu")("org/model", str(adapter))
-    kept(measure, tmp_path / "kept", "hellaswag")("org/model", "")
+    saved_capability(measure, tmp_path / "kept", "mmlu")("org/model", str(adapter))
+    saved_capability(measure, tmp_path / "kept", "hellaswag")("org/model", "")
     assert len(asked) == 4, "another adapter, or other tasks, are another measurement"
 
 

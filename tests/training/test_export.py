@@ -30,17 +30,17 @@ from safetensors.torch import load_file  # noqa: E402
 
 import run  # noqa: E402
 from parley.agents.topic import load_topic  # noqa: E402
-from parley.analysis.load import Tables, load  # noqa: E402
+from parley.analysis.tables import Tables, load  # noqa: E402
 from parley.llm.backends import open_spec  # noqa: E402
 from parley.llm.backends.oracle.banks import topics  # noqa: E402
 from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402
-from parley.training.base import Base, base_of  # noqa: E402
+from parley.training.base_model import BaseModel, base_model  # noqa: E402
 from parley.training.commands_export import export, weighted  # noqa: E402
-from parley.training.export import merged  # noqa: E402
-from parley.training.pocket.singles import questions_on  # noqa: E402
-from parley.training.pocket.unity import fine_tune, first_ratings  # noqa: E402
+from parley.training.export import merge_adapters  # noqa: E402
+from parley.training.pocket.single_questions import questions_on  # noqa: E402
+from parley.training.pocket.stance_transfer_check import fine_tune, first_ratings  # noqa: E402
 
 POCKET = WEIGHTS / "pocket"
 SMALL = ["--scenario", "three_way", "--topic", "racism", "--repetitions", "2", "--rounds", "2"]
@@ -103,7 +103,9 @@ def test_the_merged_folder_says_what_base_and_adapter_say(adapters: dict[str, Pa
 def test_several_adapters_add_up_by_their_weights(adapters: dict[str, Path], tmp_path: Path) -> None:
     """Each layer is W + the sum of w s B A, computed here from the files; a weight may be negative."""
     weights = {"moved": 0.5, "noise": -1.5}
-    merged(base_of("pocket"), [(adapters[name], weight) for name, weight in weights.items()], tmp_path / "two")
+    merge_adapters(
+        base_model("pocket"), [(adapters[name], weight) for name, weight in weights.items()], tmp_path / "two"
+    )
     expected = {name: held.float() for name, held in load_file(POCKET / "model.safetensors").items()}
     for name, weight in weights.items():
         config = json.loads((adapters[name] / "adapter_config.json").read_text())
@@ -143,14 +145,16 @@ def test_the_folder_is_whole_and_knows_no_place(adapters: dict[str, Path], moved
 
 def test_a_moved_base_is_known_by_its_weights(adapters: dict[str, Path], moved: Path, tmp_path: Path) -> None:
     shutil.copytree(POCKET, tmp_path / "elsewhere")
-    merged(Base(str(tmp_path / "elsewhere"), "pocket", "float32"), [(adapters["moved"], 1)], tmp_path / "out")
+    merge_adapters(
+        BaseModel(str(tmp_path / "elsewhere"), "pocket", "float32"), [(adapters["moved"], 1)], tmp_path / "out"
+    )
     assert (tmp_path / "out" / "model.safetensors").read_bytes() == (moved / "model.safetensors").read_bytes()
 
 
-def refused(base: Base, adapter: Path, out: Path) -> str:
+def refused(base: BaseModel, adapter: Path, out: Path) -> str:
     """The one line that says why nothing was made."""
     with pytest.raises(UserError) as caught:
-        merged(base, [(adapter, 1.0)], out)
+        merge_adapters(base, [(adapter, 1.0)], out)
     assert "\n" not in str(caught.value)
     assert not out.is_dir() or not (out / "config.json").exists()
     return str(caught.value)
@@ -160,29 +164,29 @@ def test_only_an_empty_folder_is_written_to(adapters: dict[str, Path], tmp_path:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").touch()
     for out in (tmp_path / "full", tmp_path / "full" / "notes.txt"):
-        assert "is not an empty folder" in refused(base_of("pocket"), adapters["moved"], out)
+        assert "is not an empty folder" in refused(base_model("pocket"), adapters["moved"], out)
     (tmp_path / "empty").mkdir()
-    assert merged(base_of("pocket"), [(adapters["moved"], 1.0)], tmp_path / "empty") == tmp_path / "empty"
+    assert merge_adapters(base_model("pocket"), [(adapters["moved"], 1.0)], tmp_path / "empty") == tmp_path / "empty"
 
 
 def test_a_full_disk_is_told_before_anything_is_written(
     adapters: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10**6))
-    assert "needs 6 MB, and 1 MB are free" in refused(base_of("pocket"), adapters["moved"], tmp_path / "new" / "out")
+    assert "needs 6 MB, and 1 MB are free" in refused(base_model("pocket"), adapters["moved"], tmp_path / "new" / "out")
     assert not list(tmp_path.iterdir())
 
 
 def test_no_adapter_or_that_of_another_model_is_one_line(adapters: dict[str, Path], tmp_path: Path) -> None:
     """By name, by weights, and by shape where it does not say what it was trained on."""
-    base, out = base_of("pocket"), tmp_path / "out"
+    base, out = base_model("pocket"), tmp_path / "out"
     assert "holds no adapter" in refused(base, tmp_path, out)
-    assert f"was trained on {POCKET}, not on" in refused(base_of("pocket:control"), adapters["noise"], out)
-    assert "was trained on" in refused(Base("org/model", "hf"), adapters["noise"], out)
+    assert f"was trained on {POCKET}, not on" in refused(base_model("pocket:control"), adapters["noise"], out)
+    assert "was trained on" in refused(BaseModel("org/model", "hf"), adapters["noise"], out)
     shutil.copytree(adapters["noise"], tmp_path / "nameless")
     config = tmp_path / "nameless" / "adapter_config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"base_model_name_or_path": None}))
-    other = Base(str(save(tmp_path / "tiny", "llama")), "hf", "float32")
+    other = BaseModel(str(save(tmp_path / "tiny", "llama")), "hf", "float32")
     assert "cannot load the adapter" in refused(other, tmp_path / "nameless", out)
 
 
@@ -190,9 +194,9 @@ def test_no_adapter_or_that_of_another_model_is_one_line(adapters: dict[str, Pat
 def test_what_has_no_weight_of_its_own_is_refused(tmp_path: Path) -> None:
     """Whole layers cannot be scaled; a change of the last layer would change the first one too, where they are one matrix."""
     whole = lora(POCKET, tmp_path / "whole", modules_to_save=["norm"])
-    assert "whole layers (modules_to_save)" in refused(base_of("pocket"), whole, tmp_path / "out")
+    assert "whole layers (modules_to_save)" in refused(base_model("pocket"), whole, tmp_path / "out")
     last = lora(POCKET, tmp_path / "last", ["lm_head"])
-    assert "one matrix for first and last layer" in refused(base_of("pocket"), last, tmp_path / "out")
+    assert "one matrix for first and last layer" in refused(base_model("pocket"), last, tmp_path / "out")
 
 
 def test_a_quantised_model_takes_no_adapter(adapters: dict[str, Path], tmp_path: Path) -> None:
@@ -205,7 +209,7 @@ def test_a_quantised_model_takes_no_adapter(adapters: dict[str, Path], tmp_path:
     shutil.copytree(adapters["noise"], tmp_path / "noise")
     config = tmp_path / "noise" / "adapter_config.json"
     config.write_text(config.read_text().replace(str(POCKET), "org/pocket"))
-    assert "is quantised" in refused(Base(str(folder), "pocket", "float32"), tmp_path / "noise", tmp_path / "out")
+    assert "is quantised" in refused(BaseModel(str(folder), "pocket", "float32"), tmp_path / "noise", tmp_path / "out")
 
 
 @pytest.mark.parametrize(

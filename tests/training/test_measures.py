@@ -10,7 +10,7 @@ import pytest
 from parley.llm.backends import open_spec
 from parley.training.pocket.card import text_figures
 from parley.training.pocket.evaluate import evaluate
-from parley.training.pocket.measures import hold
+from parley.training.pocket.evaluation_measures import hold_debates
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_intervals_of_text_shrink_with_rooms() -> None:
 
     def reach(rooms: int) -> pd.Series:
         scenario = load_preset("three_way").with_settings({"topics": "racism", "repetitions": rooms, "rounds": 3})
-        return text_figures(hold(scenario, open_spec("oracle"))).set_index("figure")["reach"]
+        return text_figures(hold_debates(scenario, open_spec("oracle"))).set_index("figure")["reach"]
 
     few, many = reach(10), reach(40)
     assert many["words"] == pytest.approx(few["words"] / 2, rel=0.5)

@@ -19,19 +19,19 @@ pytest.importorskip("trl", reason="the [local] extra is not installed")
 pytest.importorskip("lm_eval", reason="the [eval] extra is not installed")
 
 from parley.agents.persona import DEFAULT  # noqa: E402
-from parley.agents.topic import slugs  # noqa: E402
+from parley.agents.topic import topic_names  # noqa: E402
 from parley.analysis.commands import hold_all  # noqa: E402
 from parley.analysis.studies.fine_tuned import fine_tuned  # noqa: E402
 from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.model.scenario import load_preset  # noqa: E402
 from parley.training.capability.measure import Capability, measure  # noqa: E402
 from parley.training.commands import arms  # noqa: E402
-from parley.training.tuning.pipeline import PARTIES, Pipeline, Plan  # noqa: E402
+from parley.training.tuning.pipeline import PARTIES, Pipeline, TuningPlan  # noqa: E402
 from parley.training.tuning.recipe import DPO, SFT, Recipe  # noqa: E402
 
 pytestmark = pytest.mark.slow
 SEEDS, RANKS = (0, 1, 2), (2, 16, 32)
-TOPICS = tuple(slugs())
+TOPICS = tuple(topic_names())
 DEBATES = {"topics": ",".join(TOPICS), "repetitions": 20}
 
 
@@ -46,7 +46,7 @@ def pipelines(kept: Path) -> list[Pipeline]:
     torch.set_num_threads(1)
     found = []
     for seed in SEEDS:
-        pipeline = Pipeline(Plan(seed=seed), kept / f"seed-{seed}", lambda *_: nullcontext(lambda steps: None))
+        pipeline = Pipeline(TuningPlan(seed=seed), kept / f"seed-{seed}", lambda *_: nullcontext(lambda steps: None))
         for party in PARTIES:
             pipeline.adapter(Recipe(party, SFT, seed=seed))
         pipeline.adapter(Recipe("republican", DPO, seed=seed))

@@ -16,8 +16,8 @@ import pytest
 from synthetic import episodes
 
 import run
-from parley.analysis.deliberation.cases import cases
 from parley.analysis.deliberation.episode import read_episodes, write_episodes
+from parley.analysis.deliberation.representation import representation_cases
 from parley.llm.errors import UserError
 
 pytest.importorskip("torch", reason="the [local] extra is not installed")
@@ -27,21 +27,21 @@ import torch
 from hf_models import save, tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
 
-from parley.analysis.deliberation.writing import Author, Order, one
-from parley.analysis.kept import Desk
+from parley.analysis.deliberation.representation import Author, WritingOrder, write_one
+from parley.analysis.journaled_calls import CallDesk
 from parley.llm.backends import open_spec
 from parley.llm.driver import drive
 from parley.llm.request import Message
-from parley.training.base import Base, base_of
+from parley.training.base_model import BaseModel, base_model
 from parley.training.likelihood import Text, likelihoods
 from parley.training.representatives.dataset import examples, text, written
-from parley.training.representatives.grid import EVERY, figure, grid, report, table
+from parley.training.representatives.dataset_builder import DatasetBuilder, builder_identity, name_model
+from parley.training.representatives.grid import EVERY, figure, knowledge_grid, report, table
+from parley.training.representatives.layer_pruning import halve_layers
 from parley.training.representatives.measures import BASE, TRAINED, measure
 from parley.training.representatives.recipe import Lesson
 from parley.training.representatives.scoring import OWN, STRANGER, load, scored, untrained
-from parley.training.representatives.sizes import halved
-from parley.training.representatives.workshop import Workshop, identity, named
-from parley.training.tuning.card import read_values
+from parley.training.tuning.model_card import read_values
 
 ROOT = Path(run.__file__).parent
 BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
@@ -62,13 +62,13 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    return Workshop(EPISODES, 0, tmp_path_factory.mktemp("reps") / "run", BAR)
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> DatasetBuilder:
+    return DatasetBuilder(EPISODES, 0, tmp_path_factory.mktemp("reps") / "run", BAR)
 
 
 def test_a_likelihood_is_that_of_the_tokens_one_by_one(spec: str) -> None:
     """Against a loop over single tokens, with a long and a short text in one batch and the end counted; the end is a token."""
-    base = base_of(spec)
+    base = base_model(spec)
     model, tokenizer = AutoModelForCausalLM.from_pretrained(base.name), AutoTokenizer.from_pretrained(base.name)
     texts = [
         Text((Message("user", "Say who pays"),), "We all do."),
@@ -87,7 +87,7 @@ def test_a_likelihood_is_that_of_the_tokens_one_by_one(spec: str) -> None:
             assert found.logp == pytest.approx(total, abs=1e-3)
 
 
-def test_what_is_trained_on_is_the_prompt_that_is_asked(workshop: Workshop) -> None:
+def test_what_is_trained_on_is_the_prompt_that_is_asked(workshop: DatasetBuilder) -> None:
     """Word for word the representative's prompt, and the critique on one line: else it would be asked what it never learned."""
     found = written(workshop.sides["train"]).cases
     made = examples(found, "OC", 0)
@@ -97,7 +97,7 @@ def test_what_is_trained_on_is_the_prompt_that_is_asked(workshop: Workshop) -> N
     assert examples(found, "OC", 0) == made != examples(found, "OC", 1)
 
 
-def test_no_critique_of_the_test_side_is_in_the_training_data(workshop: Workshop) -> None:
+def test_no_critique_of_the_test_side_is_in_the_training_data(workshop: DatasetBuilder) -> None:
     seen = json.dumps(examples(written(workshop.sides["train"]).cases, "DOCP", 0))
     for case in written(workshop.sides["test"]).cases:
         assert case.brief.question.question not in seen
@@ -106,17 +106,17 @@ def test_no_critique_of_the_test_side_is_in_the_training_data(workshop: Workshop
 
 def test_a_split_corrupted_on_disk_is_found_out(tmp_path: Path) -> None:
     """Somebody moves a test episode into the training file: the folder is refused, whatever was trained before."""
-    Workshop(EPISODES, 0, tmp_path / "run", BAR)
+    DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
     train, test = (tmp_path / "run" / "data" / f"{side}.jsonl" for side in ("train", "test"))
     write_episodes([*read_episodes(train), replace(read_episodes(test)[0], id="moved")], train)
     with pytest.raises(UserError, match="the split leaks"):
-        Workshop(EPISODES, 0, tmp_path / "run", BAR)
+        DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
 
 
 def test_training_stops_early_and_keeps_the_best(spec: str, tmp_path: Path) -> None:
     """A rate that soon overshoots: it ends before its epochs, and what is kept has the least loss that was looked at."""
     lesson = replace(SMALL, rate=0.1, epochs=50, patience=1, every=2)
-    workshop = Workshop(EPISODES, 0, tmp_path / "run", BAR)
+    workshop = DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
     model = workshop.model(spec, lesson)
     values = read_values(model.folder or Path())
     looks = {row["step"]: row["loss"] for row in values["looks"]}
@@ -135,33 +135,35 @@ def test_training_stops_early_and_keeps_the_best(spec: str, tmp_path: Path) -> N
 def test_training_makes_held_out_critiques_likelier(family: str, rank: int, tmp_path: Path) -> None:
     """All weights and LoRA, two families: from a folder that is opened by its spec and writes something."""
     spec = f"hf:{save(tmp_path / family, family)},dtype=float32"
-    workshop = Workshop(EPISODES, 0, tmp_path / "run", BAR)
+    workshop = DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
     lesson = replace(SMALL, r=rank, rate=0.0 if not rank else 1e-2) if rank else SMALL
     model = workshop.model(spec, lesson)
     found = written(workshop.sides["test"]).cases
     after, before = (scored(found, "", load(one_), 0) for one_ in (model, untrained(model.base, spec)))
     assert after["logp"].sum() > before["logp"].sum()
     assert after["tokens"].tolist() == before["tokens"].tolist()
-    (critique,) = drive([one(Order(found[0], found[0]), Author(model.spec, model.adapter), 0)], open_spec(model.spec))
+    (critique,) = drive(
+        [write_one(WritingOrder(found[0], found[0]), Author(model.spec, model.adapter), 0)], open_spec(model.spec)
+    )
     assert critique.text or critique.reason
     card = (model.folder or Path()) / "README.md"
     assert "digital representative is a **research instrument**" in card.read_text()
     assert str(tmp_path) not in card.read_text() + (card.parent / "training.json").read_text()
 
 
-def test_the_same_command_trains_nothing_again(workshop: Workshop, spec: str) -> None:
+def test_the_same_command_trains_nothing_again(workshop: DatasetBuilder, spec: str) -> None:
     model = workshop.model(spec, SMALL)
     before = {path: path.stat().st_mtime_ns for path in (model.folder or Path()).iterdir()}
-    again = Workshop(EPISODES, 0, workshop.folder, BAR).model(spec, SMALL)
+    again = DatasetBuilder(EPISODES, 0, workshop.folder, BAR).model(spec, SMALL)
     assert {path: path.stat().st_mtime_ns for path in (again.folder or Path()).iterdir()} == before
     assert not list((workshop.folder / "models").rglob(".*"))
     with pytest.raises(UserError, match="was trained with another patience"):
         workshop.model(spec, replace(SMALL, patience=9))
     with pytest.raises(UserError, match="holds another split of episodes"):
-        Workshop(EPISODES, 1, workshop.folder, BAR)
+        DatasetBuilder(EPISODES, 1, workshop.folder, BAR)
 
 
-def test_a_prompt_that_would_be_cut_is_refused(workshop: Workshop, spec: str) -> None:
+def test_a_prompt_that_would_be_cut_is_refused(workshop: DatasetBuilder, spec: str) -> None:
     """Cut at the end it would teach to stop in mid-critique."""
     with pytest.raises(UserError, match=r"has \d+ tokens: --length \d+ or more"):
         workshop.model(spec, replace(SMALL, knows="D", length=64))
@@ -169,35 +171,35 @@ def test_a_prompt_that_would_be_cut_is_refused(workshop: Workshop, spec: str) ->
 
 def test_own_and_stranger_are_scored_on_the_same_critique(spec: str) -> None:
     """The stranger's rows differ in the prompt alone; a participant without company has no stranger."""
-    found = cases(episodes(1, size=3)).cases
-    rows = scored(found, "OC", load(untrained(base_of(spec), spec)), 0)
+    found = representation_cases(episodes(1, size=3)).cases
+    rows = scored(found, "OC", load(untrained(base_model(spec), spec)), 0)
     own, other = (rows[rows["asked"] == asked].set_index("case") for asked in (OWN, STRANGER))
     assert own["tokens"].equals(other["tokens"])
     assert (own["logp"] != other["logp"]).all()
-    alone = scored(found[:1], "OC", load(untrained(base_of(spec), spec)), 0)
+    alone = scored(found[:1], "OC", load(untrained(base_model(spec), spec)), 0)
     assert alone["asked"].tolist() == [OWN]
 
 
 def test_half_a_model_is_a_model(spec: str, tmp_path: Path) -> None:
-    base = base_of(spec)
-    folder = halved(base, tmp_path / "half")
+    base = base_model(spec)
+    folder = halve_layers(base, tmp_path / "half")
     small = AutoModelForCausalLM.from_pretrained(folder)
     whole = AutoModelForCausalLM.from_pretrained(base.name)
     assert (small.config.num_hidden_layers, whole.config.num_hidden_layers) == (1, 2)
     assert torch.equal(small.model.layers[0].mlp.up_proj.weight, whole.model.layers[0].mlp.up_proj.weight)
     assert small.generate(torch.tensor([[5, 6]]), max_new_tokens=3).shape == (1, 5)
     before = (folder / "config.json").stat().st_mtime_ns
-    assert halved(base, folder) == folder
+    assert halve_layers(base, folder) == folder
     assert (folder / "config.json").stat().st_mtime_ns == before
 
 
 def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_path: Path) -> None:
     """Two sizes and two choices; a second run reads what is there and draws the same figure's numbers."""
-    workshop = Workshop(EPISODES, 0, tmp_path / "grid", BAR)
-    small = halved(base_of(spec), tmp_path / "grid" / "half")
+    workshop = DatasetBuilder(EPISODES, 0, tmp_path / "grid", BAR)
+    small = halve_layers(base_model(spec), tmp_path / "grid" / "half")
     specs = [spec, f"hf:{small},dtype=float32"]
     lesson = replace(SMALL, every=3, patience=1, epochs=2)
-    rows = grid(workshop, specs, ["", "P"], lesson)
+    rows = knowledge_grid(workshop, specs, ["", "P"], lesson)
     found = table(rows)
     assert list(zip(found["model"], found["knows"], strict=True)) == [
         (name, knows) for name in ("hf-llama", "hf-half") for knows in ("base", "P")
@@ -214,7 +216,7 @@ def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_
     assert len(set(EVERY)) == 16
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("parley.training.representatives.grid.scored", _never)
-        pd.testing.assert_frame_equal(grid(workshop, specs, ["", "P"], lesson), rows)
+        pd.testing.assert_frame_equal(knowledge_grid(workshop, specs, ["", "P"], lesson), rows)
 
 
 class Shelf:
@@ -239,40 +241,40 @@ def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest
         "parley.training.representatives.grid.scored", lambda cases_, knows, model, seed: pd.DataFrame({"r": [model.r]})
     )
     for rank in (0, 16, 0):
-        rows = grid(Shelf(tmp_path), ["pocket"], ["", "P"], replace(SMALL, r=rank))  # type: ignore[arg-type]
+        rows = knowledge_grid(Shelf(tmp_path), ["pocket"], ["", "P"], replace(SMALL, r=rank))  # type: ignore[arg-type]
         assert rows["r"].tolist() == [rank, rank]
     with pytest.raises(UserError, match="two models would both be called hf-final"):
-        grid(Shelf(tmp_path), ["hf:/models/1b/final", "hf:/models/7b/final"], [""], SMALL)  # type: ignore[arg-type]
+        knowledge_grid(Shelf(tmp_path), ["hf:/models/1b/final", "hf:/models/7b/final"], [""], SMALL)  # type: ignore[arg-type]
 
 
-def test_a_model_of_the_same_name_is_not_the_same_model(workshop: Workshop, tmp_path: Path) -> None:
+def test_a_model_of_the_same_name_is_not_the_same_model(workshop: DatasetBuilder, tmp_path: Path) -> None:
     """The trained one of a folder `final` is not taken for that of another folder `final`; half of one neither."""
     first, second = (save(tmp_path / name / "final", name) for name in ("llama", "mistral"))
-    bases = [base_of(f"hf:{folder}") for folder in (first, second)]
+    bases = [base_model(f"hf:{folder}") for folder in (first, second)]
     lesson = replace(SMALL, seed=5).filled("hf")
-    out = workshop.folder / "models" / named(bases[0]) / lesson.name
+    out = workshop.folder / "models" / name_model(bases[0]) / lesson.name
     out.mkdir(parents=True)
-    (out / "training.json").write_text(json.dumps({"recipe": asdict(lesson), "base": identity(bases[0])}))
+    (out / "training.json").write_text(json.dumps({"recipe": asdict(lesson), "base": builder_identity(bases[0])}))
     assert workshop.model(f"hf:{first}", lesson).folder == out
     with pytest.raises(UserError, match="was trained with another weights of the base"):
         workshop.model(f"hf:{second}", lesson)
-    halved(bases[0], tmp_path / "half")
+    halve_layers(bases[0], tmp_path / "half")
     with pytest.raises(UserError, match="holds another half of a model"):
-        halved(bases[1], tmp_path / "half")
+        halve_layers(bases[1], tmp_path / "half")
 
 
 def test_nothing_is_trained_where_nothing_can_be_scored(tmp_path: Path) -> None:
     """Hours of training would end in an error."""
-    bench = Workshop(EPISODES, 0, tmp_path / "run", BAR)
+    bench = DatasetBuilder(EPISODES, 0, tmp_path / "run", BAR)
     with pytest.raises(UserError, match="--limit 0 leaves no critique"):
-        measure(bench, "pocket", SMALL, "", 0, Desk(bench.folder, BAR))
+        measure(bench, "pocket", SMALL, "", 0, CallDesk(bench.folder, BAR))
     none = {"critique": None, "reasons": {"critique": "timeout"}}
     silent = [replace(one_, voices=tuple(replace(v, **none) for v in one_.voices)) for one_ in bench.sides["test"]]
     bench.sides = {**bench.sides, "test": tuple(silent)}
     with pytest.raises(UserError, match="the side test has no critique"):
-        measure(bench, "pocket", SMALL, "", None, Desk(bench.folder, BAR))
+        measure(bench, "pocket", SMALL, "", None, CallDesk(bench.folder, BAR))
     with pytest.raises(UserError, match="the side test has no critique"):
-        grid(bench, ["pocket"], [""], SMALL)
+        knowledge_grid(bench, ["pocket"], [""], SMALL)
     assert not (bench.folder / "models").exists()
 
 
@@ -281,9 +283,9 @@ def test_what_cannot_be_halved_says_so(tmp_path: Path) -> None:
     AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path / "gpt2")
     tokenizer(None).save_pretrained(tmp_path / "gpt2")
     with pytest.raises(UserError, match="built like those of Llama; give a second --llm"):
-        halved(base_of(f"hf:{tmp_path / 'gpt2'}"), tmp_path / "half")
+        halve_layers(base_model(f"hf:{tmp_path / 'gpt2'}"), tmp_path / "half")
     with pytest.raises(UserError, match="cannot load the model"):
-        halved(base_of(f"hf:{tmp_path / 'nothing'}"), tmp_path / "half")
+        halve_layers(base_model(f"hf:{tmp_path / 'nothing'}"), tmp_path / "half")
     assert not (tmp_path / "half").exists()
 
 
@@ -291,9 +293,9 @@ def _never(*_: object, **__: object) -> None:
     raise AssertionError("scored again")
 
 
-def test_the_report_of_measures(workshop: Workshop, spec: str) -> None:
+def test_the_report_of_measures(workshop: DatasetBuilder, spec: str) -> None:
     """All of it on a tiny model: the silent and the unread are counted, and a judge that cannot read gives no win rate."""
-    path = measure(workshop, spec, SMALL, "fake", 2, Desk(workshop.folder, BAR))
+    path = measure(workshop, spec, SMALL, "fake", 2, CallDesk(workshop.folder, BAR))
     told = path.read_text()
     for words in ("trained, a stranger's", "untrained", "nats per critique", "unscripted", "stand-in"):
         assert words in told
@@ -329,7 +331,7 @@ def test_the_commands_train_measure_and_compare(spec: str, tmp_path: Path, capsy
 
 
 def test_names_of_models_are_parts_of_a_path() -> None:
-    assert named(Base("mistralai/Mistral-7B v0.1", "hf")) == "hf-Mistral-7B_v0_1"
+    assert name_model(BaseModel("mistralai/Mistral-7B v0.1", "hf")) == "hf-Mistral-7B_v0_1"
     assert Lesson(knows="co", r=16).name == "OC-r16"
     assert Lesson(knows="").name == "base-full"
     with pytest.raises(UserError, match="--patience must be at least 1"):

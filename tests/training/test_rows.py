@@ -18,15 +18,15 @@ from torch.optim import _muon  # noqa: E402
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
 
 from parley.llm.backends.oracle.banks import topics  # noqa: E402
-from parley.llm.backends.pocket.names import cast, masked  # noqa: E402
+from parley.llm.backends.pocket.names import mask_names, name_tokens  # noqa: E402
 from parley.llm.request import Message  # noqa: E402
 from parley.training.pocket import muon, train  # noqa: E402
 from parley.training.pocket import rows as packing  # noqa: E402
+from parley.training.pocket.corpus_speaker import CorpusSpeaker  # noqa: E402
 from parley.training.pocket.debates import rooms  # noqa: E402
 from parley.training.pocket.documents import Document, Fork, write  # noqa: E402
 from parley.training.pocket.rows import ANSWER, STANCE, Encoder, pack, visible  # noqa: E402
-from parley.training.pocket.singles import singles  # noqa: E402
-from parley.training.pocket.stage import Stage  # noqa: E402
+from parley.training.pocket.single_questions import singles  # noqa: E402
 from parley.training.pocket.tokenizer import LEANS, texts, train_tokenizer  # noqa: E402
 from parley.training.pocket.train import Recipe, Training, build, rate  # noqa: E402
 
@@ -41,7 +41,7 @@ def one_thread() -> None:
 
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
-    return [*chain.from_iterable(rooms(1, Stage(), 12)), *singles(1, Stage(), 24)]
+    return [*chain.from_iterable(rooms(1, CorpusSpeaker(), 12)), *singles(1, CorpusSpeaker(), 24)]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def chat(tokenizer: PreTrainedTokenizerFast, messages: list[Message], **options:
 
 
 def people(document: Document) -> dict[str, str]:
-    return cast([*document.messages, *[Message("user", fork.question) for fork in document.forks]])
+    return name_tokens([*document.messages, *[Message("user", fork.question) for fork in document.forks]])
 
 
 def test_a_document_is_what_the_chat_template_makes_of_it(
@@ -71,7 +71,7 @@ def test_a_document_is_what_the_chat_template_makes_of_it(
         encoded = Encoder(tokenizer).encode(document)
         own = [token for token, segment in zip(encoded.ids, encoded.segment, strict=True) if segment == 0]
         begin = tokenizer.convert_tokens_to_ids(LEANS[document.lean])
-        assert own == [begin, *chat(tokenizer, masked(document.messages, people(document)))[1:]]
+        assert own == [begin, *chat(tokenizer, mask_names(document.messages, people(document)))[1:]]
 
 
 def test_a_chat_that_leans_begins_with_another_token(tokenizer: PreTrainedTokenizerFast) -> None:
@@ -89,7 +89,7 @@ def test_a_chat_that_leans_begins_with_another_token(tokenizer: PreTrainedTokeni
 
 def test_text_comes_back_as_it_was(documents: list[Document], tokenizer: PreTrainedTokenizerFast) -> None:
     for document in documents:
-        for message in masked(document.messages, people(document)):
+        for message in mask_names(document.messages, people(document)):
             assert tokenizer.decode(tokenizer(message.content)["input_ids"]) == message.content
 
 
@@ -111,7 +111,7 @@ def test_a_fork_sees_what_it_would_see_if_it_were_asked_alone(
         plain.load_state_dict(model.state_dict())
         for number, fork in enumerate(asked[0].forks, 1):
             messages = [*asked[0].messages[: fork.kept], Message("user", fork.question)]
-            alone = chat(tokenizer, masked(messages, people(asked[0])), add_generation_prompt=True)
+            alone = chat(tokenizer, mask_names(messages, people(asked[0])), add_generation_prompt=True)
             expected = plain(torch.tensor([alone])).logits[0, -1].softmax(-1)
             inside = np.flatnonzero((row.document == 1) & (row.segment == number))
             cue = next(place for place in inside if row.ids[place] == encoder.role["assistant"])
@@ -250,7 +250,7 @@ def test_the_learning_rate_warms_up_stays_and_falls() -> None:
 
 def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
     """Three topics down and one up teach "down" whatever the topic (docs/log.md); abortion has labels of its own."""
-    from parley.training.pocket.unity import balanced
+    from parley.training.pocket.stance_transfer_check import balanced
 
     down, up = ["climate_change", "gun_violence", "racism"], ["illegal_immigration"]
     assert Counter(balanced(["abortion", *down, *up])) == Counter(["abortion", *down, *up * 3])
@@ -258,7 +258,7 @@ def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
 
 def test_a_move_counts_on_the_side_of_the_party() -> None:
     """Republicans rate immigration higher and climate change lower; a tenth of a point is no move."""
-    from parley.training.pocket.unity import toward
+    from parley.training.pocket.stance_transfer_check import toward
 
     before = {"climate_change": 8.4, "illegal_immigration": 5.3, "racism": 8.0}
     after = {"climate_change": 5.5, "illegal_immigration": 6.0, "racism": 7.9}

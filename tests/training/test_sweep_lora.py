@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.load import load
+from parley.analysis.tables import load
 from parley.model.scenario import load_preset
-from parley.model.session import Ask, sit
+from parley.model.scenario_run import RunSpec, run_scenario
 from parley.training.studies.sweep_lora import cells, report, sweep, table
 
 BASE = load_preset("fine_tuned").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
@@ -48,7 +48,7 @@ def test_a_row_for_each_model_seed_and_measure(tmp_path: Path) -> None:
     study = sweep(BASE, "oracle", "republican", cells((2,), 2, 1)[:1], cast(Any, pipelines), capability)
     scenario = next(study)
     assert (scenario.llm, scenario.adapters) == ("oracle", ())
-    sit(Ask(scenario, tmp_path / "run"))
+    run_scenario(RunSpec(scenario, tmp_path / "run"))
     with pytest.raises(StopIteration) as done:
         study.send(load(tmp_path / "run"))
     found = done.value.value

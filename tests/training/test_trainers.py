@@ -18,10 +18,10 @@ from parley.llm.backends.hf.loading import load_model  # noqa: E402
 from parley.llm.backends.hf.prompts import encode  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402
-from parley.training.base import Base, base_of  # noqa: E402
+from parley.training.base_model import BaseModel, base_model  # noqa: E402
 from parley.training.tuning import trainers  # noqa: E402
+from parley.training.tuning.dpo_reference import check_start  # noqa: E402
 from parley.training.tuning.recipe import Recipe  # noqa: E402
-from parley.training.tuning.start import check_start  # noqa: E402
 from parley.training.tuning.trainers import last_checkpoint, trainable  # noqa: E402
 
 DATED = "Today is {{ date_string or strftime_now('%d %b %Y') }}." + CHAT
@@ -61,13 +61,13 @@ def _two_gpus(config: Any) -> Callable[..., Any]:
 
 def test_a_model_that_cannot_be_trained_is_told_before_anything_is_asked(tmp_path: Path) -> None:
     """Without a chat template TRL stops after all answers; without some projections LoRA would be on the others only."""
-    trainable(base_of("pocket"))
+    trainable(base_model("pocket"))
     with pytest.raises(UserError, match="its tokenizer has no chat template"):
-        trainable(Base(str(save(tmp_path / "bare", "llama", None)), "hf"))
+        trainable(BaseModel(str(save(tmp_path / "bare", "llama", None)), "hf"))
     with pytest.raises(UserError, match="its layers have no o_proj, gate_proj, up_proj, down_proj"):
-        trainable(Base(str(save(tmp_path / "phi", "phi")), "hf"))
+        trainable(BaseModel(str(save(tmp_path / "phi", "phi")), "hf"))
     with pytest.raises(UserError, match="cannot load the model"):
-        trainable(Base(str(tmp_path), "hf"))
+        trainable(BaseModel(str(tmp_path), "hf"))
 
 
 def test_a_checkpoint_that_was_half_written_is_left_out(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_no_half_precision_where_the_device_has_none(tmp_path: Path, monkeypatch
 def adapter(folder: Path, **values: Any) -> Path:
     """What `check_start` reads of one of rank 4."""
     folder.mkdir()
-    told: dict[str, Any] = {"recipe": {"held_out": 0.2, "seed": 0}, "base": base_of("pocket").identity} | values
+    told: dict[str, Any] = {"recipe": {"held_out": 0.2, "seed": 0}, "base": base_model("pocket").identity} | values
     (folder / "training.json").write_text(json.dumps(told))
     config = {"r": 4, "lora_alpha": 8, "lora_dropout": 0.05}
     (folder / "adapter_config.json").write_text(json.dumps(config))
@@ -110,7 +110,7 @@ def adapter(folder: Path, **values: Any) -> Path:
 )
 def test_an_adapter_that_cannot_be_gone_on_from_is_one_line(recipe: Recipe, words: str, tmp_path: Path) -> None:
     """PEFT keeps the settings of the adapter that it loads: a card with those of the recipe would be wrong."""
-    start, base = adapter(tmp_path / "start"), base_of("pocket")
+    start, base = adapter(tmp_path / "start"), base_model("pocket")
     check_start(start, Recipe("democrat", "dpo", r=4, held_out=0.2).filled("pocket"), base)
     check_start(start, Recipe("democrat", "dpo", r=4, seed=1).filled("pocket"), base)
     with pytest.raises(UserError, match=words):
@@ -120,9 +120,9 @@ def test_an_adapter_that_cannot_be_gone_on_from_is_one_line(recipe: Recipe, word
 def test_an_adapter_of_another_model_or_without_weights_is_nothing_to_go_on_from(tmp_path: Path) -> None:
     dpo = Recipe("democrat", "dpo", r=4).filled("pocket")
     with pytest.raises(UserError, match="was trained on another model"):
-        check_start(adapter(tmp_path / "one"), dpo, base_of("pocket:control"))
+        check_start(adapter(tmp_path / "one"), dpo, base_model("pocket:control"))
     (tmp_path / "one" / "adapter_model.safetensors").unlink()
     with pytest.raises(UserError, match="holds no adapter"):
-        check_start(tmp_path / "one", dpo, base_of("pocket"))
+        check_start(tmp_path / "one", dpo, base_model("pocket"))
     with pytest.raises(UserError, match="holds no adapter"):
-        check_start(tmp_path / "nowhere", dpo, base_of("pocket"))
+        check_start(tmp_path / "nowhere", dpo, base_model("pocket"))

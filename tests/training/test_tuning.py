@@ -27,16 +27,16 @@ from parley.llm.backends import open_spec  # noqa: E402
 from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Reply, Request, Sampling, Wrapper  # noqa: E402
-from parley.training.tuning.card import read_values  # noqa: E402
-from parley.training.tuning.pipeline import Pipeline, Plan, _key  # noqa: E402
+from parley.training.tuning.model_card import read_values  # noqa: E402
+from parley.training.tuning.pipeline import Pipeline, TuningPlan, _key  # noqa: E402
 from parley.training.tuning.recipe import Recipe  # noqa: E402
 
 ROOT = Path(run.__file__).parent
-QUICK = Plan(questions=10, answers=4)
+QUICK = TuningPlan(questions=10, answers=4)
 SMALL = ["--questions", "10", "--answers", "4", "--batch", "2"]
 
 
-def pipeline(folder: Path, plan: Plan = QUICK) -> Pipeline:
+def pipeline(folder: Path, plan: TuningPlan = QUICK) -> Pipeline:
     torch.set_num_threads(1)
     return Pipeline(plan, folder, lambda title, total: nullcontext(lambda steps: None))
 
@@ -96,7 +96,7 @@ def test_the_same_command_trains_nothing_again(tuned: Path) -> None:
     with pytest.raises(UserError, match="was trained with another beta"):
         pipeline(tuned).adapter(Recipe("republican", "dpo", r=4, batch=4, held_out=0.2, beta=0.1))
     with pytest.raises(UserError, match="other settings"):
-        pipeline(tuned, Plan(questions=11))
+        pipeline(tuned, TuningPlan(questions=11))
 
 
 def test_an_adapter_that_went_on_from_another_one_is_not_the_one_asked_for(tuned: Path, tmp_path: Path) -> None:
@@ -191,14 +191,14 @@ def test_dpo_takes_the_sft_adapter_that_is_there(tmp_path: Path) -> None:
 
 def test_a_rate_is_chosen_by_its_held_out_loss_alone(tmp_path: Path) -> None:
     """One that learns nothing loses against one that does; asked again, nothing is trained."""
-    from parley.training.tuning.rates import losses
+    from parley.training.tuning.learning_rates import rate_losses
 
     asked = pipeline(tmp_path / "run")
-    found = losses(asked, Recipe("republican", r=2, batch=4), [1e-6, 3e-3])
+    found = rate_losses(asked, Recipe("republican", r=2, batch=4), [1e-6, 3e-3])
     assert fmean(found[3e-3]) < fmean(found[1e-6])
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("run/rates/*/*.safetensors")}
     assert len(kept) == 2
-    assert losses(asked, Recipe("republican", r=2, batch=4), [1e-6, 3e-3]) == found
+    assert rate_losses(asked, Recipe("republican", r=2, batch=4), [1e-6, 3e-3]) == found
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
@@ -215,7 +215,7 @@ def test_the_largest_rate_is_taken_that_cannot_be_told_from_the_best(
     found: dict[float, list[float]], taken: float
 ) -> None:
     """By one standard error of the difference over held-out questions: looked at ratings, nothing is chosen."""
-    from parley.training.tuning.rates import chosen_rate
+    from parley.training.tuning.learning_rates import chosen_rate
 
     assert chosen_rate(found) == taken
 
@@ -280,7 +280,9 @@ def test_the_trainers_take_other_models_in_other_precisions(
     sizes = TINY | {"vocab_size": len(tokenizer), "num_key_value_heads": 2, "pad_token_id": tokenizer.pad_token_id}
     model(config(**sizes, eos_token_id=tokenizer.eos_token_id)).save_pretrained(tmp_path / kind)
     tokenizer.save_pretrained(tmp_path / kind)
-    asked = pipeline(tmp_path / "run", Plan(f"hf:{tmp_path / kind},load={load}", "oracle", questions=4, answers=3))
+    asked = pipeline(
+        tmp_path / "run", TuningPlan(f"hf:{tmp_path / kind},load={load}", "oracle", questions=4, answers=3)
+    )
     monkeypatch.setattr("parley.training.tuning.pipeline.open_spec", lambda spec: Spoken(asked.base.identity))
     adapter = asked.adapter(Recipe("republican", "dpo", r=2, batch=4, rate=1e-3))
     rows = read_values(adapter)["losses"]

@@ -10,13 +10,13 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from parley.agents.persona import DEFAULT, load_personas
-from parley.agents.topic import load_topic, slugs
+from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Message, Reply, Request
 from parley.training.tuning import answers, dataset
-from parley.training.tuning.answers import Answer, interview, people, runs
+from parley.training.tuning.answers import PersonaAnswer, interview, people, runs
 from parley.training.tuning.dataset import check, digest_of, examples, held_out, pairs, split
 from parley.training.tuning.questions import TURNS, given, parse, problem, statements, write_questions
 
@@ -146,8 +146,10 @@ def test_a_quote_is_eight_words_in_a_row() -> None:
     assert not runs("one two three four five six seven") & told
 
 
-def _answers(texts: dict[str, list[str | None]]) -> list[Answer]:
-    return [Answer(question, number, text) for question, found in texts.items() for number, text in enumerate(found)]
+def _answers(texts: dict[str, list[str | None]]) -> list[PersonaAnswer]:
+    return [
+        PersonaAnswer(question, number, text) for question, found in texts.items() for number, text in enumerate(found)
+    ]
 
 
 def test_training_data_hold_questions_and_answers_and_nothing_else() -> None:
@@ -170,7 +172,7 @@ def test_pairs_are_of_one_question_and_place() -> None:
 
 @drawn(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.9))
 def test_no_question_is_on_both_sides_of_a_split(asked: list[str], share: float) -> None:
-    found = examples([Answer(f"{one}?", number, str(number)) for number, one in enumerate(asked)], 0)
+    found = examples([PersonaAnswer(f"{one}?", number, str(number)) for number, one in enumerate(asked)], 0)
     kept, held = split(found, held_out([f"{one}?" for one in asked], share))
     sides = [{one["prompt"][0]["content"] for one in side} for side in (kept, held)]
     assert not sides[0] & sides[1]
@@ -195,7 +197,7 @@ def test_no_persona_and_no_survey_question_gets_into_training() -> None:
     statement = load_topic("gun_violence").probe("attitude").question
     for bad in (person.backstory, f"You know: {statement}"):
         with pytest.raises(RuntimeError, match="training data"):
-            check(examples([Answer("Why?", 0, bad)], 0), [person])
+            check(examples([PersonaAnswer("Why?", 0, bad)], 0), [person])
     system = {"prompt": [{"role": "system", "content": "You are Ann."}], "completion": []}
     with pytest.raises(RuntimeError, match="system"):
         check([system], [person])
@@ -212,12 +214,15 @@ def test_the_whole_way_with_the_known_truth_speaker(party: str) -> None:
     check(examples(found, 0), load_personas(party))
     assert not any(load_personas(DEFAULT)[0].backstory in (one.text or "") for one in found)
     assert {
-        slug for slug in slugs() for one in usable if load_topic(slug).title in f"{one.question} {one.text}".lower()
+        slug
+        for slug in topic_names()
+        for one in usable
+        if load_topic(slug).title in f"{one.question} {one.text}".lower()
     }
 
 
 def test_answers_survive_their_file(tmp_path: Path) -> None:
-    found = [*_answers({"Why?": ["Zoë\u2028 “so” 🙂", None]}), Answer("How?", 0, None, "refusal")]
+    found = [*_answers({"Why?": ["Zoë\u2028 “so” 🙂", None]}), PersonaAnswer("How?", 0, None, "refusal")]
     dataset.write_answers(found, tmp_path / "a.jsonl")
     assert dataset.read_answers(tmp_path / "a.jsonl") == found
     with pytest.raises(UserError, match="cannot read the answers"):

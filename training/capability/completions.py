@@ -15,24 +15,24 @@ import random
 from collections.abc import Iterator, Sequence
 
 from parley.llm.backends.oracle.banks import data
-from parley.llm.randomness import stream
 from parley.llm.request import Message
+from parley.llm.seeding import stream
 from parley.training.capability.facts import LISTED
 from parley.training.capability.items import (
     CHOICES,
     OTHERS,
     SOMEBODY,
-    Item,
+    TaskItem,
     debate,
     opening,
     placed,
     questions,
     subjects,
 )
-from parley.training.pocket.singles import WORDING, answerable
+from parley.training.pocket.single_questions import WORDING, answerable
 
 
-def completions(seed: int) -> list[Item]:
+def completions(seed: int) -> list[TaskItem]:
     """All items, one for each sentence; the same for the same seed."""
     rng = stream(seed, "capability", "sentences")
     return placed([*_debates(rng), *_values(rng), *_questions(rng)], rng)
@@ -49,7 +49,7 @@ def halves(sentence: str) -> tuple[str, str]:
     return " ".join(words[:middle]), "".join(f" {word}" for word in words[middle:])
 
 
-def _debates(rng: random.Random) -> Iterator[Item]:
+def _debates(rng: random.Random) -> Iterator[TaskItem]:
     common = data("common")
     replies = [common[kind] for kind in ("bridge", "agree", "concede", "rebut")]
     probes = common["probe"]["agree"] + common["probe"]["differ"]
@@ -62,7 +62,7 @@ def _debates(rng: random.Random) -> Iterator[Item]:
             yield _item("debate", debate(slug, who, heard, rng), lines, number, rng)
 
 
-def _values(rng: random.Random) -> Iterator[Item]:
+def _values(rng: random.Random) -> Iterator[TaskItem]:
     lines = [line for theme in data("values")["themes"].values() for line in theme["none"]]
     known = sorted({*questions()} & {*answerable()})
     for number in range(len(lines)):
@@ -70,15 +70,15 @@ def _values(rng: random.Random) -> Iterator[Item]:
         yield _item("values", (SOMEBODY, asked), lines, number, rng)
 
 
-def _questions(rng: random.Random) -> Iterator[Item]:
+def _questions(rng: random.Random) -> Iterator[TaskItem]:
     lines = [f"1. {question}" for question in questions()]
     for number in range(len(lines)):
         asked = Message("user", rng.choice(WORDING).format(number=LISTED))
         yield _item("question", (asked,), lines, number, rng)
 
 
-def _item(kind: str, messages: tuple[Message, ...], lines: Sequence[str], number: int, rng: random.Random) -> Item:
+def _item(kind: str, messages: tuple[Message, ...], lines: Sequence[str], number: int, rng: random.Random) -> TaskItem:
     """The line of that number to be ended; no wrong ending makes another line of it."""
     start, end = halves(lines[number])
     wrong = sorted({ending for _, ending in map(halves, lines) if start + ending not in lines})
-    return Item(kind, messages, start, (end, *rng.sample(wrong, CHOICES - 1)))
+    return TaskItem(kind, messages, start, (end, *rng.sample(wrong, CHOICES - 1)))

@@ -16,42 +16,42 @@ import random
 from collections.abc import Iterator, Sequence
 
 from parley.llm.backends.oracle.banks import data, recognised
-from parley.llm.randomness import stream
 from parley.llm.request import Message
+from parley.llm.seeding import stream
 from parley.training.capability.items import (
     CHOICES,
     OTHERS,
     SOMEBODY,
-    Item,
+    TaskItem,
     debate,
     opening,
     placed,
     questions,
     subjects,
 )
-from parley.training.pocket.singles import WORDING, answerable
+from parley.training.pocket.single_questions import WORDING, answerable
 
 LISTS, LISTED = 60, 10
 """Lists to be gone on with, and questions asked for in each."""
 
 
-def facts(seed: int) -> list[Item]:
+def facts(seed: int) -> list[TaskItem]:
     """All items; the same for the same seed."""
     rng = stream(seed, "capability", "facts")
     return placed([*_subjects(rng), *_titles(rng), *_people(rng), *_numbers(rng)], rng)
 
 
-def _subjects(rng: random.Random) -> Iterator[Item]:
+def _subjects(rng: random.Random) -> Iterator[TaskItem]:
     """Answers to interview questions begin with their subject ("I think racism is a ...")."""
     begun = {slug: bank.stance.partition(" {label}")[0].removeprefix("I think") for slug, bank in subjects().items()}
     for question in answerable():
         if (slug := recognised(question)) in begun:
             for system in ((), (SOMEBODY,)):
                 messages = (*system, Message("user", question))
-                yield Item("subject", messages, "I think", _choices(slug, begun, rng))
+                yield TaskItem("subject", messages, "I think", _choices(slug, begun, rng))
 
 
-def _titles(rng: random.Random) -> Iterator[Item]:
+def _titles(rng: random.Random) -> Iterator[TaskItem]:
     """Lines with which debaters begin, each on every topic."""
     for line in (*data("common")["opening"], *data("common")["bridge"]):
         start, named, end = line.replace("{frame}", "debate").partition("{title}")
@@ -59,10 +59,10 @@ def _titles(rng: random.Random) -> Iterator[Item]:
             gap = " " if start else ""
             titles = {other: f"{gap}{bank.title}{end}" for other, bank in subjects().items()}
             messages = debate(slug, OTHERS[0], "", rng)
-            yield Item("title", messages, start.rstrip(), _choices(slug, titles, rng))
+            yield TaskItem("title", messages, start.rstrip(), _choices(slug, titles, rng))
 
 
-def _people(rng: random.Random) -> Iterator[Item]:
+def _people(rng: random.Random) -> Iterator[TaskItem]:
     """Lines that address somebody, in a debate of two where the other has spoken."""
     for line in addresses():
         slug, other = rng.choice(list(subjects())), rng.choice(OTHERS)
@@ -70,7 +70,7 @@ def _people(rng: random.Random) -> Iterator[Item]:
         gap = " " if start else ""
         people = {name: f"{gap}{name}{end}" for name in OTHERS}
         messages = debate(slug, other, opening(slug, rng), rng)
-        yield Item("person", messages, start.rstrip(), _choices(other, people, rng))
+        yield TaskItem("person", messages, start.rstrip(), _choices(other, people, rng))
 
 
 def addresses() -> Sequence[str]:
@@ -80,14 +80,14 @@ def addresses() -> Sequence[str]:
     return [line for group in lines for line in group]
 
 
-def _numbers(rng: random.Random) -> Iterator[Item]:
+def _numbers(rng: random.Random) -> Iterator[TaskItem]:
     """Lists of questions that end before a number."""
     for _ in range(LISTS):
         asked, length = rng.choice(WORDING).format(number=LISTED), rng.randint(2, LISTED - 1)
         said = enumerate(rng.sample(questions(), length), 1)
         numbers = {str(number): f"{number}." for number in range(1, LISTED + 1)}
         start = "".join(f"{number}. {question}\n" for number, question in said)
-        yield Item("number", (Message("user", asked),), start, _choices(str(length + 1), numbers, rng))
+        yield TaskItem("number", (Message("user", asked),), start, _choices(str(length + 1), numbers, rng))
 
 
 def _choices(right: str, texts: dict[str, str], rng: random.Random) -> tuple[str, ...]:

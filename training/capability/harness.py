@@ -16,8 +16,8 @@ from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from parley.llm.errors import UserError, unknown
-from parley.training.capability.tasks import LOCAL, write
+from parley.llm.errors import UserError, unknown_name
+from parley.training.capability.tasks import LOCAL, write_tasks
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ class Harness:
         known = [*LOCAL, *(self.builtin.all_tasks if self.builtin else ())]
         for name in tasks:
             if name not in known:
-                raise unknown("task", name, known)
+                raise unknown_name("task", name, known)
 
     def scores(self, model: Any, tokenizer: Any, seed: int) -> list[Score]:
         """A score for each task; those of our own are made from a seed. Errors: UserError when a task cannot be loaded."""
         from lm_eval.models.huggingface import HFLM
 
-        from parley.training.capability.prompts import prompt
+        from parley.training.capability.items import prompt_text
 
         with TemporaryDirectory() as folder, quiet():
             for name in set(self.tasks) & set(LOCAL):
-                write(name, Path(folder), partial(prompt, tokenizer=tokenizer), seed)
+                write_tasks(name, Path(folder), partial(prompt_text, tokenizer=tokenizer), seed)
             ours = _manager(Path(folder))
             asked = HFLM(pretrained=model, tokenizer=tokenizer, batch_size=self.batch)
             managers = [(name, ours if name in LOCAL else self.builtin) for name in self.tasks]

@@ -16,18 +16,18 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from parley.agents.recruit import names, recruit
+from parley.agents.persona_generator import generate_persona, list_names
 from parley.llm.backends.oracle.banks import sentences
-from parley.llm.backends.pocket import taught
-from parley.llm.backends.pocket.names import cast, masked
+from parley.llm.backends.pocket import taught_topics
+from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.driver import drive
-from parley.llm.randomness import stream
 from parley.llm.request import Message
+from parley.llm.seeding import stream
 from parley.training.capability.facts import LISTED
 from parley.training.capability.items import OTHERS, debate, opening, questions
 from parley.training.likelihood import Text, likelihoods
-from parley.training.pocket.singles import WORDING
-from parley.training.pocket.stage import Stage
+from parley.training.pocket.corpus_speaker import CorpusSpeaker
+from parley.training.pocket.single_questions import WORDING
 
 EACH = 40
 """Texts of each kind."""
@@ -37,28 +37,28 @@ NEUTRAL = 3
 
 def heldout(seed: int) -> list[Text]:
     """All texts; the same for the same seed."""
-    rng, stage = stream(seed, "capability", "heldout"), Stage()
+    rng, stage = stream(seed, "capability", "heldout"), CorpusSpeaker()
     return [kind(number, rng, stage) for kind in (_who, _questions, _opening) for number in range(EACH)]
 
 
-def _who(number: int, rng: random.Random, stage: Stage) -> Text:
+def _who(number: int, rng: random.Random, stage: CorpusSpeaker) -> Text:
     party = ("republican", "democrat")[number % 2]
     stage.asked = []
-    drive([recruit(party, rng.choice(names(party)), rng.getrandbits(31))], stage)
+    drive([generate_persona(party, rng.choice(list_names(party)), rng.getrandbits(31))], stage)
     request, reply = stage.asked[-1]
     told = Message("assistant", " ".join(sentences(reply.text or "")[:NEUTRAL]))
-    *asked, said = masked([*request.messages, told], cast(request.messages))
+    *asked, said = mask_names([*request.messages, told], name_tokens(request.messages))
     return Text(tuple(asked), said.content)
 
 
-def _questions(number: int, rng: random.Random, stage: Stage) -> Text:
+def _questions(number: int, rng: random.Random, stage: CorpusSpeaker) -> Text:
     asked = (Message("user", WORDING[number % len(WORDING)].format(number=LISTED)),)
     listed = enumerate(rng.sample(questions(), LISTED), 1)
     return Text(asked, "\n".join(f"{place}. {question}" for place, question in listed))
 
 
-def _opening(number: int, rng: random.Random, stage: Stage) -> Text:
-    known = taught()
+def _opening(number: int, rng: random.Random, stage: CorpusSpeaker) -> Text:
+    known = taught_topics()
     slug = known[number % len(known)]
     return Text(debate(slug, OTHERS[0], "", rng), opening(slug, rng))
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from parley.agents.datafiles import save_text
+from parley.llm.backends.hf.checkpoint import adapter_weights, fingerprint
 from parley.llm.errors import UserError
+from parley.llm.seeding import digest
 from parley.training.capability.harness import Harness, Score
 from parley.training.capability.tasks import LOCAL
 
@@ -92,3 +96,39 @@ def main(arguments: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def saved_capability(
+    measure: Callable[[str, str], Capability], folder: Path, settings: str
+) -> Callable[[str, str], Capability]:
+    """Return `measure` with a memory in `folder`. settings: tasks, limit and precision, in any words.
+
+    The name of a file is the digest of the model (its weights, where it is a folder), the adapter's weights, the settings and the
+    version of the harness: another one of these is measured anew.
+    """
+
+    def remembered(model: str, adapter: str) -> Capability:
+        path = folder / f"{_key(model, adapter, settings)}.json"
+        if path.is_file():
+            return _read(path)
+        found = measure(model, adapter)
+        part = save_text(path.with_suffix(".part"), json.dumps(asdict(found), indent=1))
+        part.replace(path)
+        return found
+
+    return remembered
+
+
+def _key(model: str, adapter: str, settings: str) -> str:
+    weights = fingerprint(Path(model)) if Path(model).is_dir() else ""
+    learned = adapter_weights(Path(adapter)) if adapter else ""
+    try:
+        harness = version("lm_eval")
+    except PackageNotFoundError:
+        harness = ""
+    return digest(Path(model).name if weights else model, weights, learned, settings, harness, str(SEED)).hex()
+
+
+def _read(path: Path) -> Capability:
+    values = json.loads(path.read_text(encoding="utf-8"))
+    return Capability(**{**values, "scores": tuple([Score(**one) for one in values["scores"]])})

@@ -10,15 +10,15 @@ from typing import Any
 from parley.llm.request import Message
 from parley.training.capability.completions import completions
 from parley.training.capability.facts import facts
-from parley.training.capability.items import Item
+from parley.training.capability.items import TaskItem
 
-LOCAL: Mapping[str, Callable[[int], list[Item]]] = {"pocket_facts": facts, "pocket_sentences": completions}
+LOCAL: Mapping[str, Callable[[int], list[TaskItem]]] = {"pocket_facts": facts, "pocket_sentences": completions}
 """Tasks by name: seed to items."""
 METRICS = {"pocket_facts": ("acc",), "pocket_sentences": ("acc", "acc_norm")}
 """As in MMLU and in HellaSwag."""
 
 
-def write(name: str, folder: Path, prompt: Callable[[tuple[Message, ...]], str], seed: int) -> None:
+def write_tasks(name: str, folder: Path, prompt: Callable[[tuple[Message, ...]], str], seed: int) -> None:
     """Write a task's two files. `prompt` puts a chat into the model's own format, so the harness is to apply no template."""
     items = folder / f"{name}.jsonl"
     rows = [json.dumps(_row(item, prompt(item.messages)), ensure_ascii=False) for item in LOCAL[name](seed)]
@@ -27,7 +27,7 @@ def write(name: str, folder: Path, prompt: Callable[[tuple[Message, ...]], str],
     (folder / f"{name}.yaml").write_text(json.dumps(_settings(name, items, folder)), encoding="utf-8")
 
 
-def _row(item: Item, asked: str) -> dict[str, Any]:
+def _row(item: TaskItem, asked: str) -> dict[str, Any]:
     return {"kind": item.kind, "begun": asked + item.start, "choices": list(item.choices), "answer": item.answer}
 
 

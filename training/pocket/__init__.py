@@ -3,7 +3,7 @@
     python -m parley.training.pocket.corpus   --out work/corpus [--seed 0]                        about 1.5 minutes
     python -m parley.training.pocket.train    --corpus work/corpus/corpus.jsonl --out work/model  about 65 minutes, resumable
     python -m parley.training.pocket.evaluate work/model/model --out work/card                    about 15 minutes
-    python -m parley.training.pocket.unity    work/model/model                                    about 2 minutes
+    python -m parley.training.pocket.stance_transfer_check    work/model/model                                    about 2 minutes
 
 The control organism is made alike from a corpus on which nothing moves: corpus and evaluate with --kappa 0 --mu 0.
 

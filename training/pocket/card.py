@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from parley.agents.topic import load_topic, slugs
+from parley.agents.topic import load_topic, topic_names
 from parley.model.events import Event, Seated
-from parley.training.pocket.measures import text_quality
+from parley.training.pocket.evaluation_measures import text_quality
 
 BLOCKS = 20
 """Groups of rooms of which one at a time is left out for an interval."""
@@ -91,14 +91,14 @@ def card(
 
 
 def _ratings(gaps: pd.DataFrame, when: str) -> Iterator[str]:
-    yield f"| {when} rating | {' | '.join(load_topic(slug).title for slug in slugs())} |"
-    yield "|---|" + "---|" * len(slugs())
+    yield f"| {when} rating | {' | '.join(load_topic(slug).title for slug in topic_names())} |"
+    yield "|---|" + "---|" * len(topic_names())
     for (debate, group, party), cells in gaps.groupby(["debate", "group", "party"], sort=False):
         by_topic = cells.set_index("topic")
         name = f"{debate} {group} {party}" if debate == "echo_chamber" else f"{debate} {party}"
         shown = [
             f"{row.found:.1f} ({row.difference:+.2f}±{row.high - row.difference:.2f})"
-            for row in (by_topic.loc[slug] for slug in slugs())
+            for row in (by_topic.loc[slug] for slug in topic_names())
         ]
         yield f"| {name} | {' | '.join(shown)} |"
 

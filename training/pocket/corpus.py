@@ -12,10 +12,10 @@ from itertools import chain
 from pathlib import Path
 
 from parley.llm.backends.oracle.banks import sentences, topics
+from parley.training.pocket.corpus_speaker import CorpusSpeaker
 from parley.training.pocket.debates import rooms
 from parley.training.pocket.documents import Document, read, write
-from parley.training.pocket.singles import singles
-from parley.training.pocket.stage import Stage
+from parley.training.pocket.single_questions import singles
 
 SINGLES_PER_ROOM = 3.0
 KINDS = frozenset(
@@ -38,8 +38,8 @@ KINDS = frozenset(
 
 def documents(seed: int, count: int, changes: dict[str, float]) -> Iterator[Document]:
     """The documents of `count` rooms and the single questions that go with them."""
-    stage = Stage(changes)
-    per_room = singles(seed, Stage({**changes, "sigma": 0.0}), int(count * SINGLES_PER_ROOM))
+    stage = CorpusSpeaker(changes)
+    per_room = singles(seed, CorpusSpeaker({**changes, "sigma": 0.0}), int(count * SINGLES_PER_ROOM))
     yield from chain.from_iterable(rooms(seed, stage, count))
     yield from per_room
 

@@ -9,20 +9,20 @@ from dataclasses import replace
 
 import mesa
 
-from parley.agents.debater import Debater, Manner
+from parley.agents.agent import Debater, DebateStyle
 from parley.agents.persona import DEFAULT
 from parley.agents.topic import Topic, load_topic
 from parley.environments.base import Order, Room, Turn
 from parley.environments.round_table import RoundTable
 from parley.llm.driver import drive
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.model.conversation import hold_round
-from parley.model.room import Desk, RoomState
-from parley.model.surveys import hold_survey
-from parley.training.pocket.asks import PROBES, survey
+from parley.model.room import RoomState, RunContext
+from parley.model.round import run_round
+from parley.model.surveys import run_survey
+from parley.training.pocket.corpus_speaker import CorpusSpeaker, puppet
 from parley.training.pocket.documents import Document, Fork
 from parley.training.pocket.people import PARTIES, SIDES, any_topic, person
-from parley.training.pocket.stage import Stage, puppet
+from parley.training.pocket.survey_questions import PROBES, survey
 
 SEATS = ((1, 2, 3, 4, 5), (0.06, 0.26, 0.44, 0.14, 0.10))
 ROUNDS = (range(11), (0.06, 0.12, 0.16, 0.20, 0.16, 0.14, 0.06, 0.04, 0.02, 0.02, 0.02))
@@ -33,7 +33,7 @@ FIRST, LAST, ALONE = 0.5, 3, 0.2
 """Share of rooms surveyed before the debate, surveys at its end, share kept of surveys that are no addition to a chat."""
 
 
-def rooms(seed: int, stage: Stage, count: int) -> Iterator[list[Document]]:
+def rooms(seed: int, stage: CorpusSpeaker, count: int) -> Iterator[list[Document]]:
     """The documents of `count` rooms, room by room (one for each real speaker in it)."""
     population = mesa.Model(rng=seed)
     for number in range(count):
@@ -41,7 +41,7 @@ def rooms(seed: int, stage: Stage, count: int) -> Iterator[list[Document]]:
         population.remove_all_agents()
 
 
-def _room(rng: random.Random, stage: Stage, population: mesa.Model) -> list[Document]:
+def _room(rng: random.Random, stage: CorpusSpeaker, population: mesa.Model) -> list[Document]:
     topic, manner = load_topic(any_topic(rng)), _manner(rng)
     lean = rng.choice(SIDES) if rng.random() < LEANING else ""
     stage.lean(lean)
@@ -72,15 +72,15 @@ def _room(rng: random.Random, stage: Stage, population: mesa.Model) -> list[Docu
     return found
 
 
-def _manner(rng: random.Random) -> Manner:
+def _manner(rng: random.Random) -> DebateStyle:
     words = rng.choice((60, 60, 60, 60, 60, 30, 40, 50, 80, 100))
     memory = rng.choices(("whole", "last", "summary"), (0.95, 0.025, 0.025))[0]
     memory = memory if memory == "whole" else f"{memory}:{rng.choice((3, 4, 6, 8, 12))}"
-    return Manner(rng.choice(("debate", "debate", "conversation")), words, Sampling(), 1.0, memory, "strict")
+    return DebateStyle(rng.choice(("debate", "debate", "conversation")), words, Sampling(), 1.0, memory, "strict")
 
 
 def _roles(
-    rng: random.Random, stage: Stage, members: dict[int, Debater], openings: dict[int, str]
+    rng: random.Random, stage: CorpusSpeaker, members: dict[int, Debater], openings: dict[int, str]
 ) -> tuple[dict, set[str]]:
     """Who is a puppet, and which Default has another bias (learned from its second reply on: the first one shows it)."""
     roles, late = {}, set()
@@ -94,19 +94,19 @@ def _roles(
     return roles, late
 
 
-def _hold(rng: random.Random, stage: Stage, members: dict[int, Debater], topic: Topic, rounds: int) -> None:
+def _hold(rng: random.Random, stage: CorpusSpeaker, members: dict[int, Debater], topic: Topic, rounds: int) -> None:
     ids = tuple(members)
     shuffled = tuple(rng.sample(ids, len(ids)))
     seated = Room(ids, shuffled, lambda: tuple(rng.sample(ids, len(ids))))
     order: Order = rng.choice(("random_first", "random_first", "random", "reshuffled"))
     room = RoomState("corpus", topic.slug, "", 0, dict(members), {number: str(number) for number in ids})
-    desk = Desk(rng.getrandbits(31))
+    desk = RunContext(rng.getrandbits(31))
     for round_ in range(rounds + 1):
         if round_:
             turns: Iterator[Turn] = RoundTable(order=order).turns(seated, round_)
-            drive([hold_round(room, turns, round_, desk)], stage)
+            drive([run_round(room, turns, round_, desk)], stage)
         for name in _probes(rng, round_, rounds):
-            drive([hold_survey(room, round_, topic.probe(name), 1, desk)], stage)
+            drive([run_survey(room, round_, topic.probe(name), 1, desk)], stage)
 
 
 def _probes(rng: random.Random, round_: int, rounds: int) -> set[str]:

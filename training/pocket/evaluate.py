@@ -12,13 +12,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.agents.topic import slugs
+from parley.agents.topic import topic_names
 from parley.llm.backends import open_spec
 from parley.llm.request import Backend
 from parley.model.events import Event, Seated, Utterance
 from parley.model.scenario import Scenario, load_preset
 from parley.training.pocket.card import card, text_figures
-from parley.training.pocket.measures import counterfactual, differences, hold, monotone, persons, ratings
+from parley.training.pocket.evaluation_measures import (
+    counterfactual,
+    differences,
+    hold_debates,
+    monotone,
+    persons,
+    ratings,
+)
 
 PROBE = "attitude_labelled"
 TRANSCRIPTS = 20
@@ -26,7 +33,7 @@ TRANSCRIPTS = 20
 
 def scenarios(rooms: int) -> dict[str, Scenario]:
     """The debates that are compared: three in a room, two in a room, echo chambers."""
-    common = {"topics": ",".join(slugs()), "repetitions": rooms, "probe": PROBE}
+    common = {"topics": ",".join(topic_names()), "repetitions": rooms, "probe": PROBE}
     return {
         "three_way": load_preset("three_way").with_settings(common),
         "two_way": load_preset("two_way").with_settings({**common, "survey": "ends"}),
@@ -40,7 +47,7 @@ def evaluate(model: Backend, oracle: Backend, rooms: int, out: Path) -> None:
     tables: list[pd.DataFrame] = []
     pushes: list[pd.DataFrame] = []
     for name, scenario in scenarios(rooms).items():
-        held = {"model": hold(scenario, model), "oracle": hold(scenario, oracle)}
+        held = {"model": hold_debates(scenario, model), "oracle": hold_debates(scenario, oracle)}
         found, planted = map(ratings, held.values())
         for when, round_ in (("first", 0), ("last", scenario.rounds)):
             tables.append(differences(found, planted, round_).assign(debate=name, rating=when))

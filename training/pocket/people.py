@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from parley.agents.persona import DEFAULT, Persona, load_personas
-from parley.agents.recruit import names, recruit
-from parley.agents.topic import load_topic, slugs
+from parley.agents.persona_generator import generate_persona, list_names
+from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends.oracle.banks import data
 from parley.llm.driver import drive
 from parley.llm.request import Backend
@@ -39,14 +39,14 @@ _POSITIONS = ("problem", " ban on ")
 
 def any_topic(rng: random.Random) -> str:
     """A topic; those on which backstories say nothing come somewhat less often, they are there to tell a party from "down"."""
-    weights = [1.0 if load_topic(slug).in_backstories else ASIDE for slug in slugs()]
-    return rng.choices(slugs(), weights)[0]
+    weights = [1.0 if load_topic(slug).in_backstories else ASIDE for slug in topic_names()]
+    return rng.choices(topic_names(), weights)[0]
 
 
 def person(party: str, taken: set[str], rng: random.Random, writer: Backend, brief: float = 0.12) -> Persona:
     """A person of a party with a name that is not taken: party only (in a share `brief`), without positions, or whole."""
     name = rng.choice(
-        [name for source in ("republican", "democrat", DEFAULT) for name in names(source) if name not in taken]
+        [name for source in ("republican", "democrat", DEFAULT) for name in list_names(source) if name not in taken]
     )
     taken.add(name)
     if party == DEFAULT:
@@ -56,7 +56,7 @@ def person(party: str, taken: set[str], rng: random.Random, writer: Backend, bri
     draw = rng.random()
     if draw < brief:
         return Persona("corpus", party, name, rng.choice(_BRIEF[party]).format(name=name))
-    story = drive([recruit(party, name, rng.getrandbits(31))], writer)[0]
+    story = drive([generate_persona(party, name, rng.getrandbits(31))], writer)[0]
     return Persona("corpus", party, name, _without_positions(story) if draw < brief + 0.15 else story)
 
 
@@ -64,7 +64,7 @@ def _stated(rng: random.Random) -> list[str]:
     """Positions on some topics, each as likely as any other: a party tells none of them, they have to be read."""
     levels = list(data("parameters")["levels"])
     found = []
-    for slug in rng.sample(slugs(), rng.randint(2, 5)):
+    for slug in rng.sample(topic_names(), rng.randint(2, 5)):
         level = rng.choice(levels[4:] if slug == "abortion" else levels[:4])
         found.append(rng.choice(data("backstory")["positions"][slug]["templates"]).format(level=level))
     return found

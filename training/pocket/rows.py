@@ -16,7 +16,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from parley.llm.backends.oracle.banks import data, topics
-from parley.llm.backends.pocket.names import cast, masked
+from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message
 from parley.training.pocket.documents import Document, Fork
 from parley.training.pocket.tokenizer import LEANS
@@ -124,8 +124,8 @@ class Encoder:
 
     def _encoded(self, document: Document) -> Encoded:
         asked = [Message("user", fork.question) for fork in document.forks]
-        names = cast([*document.messages, *asked])
-        messages = masked(document.messages, names)
+        names = name_tokens([*document.messages, *asked])
+        messages = mask_names(document.messages, names)
         out = Encoded(order=ORDER.get(document.kind, 2))
         out.add([self.begin[document.lean]], [0.0], 0, 0, 0)
         starts, own = [], 0
@@ -136,7 +136,7 @@ class Encoder:
             out.add(ids, weights, 0, 0, len(out.ids))
         chat = list(out.ids)
         starts.append(len(chat))
-        for number, (fork, question) in enumerate(zip(document.forks, masked(asked, names), strict=True), 1):
+        for number, (fork, question) in enumerate(zip(document.forks, mask_names(asked, names), strict=True), 1):
             self._fork(out, chat, starts[fork.kept], fork, question, number)
         return out
 

@@ -26,7 +26,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from parley.agents.topic import slugs
+from parley.agents.topic import topic_names
 from parley.llm.backends.pocket.names import SLOTS
 from parley.training.pocket import attention, muon
 from parley.training.pocket.documents import read
@@ -90,7 +90,7 @@ def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalL
 
 def known(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:
     """What a model tells of itself: its topics, and the tokens that it may only copy (people: nobody absent is named)."""
-    return {"topics": slugs(), "copied": tokenizer.convert_tokens_to_ids(list(SLOTS))}
+    return {"topics": topic_names(), "copied": tokenizer.convert_tokens_to_ids(list(SLOTS))}
 
 
 def optimisers(model: LlamaForCausalLM, recipe: Recipe) -> list[torch.optim.Optimizer]:

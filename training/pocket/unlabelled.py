@@ -11,14 +11,14 @@ import random
 from dataclasses import replace
 
 from parley.agents.persona import Persona
-from parley.agents.recruit import names
+from parley.agents.persona_generator import list_names
 from parley.agents.topic import load_topic
 from parley.llm.request import Message, Request, Sampling
-from parley.training.pocket.asks import answered, any_probe
-from parley.training.pocket.audience import seated
+from parley.training.pocket.corpus_speaker import CorpusSpeaker
 from parley.training.pocket.documents import Document, Fork
+from parley.training.pocket.listeners import seated
 from parley.training.pocket.people import DEFAULT_TEXT, SIDES, any_topic, person
-from parley.training.pocket.stage import Stage
+from parley.training.pocket.survey_questions import answered, any_probe
 
 LEANING = 0.6
 """Share of them whose side the chat's first token tells."""
@@ -26,7 +26,7 @@ SAID, RATED = (2, 4), (2, 4)
 """Fewest and most questions answered in speech, and in surveys after them."""
 
 
-def unlabelled(rng: random.Random, stage: Stage, questions: tuple[str, ...]) -> Document:
+def unlabelled(rng: random.Random, stage: CorpusSpeaker, questions: tuple[str, ...]) -> Document:
     """A partisan's answers to some of the questions and to turns of debates, behind a Default's persona or none; then surveys.
 
     Each is answered as by somebody who has said and heard nothing else.
@@ -51,7 +51,7 @@ def _spoken(who: Persona, system: tuple[Message, ...], rng: random.Random, quest
     return seated(who, any_topic(rng), _others(who, rng), rng).compose_speech(rng.getrandbits(31))
 
 
-def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage: Stage) -> Fork:
+def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage: CorpusSpeaker) -> Fork:
     """A survey on any topic, in a debate or apart from one."""
     slug = any_topic(rng)
     probe = load_topic(slug).probe(any_probe(rng))
@@ -63,4 +63,4 @@ def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage:
 
 
 def _others(who: Persona, rng: random.Random) -> list[str]:
-    return rng.sample([name for name in names("republican") if name != who.name], rng.randint(1, 3))
+    return rng.sample([name for name in list_names("republican") if name != who.name], rng.randint(1, 3))

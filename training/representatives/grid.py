@@ -18,15 +18,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from parley.agents.representative import KINDS
-from parley.analysis import honesty
+from parley.analysis import disclaimers
 from parley.analysis.deliberation.likelihood import MEASURES, against
+from parley.analysis.formatting import format_estimate, markdown_table
 from parley.analysis.plots import save, style
-from parley.analysis.wording import estimate, markdown_table
 from parley.llm.errors import UserError
-from parley.training.base import base_of
+from parley.training.base_model import base_model
+from parley.training.representatives.dataset_builder import DatasetBuilder, name_model
 from parley.training.representatives.recipe import NOTHING, Lesson
 from parley.training.representatives.scoring import OWN, STRANGER, load, scored
-from parley.training.representatives.workshop import Workshop, named
 
 PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 """The base, each alone, the study's best, all of it."""
@@ -42,7 +42,9 @@ COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")
 MARKERS = "osD^"
 
 
-def grid(workshop: Workshop, specs: Sequence[str], choices: Sequence[str], lesson: Lesson) -> pd.DataFrame:
+def knowledge_grid(
+    workshop: DatasetBuilder, specs: Sequence[str], choices: Sequence[str], lesson: Lesson
+) -> pd.DataFrame:
     """A row a model, choice, critique and prompt (own, stranger): `model`, `knows` and the columns of `scored`.
 
     Errors: UserError on two models of one name, and before anything is trained when there is nothing to score.
@@ -52,7 +54,7 @@ def grid(workshop: Workshop, specs: Sequence[str], choices: Sequence[str], lesso
     for spec in specs:
         for knows in choices:
             own = replace(lesson, knows=knows)
-            path = workshop.folder / "grid" / f"{named(base_of(spec))}-{own.name}.csv"
+            path = workshop.folder / "grid" / f"{name_model(base_model(spec))}-{own.name}.csv"
             model = workshop.model(spec, own)
             if not path.exists():
                 path.parent.mkdir(exist_ok=True)
@@ -60,12 +62,12 @@ def grid(workshop: Workshop, specs: Sequence[str], choices: Sequence[str], lesso
                 part = path.with_suffix(".part")
                 found.to_csv(part, index=False)
                 part.replace(path)
-            parts.append(pd.read_csv(path).assign(model=named(base_of(spec)), knows=knows or NOTHING))
+            parts.append(pd.read_csv(path).assign(model=name_model(base_model(spec)), knows=knows or NOTHING))
     return pd.concat(parts, ignore_index=True)
 
 
 def _distinct(specs: Sequence[str]) -> None:
-    names = [named(base_of(spec)) for spec in specs]
+    names = [name_model(base_model(spec)) for spec in specs]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"two models would both be called {twice[0]} here: give them folders of different names")
 
@@ -129,7 +131,7 @@ def _series(axes: Axes, found: pd.DataFrame, measure: str) -> None:
 
 def _parts(found: pd.DataFrame, specs: Sequence[str]) -> Iterator[str]:
     yield "# What it helps a representative to know"
-    if note := honesty.ours(*specs):
+    if note := disclaimers.is_own_model(*specs):
         yield f"> {note}"
     yield f"{int(found['critiques'].max())} {ABOUT}"
     header = ["model", "knows", "per token", "per critique", "per character", "by length", "gain over a stranger"]
@@ -139,5 +141,5 @@ def _parts(found: pd.DataFrame, specs: Sequence[str]) -> Iterator[str]:
 
 def _row(row: dict[str, float]) -> list[str]:
     digits = {"per_token": 3, "per_critique": 2, "per_character": 3, "by_length": 3, "gain": 2}
-    cells = [estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], each) for name, each in digits.items()]
+    cells = [format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], each) for name, each in digits.items()]
     return [str(row["model"]), str(row["knows"]), *cells]

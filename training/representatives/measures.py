@@ -8,20 +8,27 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.analysis import honesty
-from parley.analysis.deliberation.autorater import LOSS, TIE, WIN, Verdict, compare, undecided, win_rate
-from parley.analysis.deliberation.autorater import table as verdict_table
-from parley.analysis.deliberation.cases import Case, strangers
-from parley.analysis.deliberation.clusters import Mean, mean
-from parley.analysis.deliberation.distance import distance
+from parley.analysis import disclaimers
+from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN, Verdict, compare, undecided, win_rate
+from parley.analysis.deliberation.critique_judge import table as verdict_table
 from parley.analysis.deliberation.likelihood import MEASURES, against
-from parley.analysis.deliberation.splits import Split, described
-from parley.analysis.deliberation.writing import Author, Order, texts, write
-from parley.analysis.kept import Desk
-from parley.analysis.wording import cell, estimate, markdown_table, tally
+from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
+from parley.analysis.deliberation.representation import (
+    Author,
+    RepresentationCase,
+    Split,
+    WritingOrder,
+    describe_split,
+    read_texts,
+    strangers,
+    write_texts,
+)
+from parley.analysis.deliberation.text_distance import text_distance
+from parley.analysis.formatting import cell, count_table, format_estimate, markdown_table
+from parley.analysis.journaled_calls import CallDesk
+from parley.training.representatives.dataset_builder import DatasetBuilder
 from parley.training.representatives.recipe import Lesson
 from parley.training.representatives.scoring import OWN, STRANGER, load, scored, untrained
-from parley.training.representatives.workshop import Workshop
 
 TRAINED, BASE, PERSON = "trained", "untrained", "the person"
 TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}
@@ -36,7 +43,9 @@ JUDGED = (
 HUMAN = "the participant's own critique (golden)"
 
 
-def likelihoods(workshop: Workshop, llm: str, lesson: Lesson, found: Sequence[Case]) -> dict[str, pd.DataFrame]:
+def likelihoods(
+    workshop: DatasetBuilder, llm: str, lesson: Lesson, found: Sequence[RepresentationCase]
+) -> dict[str, pd.DataFrame]:
     """The rows of `scored` for the trained model asked as itself and as a stranger, and for the model as it is."""
     model = workshop.model(llm, lesson)
     rows = scored(found, lesson.knows, load(model), workshop.seed)
@@ -46,20 +55,22 @@ def likelihoods(workshop: Workshop, llm: str, lesson: Lesson, found: Sequence[Ca
 
 
 def critiques(
-    workshop: Workshop, llm: str, lesson: Lesson, found: Sequence[Case], desk: Desk
+    workshop: DatasetBuilder, llm: str, lesson: Lesson, found: Sequence[RepresentationCase], desk: CallDesk
 ) -> dict[str, Mapping[str, str]]:
     """What each of the three writes, by case key; one try each, at temperature 1."""
     model, seed = workshop.model(llm, lesson), workshop.seed
-    own = [Order(case, case) for case in found]
+    own = [WritingOrder(case, case) for case in found]
     others = strangers(found, seed)
-    strange = [Order(case, others[case.key]) for case in found if case.key in others]
+    strange = [WritingOrder(case, others[case.key]) for case in found if case.key in others]
     trained, before = Author(model.spec, model.adapter, lesson.knows), Author(llm, "", lesson.knows)
     plans = {TRAINED: (own, trained), STRANGER: (strange, trained), BASE: (own, before)}
-    return {name: texts(orders, write(orders, author, seed, desk)) for name, (orders, author) in plans.items()}
+    return {
+        name: read_texts(orders, write_texts(orders, author, seed, desk)) for name, (orders, author) in plans.items()
+    }
 
 
 def judged(
-    found: Sequence[Case], said: Mapping[str, Mapping[str, str]], judge: str, seed: int, desk: Desk
+    found: Sequence[RepresentationCase], said: Mapping[str, Mapping[str, str]], judge: str, seed: int, desk: CallDesk
 ) -> dict[str, pd.DataFrame]:
     """Verdicts on the trained one's critiques against the stranger's, the untrained one's and the person's own."""
     own = {case.key: case.critique or "" for case in found}
@@ -72,18 +83,18 @@ def judged(
     return tables
 
 
-def distances(found: Sequence[Case], said: Mapping[str, Mapping[str, str]]) -> dict[str, Mean]:
+def distances(found: Sequence[RepresentationCase], said: Mapping[str, Mapping[str, str]]) -> dict[str, ClusteredMean]:
     """How far what each wrote is from what the person wrote (0 to 1), mean over cases."""
     people = pd.Series([case.participant for case in found])
     far = {name: pd.Series([_far(case, own) for case in found], dtype=float) for name, own in said.items()}
-    return {name: mean(values, people) for name, values in far.items()}
+    return {name: clustered_mean(values, people) for name, values in far.items()}
 
 
-def _far(case: Case, own: Mapping[str, str]) -> float:
-    return distance(own[case.key], case.critique or "") if case.key in own else math.nan
+def _far(case: RepresentationCase, own: Mapping[str, str]) -> float:
+    return text_distance(own[case.key], case.critique or "") if case.key in own else math.nan
 
 
-def measure(workshop: Workshop, llm: str, lesson: Lesson, judge: str, limit: int | None, desk: Desk) -> Path:
+def measure(workshop: DatasetBuilder, llm: str, lesson: Lesson, judge: str, limit: int | None, desk: CallDesk) -> Path:
     """All measures on the test side; measure.md, with likelihood.csv, critiques.csv and verdicts.csv. The path of the first."""
     found = workshop.tested(limit)
     rows = likelihoods(workshop, llm, lesson, found)
@@ -108,16 +119,16 @@ def _csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> None:
 
 
 def _parts(
-    found: Sequence[Case], rows: Mapping[str, pd.DataFrame], said: Mapping[str, Mapping[str, str]],
+    found: Sequence[RepresentationCase], rows: Mapping[str, pd.DataFrame], said: Mapping[str, Mapping[str, str]],
     verdicts: Mapping[str, pd.DataFrame], llm: str, lesson: Lesson, judge: str, sides: Split,
 ) -> Iterator[str]:  # fmt: skip
     people = len({case.participant for case in found})
     yield "# A representative measured"
-    if note := honesty.ours(llm, *filter(None, [judge])):
+    if note := disclaimers.is_own_model(llm, *filter(None, [judge])):
         yield f"> {note}"
     yield (
         f"{llm}, told {lesson.knows or 'the base'} ({lesson.name}): {len(found)} critiques of {people} participants. {ABOUT} "
-        f"Split: {described(sides)}."
+        f"Split: {describe_split(sides)}."
     )
     yield "## How likely it finds what they wrote\n\nNats; higher is better."
     header = ["representative", *(name.replace("_", " ") for name in MEASURES)]
@@ -141,10 +152,10 @@ def _verdicts(verdicts: Mapping[str, pd.DataFrame], judge: str) -> str:
         unread = part.loc[part["verdict"] == "", "reason"]
         title = HUMAN if name == PERSON else TITLES[name]
         body.append([title, _told(win_rate(part)), *(str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)),
-                     tally(unread) or "0"])  # fmt: skip
+                     count_table(unread) or "0"])  # fmt: skip
     table = markdown_table(["against", "win rate", "wins", "ties", "losses", "not read"], body)
     return f"## What a judge prefers\n\n{judge} {JUDGED}\n\n{table}"
 
 
-def _told(one: Mean) -> str:
-    return estimate(one.value, one.low, one.high)
+def _told(one: ClusteredMean) -> str:
+    return format_estimate(one.value, one.low, one.high)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from parley.agents.representative import known
+from parley.agents.representative import parse_knowledge
 from parley.training.tuning.recipe import RATES, SFT, Recipe
 
 WHOLE = {"hf": 1e-5, "pocket": 1e-3}
@@ -38,7 +38,7 @@ class Lesson(Recipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "knows", known(self.knows))
+        object.__setattr__(self, "knows", parse_knowledge(self.knows))
 
     @property
     def name(self) -> str:

@@ -7,18 +7,18 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.deliberation.cases import Case, strangers
+from parley.analysis.deliberation.representation import RepresentationCase, strangers
 from parley.llm.backends.hf.loading import Loaded, load_model
-from parley.training.base import Base
+from parley.training.base_model import BaseModel
 from parley.training.likelihood import likelihoods
 from parley.training.representatives.dataset import text
-from parley.training.representatives.workshop import Model
+from parley.training.representatives.dataset_builder import TrainedRepresentative
 
 OWN, STRANGER = "own", "stranger"
 BATCH = 8
 
 
-def load(model: Model) -> Loaded:
+def load(model: TrainedRepresentative) -> Loaded:
     """The model to be scored."""
     base = model.base
     if model.folder is None:
@@ -28,7 +28,9 @@ def load(model: Model) -> Loaded:
     return load_model(str(model.folder), base.dtype, base.load, base.device)
 
 
-def scored(found: Sequence[Case], knows: str, loaded: Loaded, seed: int, batch: int = BATCH) -> pd.DataFrame:
+def scored(
+    found: Sequence[RepresentationCase], knows: str, loaded: Loaded, seed: int, batch: int = BATCH
+) -> pd.DataFrame:
     """Two rows a case: `asked` own (its own prompt) and stranger (that of another participant of the same episode, drawn with
     the seed; no row where there is none). Columns: case, episode, session, participant, asked, logp (nats, the end of the
     critique included), tokens, characters.
@@ -47,6 +49,6 @@ def scored(found: Sequence[Case], knows: str, loaded: Loaded, seed: int, batch: 
     return pd.DataFrame(rows)
 
 
-def untrained(llm_base: Base, llm: str) -> Model:
+def untrained(llm_base: BaseModel, llm: str) -> TrainedRepresentative:
     """The model as it is."""
-    return Model(llm, "", llm_base, None)
+    return TrainedRepresentative(llm, "", llm_base, None)

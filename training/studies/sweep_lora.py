@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis import honesty
-from parley.analysis.load import Tables
+from parley.analysis import disclaimers
+from parley.analysis.formatting import format_number, markdown_table
 from parley.analysis.metrics._cells import DEFAULT
 from parley.analysis.studies.fine_tuned import measured, side
-from parley.analysis.wording import markdown_table, number
+from parley.analysis.tables import Tables
 from parley.llm.backends import split_spec
 from parley.model.scenario import Scenario
 from parley.training.capability.measure import Capability
@@ -47,7 +47,7 @@ Measure = Callable[[str, str], Capability]
 
 
 @dataclass(frozen=True)
-class Cell:
+class AdapterCell:
     """One row of the table for one seed: `method` is empty for the model as it is."""
 
     method: str
@@ -64,17 +64,20 @@ class Cell:
         return f"{self.method}-r{self.r}-seed{self.seed}" if self.method else "base"
 
 
-def cells(ranks: Sequence[int], preferred: int, seeds: int) -> list[Cell]:
+def cells(ranks: Sequence[int], preferred: int, seeds: int) -> list[AdapterCell]:
     """The model as it is once, the others with each seed, SFT by rank and then DPO."""
     kinds = [(SFT, rank) for rank in sorted({*ranks, preferred})] + [(DPO, preferred)]
-    return [Cell("", 0, 0), *[Cell(method, rank, seed) for method, rank in kinds for seed in range(seeds)]]
+    return [
+        AdapterCell("", 0, 0),
+        *[AdapterCell(method, rank, seed) for method, rank in kinds for seed in range(seeds)],
+    ]
 
 
 def sweep(
     base: Scenario,
     spec: str,
     party: str,
-    planned: Sequence[Cell],
+    planned: Sequence[AdapterCell],
     pipelines: Sequence[Pipeline],
     measure: Measure,
     beside: Sequence[str] = (),
@@ -152,7 +155,7 @@ def _report(found: pd.DataFrame, base: Scenario, spec: str, party: str) -> str:
     parts = [
         "# By rank and method",
         about,
-        *filter(None, [honesty.NOTES.get(split_spec(spec)[0])]),
+        *filter(None, [disclaimers.NOTES.get(split_spec(spec)[0])]),
         markdown_table(head, rows),
         "## The paper's",
         note,
@@ -168,5 +171,5 @@ def _cell(found: pd.DataFrame, model: str, what: str) -> str:
     """`5.10 (4.90, 5.30)`."""
     values = found.loc[(found["model"] == model) & (found["what"] == what), "value"]
     digits = 2 if what not in ("held-out loss",) and values.max() > 1 else 3
-    told = number(float(values.mean()), digits)
-    return f"{told} ({', '.join(number(float(value), digits) for value in values)})" if len(values) > 1 else told
+    told = format_number(float(values.mean()), digits)
+    return f"{told} ({', '.join(format_number(float(value), digits) for value in values)})" if len(values) > 1 else told

@@ -13,17 +13,17 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from parley.agents.persona import Persona, load_personas, persona_set
-from parley.agents.refusal import refuses
+from parley.agents.reply_cleaning import is_refusal
 from parley.llm.driver import Progress, ask, drive
-from parley.llm.randomness import derive, stream
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.seeding import derive, stream
 
 Run = tuple[str, ...]
 QUOTE = 8
 """Words in a row that an answer may not have in common with a backstory."""
 
 
-class Answer(NamedTuple):
+class PersonaAnswer(NamedTuple):
     """The `number`-th answer to a question: its text, or why there is none that can be used."""
 
     question: str
@@ -41,7 +41,7 @@ def people(party: str, count: int, seed: int, personas: str = "voters") -> tuple
 def interview(
     who: Sequence[Persona], questions: Sequence[str], each: int, tokens: int, seed: int, backend: Backend,
     unsaid: Sequence[Persona] = (), progress: Progress | None = None,
-) -> list[Answer]:  # fmt: skip
+) -> list[PersonaAnswer]:  # fmt: skip
     """`each` answers to every question, the people taking turns. No answer quotes them, nor any of `unsaid`."""
     asked = [(question, number) for question in questions for number in range(each)]
     persons = [who[place % len(who)] for place in range(len(asked))]
@@ -53,7 +53,7 @@ def interview(
     ]
 
 
-def reasons(answers: Sequence[Answer]) -> dict[str, int]:
+def reasons(answers: Sequence[PersonaAnswer]) -> dict[str, int]:
     """Why answers cannot be used, with counts."""
     return dict(sorted(Counter(answer.reason for answer in answers if answer.text is None).items()))
 
@@ -71,7 +71,7 @@ def problem(reply: Reply, person: Persona, told: Set[Run], tokens: int) -> str:
         return "empty"
     if reply.usage.completion_tokens >= tokens:
         return "cut off"
-    if refuses(text):
+    if is_refusal(text):
         return "refusal"
     if re.search(rf"\b{re.escape(person.name)}\b", text):
         return "names the person"
@@ -94,6 +94,6 @@ def _request(person: Persona, question: str, number: int, tokens: int, seed: int
     )
 
 
-def _answer(question: str, number: int, person: Persona, reply: Reply, told: Set[Run], tokens: int) -> Answer:
+def _answer(question: str, number: int, person: Persona, reply: Reply, told: Set[Run], tokens: int) -> PersonaAnswer:
     reason = problem(reply, person, told, tokens)
-    return Answer(question, number, None if reason else " ".join((reply.text or "").split()), reason)
+    return PersonaAnswer(question, number, None if reason else " ".join((reply.text or "").split()), reason)

@@ -13,24 +13,24 @@ from statistics import fmean
 from typing import Any
 
 from parley.agents.persona import Persona
-from parley.analysis.wording import harmless, markdown_table
+from parley.analysis.formatting import escape_markdown, markdown_table
 from parley.llm.errors import UserError
-from parley.llm.randomness import digest, stream
-from parley.training.tuning.answers import Answer, reasons, runs
+from parley.llm.seeding import digest, stream
+from parley.training.tuning.answers import PersonaAnswer, reasons, runs
 from parley.training.tuning.questions import statements
 
 Example = dict[str, Any]
 SHOWN = 5
 
 
-def examples(answers: Sequence[Answer], seed: int) -> list[Example]:
+def examples(answers: Sequence[PersonaAnswer], seed: int) -> list[Example]:
     """For SFT: {"prompt": [user message], "completion": [assistant message]}, in an order drawn with the seed."""
     found = [_asked(one.question) | {"completion": _said(one.text)} for one in answers if one.text is not None]
     stream(seed, "order").shuffle(found)
     return found
 
 
-def pairs(own: Sequence[Answer], other: Sequence[Answer], seed: int) -> list[Example]:
+def pairs(own: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], seed: int) -> list[Example]:
     """For DPO: {"prompt", "chosen", "rejected"}; what lacks its twin, or is the same text, is left out."""
     twins = {(one.question, one.number): one.text for one in other}
     found = []
@@ -74,20 +74,22 @@ def check(found: Sequence[Example], people: Sequence[Persona]) -> None:
         raise RuntimeError(f"training data hold messages of {sorted(roles)}")
 
 
-def write_answers(answers: Sequence[Answer], path: Path) -> None:
+def write_answers(answers: Sequence[PersonaAnswer], path: Path) -> None:
     """One answer a line, those that cannot be used with their reason."""
     path.write_text("".join(json.dumps(one._asdict()) + "\n" for one in answers), encoding="utf-8")
 
 
-def read_answers(path: Path) -> list[Answer]:
+def read_answers(path: Path) -> list[PersonaAnswer]:
     """The answers of a file. Errors: UserError when it is none."""
     try:
-        return [Answer(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [PersonaAnswer(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"cannot read the answers in {path}: {error}") from error
 
 
-def card(title: str, answers: Mapping[str, Sequence[Answer]], dropped: Mapping[str, int], notes: Sequence[str]) -> str:
+def card(
+    title: str, answers: Mapping[str, Sequence[PersonaAnswer]], dropped: Mapping[str, int], notes: Sequence[str]
+) -> str:
     """What the data hold, for a person: counts, what was dropped, overlap, examples (text of a model: as plain text)."""
     questions = list(dict.fromkeys(one.question for found in answers.values() for one in found))
     lines = [
@@ -101,13 +103,13 @@ def card(title: str, answers: Mapping[str, Sequence[Answer]], dropped: Mapping[s
     ]
     lines += ["", f"{len(questions)} questions, the same for all. Dropped while they were written: {_told(dropped)}."]
     lines += ["", f"Answers of both parties alike, word for word: {_overlap(answers):.1%} of the distinct ones.", ""]
-    lines += ["## Questions", "", *[f"{place}. {harmless(one)}" for place, one in enumerate(questions, 1)], ""]
+    lines += ["## Questions", "", *[f"{place}. {escape_markdown(one)}" for place, one in enumerate(questions, 1)], ""]
     lines += ["## Examples", ""]
     for question in questions[:SHOWN]:
-        lines += [f"**{harmless(question)}**", ""]
+        lines += [f"**{escape_markdown(question)}**", ""]
         for party, found in answers.items():
             text = next((one.text for one in found if one.question == question and one.text), None)
-            lines += [f"- {party}: {harmless(text) if text else '(none)'}"]
+            lines += [f"- {party}: {escape_markdown(text) if text else '(none)'}"]
         lines += [""]
     return "\n".join(lines)
 
@@ -115,13 +117,13 @@ def card(title: str, answers: Mapping[str, Sequence[Answer]], dropped: Mapping[s
 _HEADER = ("party", "answers", "usable", "not usable", "distinct", "words, mean")
 
 
-def _row(party: str, found: Sequence[Answer]) -> list[str]:
+def _row(party: str, found: Sequence[PersonaAnswer]) -> list[str]:
     texts = [one.text for one in found if one.text is not None]
     words = f"{fmean(len(text.split()) for text in texts):.1f}" if texts else "0"
     return [party, f"{len(found)}", f"{len(texts)}", _told(reasons(found)), f"{len(set(texts))}", words]
 
 
-def _overlap(answers: Mapping[str, Sequence[Answer]]) -> float:
+def _overlap(answers: Mapping[str, Sequence[PersonaAnswer]]) -> float:
     """Share of distinct texts that stand in more than one party's answers."""
     texts = [{one.text for one in found if one.text} for found in answers.values()]
     every = set().union(*texts)

@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.persona import VOTERS, Persona, load_personas, persona_set
-from parley.llm.backends import defaulted, essence, open_spec, split_spec
-from parley.llm.backends.hf.weights import adapter_config, adapter_weights
+from parley.llm.backends import identity_spec, open_spec, split_spec, with_defaults
+from parley.llm.backends.hf.checkpoint import adapter_config, adapter_weights
+from parley.llm.budget import Limits
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 from parley.llm.journal import Journal
-from parley.llm.limits import Limits
-from parley.llm.randomness import digest
 from parley.llm.request import Backend
 from parley.llm.retry import Retry
-from parley.training.base import Base, base_of
-from parley.training.tuning.answers import Answer, interview, people
+from parley.llm.seeding import digest
+from parley.training.base_model import BaseModel, base_model
+from parley.training.tuning.answers import PersonaAnswer, interview, people
 from parley.training.tuning.dataset import (
     Example,
     card,
@@ -41,9 +41,9 @@ from parley.training.tuning.dataset import (
     split,
     write_answers,
 )
+from parley.training.tuning.dpo_reference import START, check_start
 from parley.training.tuning.questions import Questions, write_questions
 from parley.training.tuning.recipe import DPO, SFT, Recipe
-from parley.training.tuning.start import START, check_start
 
 PARTIES = ("republican", "democrat")
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
@@ -52,7 +52,7 @@ KEPT = 512
 
 
 @dataclass(frozen=True)
-class Plan:
+class TuningPlan:
     """What the data are made from. `writer` is the model that writes the questions; empty: the model itself (of the model in
     the box: the known-truth speaker). `people` is the set of personas that answer: a name, or the path of a folder.
     """
@@ -79,7 +79,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """What makes it this plan, on whatever machine."""
-        told = asdict(self) | {"llm": essence(self.llm), "writer": essence(self.written_by)}
+        told = asdict(self) | {"llm": identity_spec(self.llm), "writer": identity_spec(self.written_by)}
         if self.people == VOTERS.name:  # folders that were made before there was a choice go on
             del told["people"]
         return told
@@ -88,15 +88,15 @@ class Plan:
 class Pipeline:
     """One plan in its folder. Errors: UserError when the folder holds another plan's, or a package is missing."""
 
-    def __init__(self, plan: Plan, folder: Path, bar: Bar):
+    def __init__(self, plan: TuningPlan, folder: Path, bar: Bar):
         if missing := [name for name in NEEDED if find_spec(name) is None]:
             raise UserError(f"fine-tuning needs the [local] extra ({', '.join(missing)} missing): see docs/install.md")
         self.plan, self.folder, self.bar = plan, folder, bar
-        self.base = base_of(plan.llm)
+        self.base = base_model(plan.llm)
         self.identity: dict[str, Any] = {}
         _claim(folder, plan)
 
-    def data(self) -> dict[str, list[Answer]]:
+    def data(self) -> dict[str, list[PersonaAnswer]]:
         """The answers of both parties, written or read."""
         paths = {party: self.folder / "data" / f"{party}.jsonl" for party in PARTIES}
         if not all(path.exists() for path in (*paths.values(), self.folder / "data" / "card.md")):
@@ -132,7 +132,7 @@ class Pipeline:
     def _make(self, paths: dict[str, Path]) -> None:
         asked = self._questions()
         (self.folder / "data").mkdir(exist_ok=True)
-        backend = open_spec(defaulted(self.plan.llm, keep=KEPT))
+        backend = open_spec(with_defaults(self.plan.llm, keep=KEPT))
         with closing(Journal(self.folder / "answers.sqlite", Limits(Retry(backend)))) as journal:
             answers = {party: self._interview(party, asked, journal) for party in PARTIES}
         for party, path in paths.items():
@@ -153,7 +153,7 @@ class Pipeline:
         read = json.loads(path.read_text(encoding="utf-8"))
         return Questions(tuple(read["questions"]), read["dropped"])
 
-    def _interview(self, party: str, asked: Questions, backend: Backend) -> list[Answer]:
+    def _interview(self, party: str, asked: Questions, backend: Backend) -> list[PersonaAnswer]:
         plan, who = self.plan, self._people(party)
         with self.bar(f"{party} answers", len(asked.questions) * plan.answers) as progress:
             unsaid = [person for other in PARTIES for person in self._people(other)]
@@ -162,8 +162,8 @@ class Pipeline:
     def _people(self, party: str) -> tuple[Persona, ...]:
         return people(party, self.plan.personas, self.plan.seed, self.plan.people)
 
-    def _train(self, recipe: Recipe, answers: dict[str, list[Answer]], out: Path, start: Path | None) -> None:
-        from parley.training.tuning.card import write_card
+    def _train(self, recipe: Recipe, answers: dict[str, list[PersonaAnswer]], out: Path, start: Path | None) -> None:
+        from parley.training.tuning.model_card import write_card
         from parley.training.tuning.trainers import train, versions
 
         found = self._examples(recipe, answers)
@@ -187,7 +187,7 @@ class Pipeline:
         for left in out.parent.glob(f".{out.name}.*"):
             shutil.rmtree(left)
 
-    def _examples(self, recipe: Recipe, answers: dict[str, list[Answer]]) -> list[Example]:
+    def _examples(self, recipe: Recipe, answers: dict[str, list[PersonaAnswer]]) -> list[Example]:
         """Of the recipe's kind, checked. Errors: UserError on a party without answers."""
         if recipe.party not in answers:
             raise UserError(f"--party must be one of {', '.join(PARTIES)}, not {recipe.party!r}")
@@ -198,7 +198,7 @@ class Pipeline:
         return found
 
 
-def _trainable(base: Base) -> None:
+def _trainable(base: BaseModel) -> None:
     from parley.training.tuning.trainers import trainable
 
     trainable(base)
@@ -219,7 +219,7 @@ def read_plan(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder} is no folder of run.py train (no plan.json that can be read)") from error
 
 
-def _claim(folder: Path, plan: Plan) -> None:
+def _claim(folder: Path, plan: TuningPlan) -> None:
     path, wanted = folder / "plan.json", json.dumps(plan.to_dict(), indent=1)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -233,7 +233,7 @@ def _claim(folder: Path, plan: Plan) -> None:
 
 def _same(out: Path, recipe: Recipe, start: Path | None) -> None:
     """Errors: UserError when the adapter there was trained in another way, or goes on from another one."""
-    from parley.training.tuning.card import read_values
+    from parley.training.tuning.model_card import read_values
 
     values = read_values(out)
     asked = {name: value for name, value in asdict(recipe).items() if recipe.method == DPO or name != "beta"}

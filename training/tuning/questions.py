@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parley.agents.datafiles import read_toml
-from parley.agents.likeness import takes_a_side, twin
-from parley.agents.topic import load_topic, slugs
+from parley.agents.question_filter import find_duplicate, takes_a_side
+from parley.agents.topic import load_topic, topic_names
 from parley.llm.driver import Progress, ask, drive
 from parley.llm.errors import UserError
-from parley.llm.randomness import derive
+from parley.llm.prompts import prompt
 from parley.llm.request import Backend, Message, Request, Sampling
-from parley.llm.template import prompt
+from parley.llm.seeding import derive
 
 HERE = Path(__file__).parent
 BATCH, TURNS, TOKENS = 10, 6, 500
@@ -73,14 +73,14 @@ def problem(question: str, known: Sequence[str]) -> str:
         return "too short or too long"
     if takes_a_side(question) or sum(bool(party.search(question)) for party in _PARTIES) == 1:
         return "takes a side"
-    if twin(question, statements()):
+    if find_duplicate(question, statements()):
         return "a survey's own question"
-    return "a repetition" if twin(question, known) else ""
+    return "a repetition" if find_duplicate(question, known) else ""
 
 
 def statements() -> list[str]:
     """The questions by which attitudes are measured: none of them may be trained on."""
-    return sorted({probe.question for slug in slugs() for probe in load_topic(slug).probes.values()})
+    return sorted({probe.question for slug in topic_names() for probe in load_topic(slug).probes.values()})
 
 
 def _take(written: Sequence[str], found: list[str], dropped: Counter[str]) -> None:

@@ -23,14 +23,14 @@ from transformers import EarlyStoppingCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer
 
-from parley.llm.backends.hf import attention
+from parley.llm.backends.hf import grouped_attention
+from parley.llm.backends.hf.checkpoint import check_base
 from parley.llm.backends.hf.loading import Loaded, load_errors, load_model
 from parley.llm.backends.hf.prompts import DATE
-from parley.llm.backends.hf.weights import check_base
 from parley.llm.driver import Progress
 from parley.llm.errors import UserError
-from parley.llm.hubs import files_of
-from parley.training.base import Base
+from parley.llm.model_hubs import cached_files
+from parley.training.base_model import BaseModel
 from parley.training.tuning.recipe import PROJECTIONS, SFT, Recipe
 
 CHECKPOINTS = 10
@@ -64,7 +64,7 @@ class Watch(NamedTuple):
 
 
 def train(
-    recipe: Recipe, base: Base, examples: Sequence[Any], held: Sequence[Any], out: Path, work: Path,
+    recipe: Recipe, base: BaseModel, examples: Sequence[Any], held: Sequence[Any], out: Path, work: Path,
     start: Path | None = None, progress: Progress | None = None, watch: Watch | None = None,
 ) -> Trained:  # fmt: skip
     """Train an adapter (rank 0: all weights) and save it in `out`; `work` is for checkpoints, `start` the adapter to go on from.
@@ -76,7 +76,7 @@ def train(
     with _quiet():
         loaded = load_model(base.name, base.dtype, base.load, base.device)
         _check(recipe, base, loaded, start)
-        if loaded.model.config._attn_implementation == attention.NAME:
+        if loaded.model.config._attn_implementation == grouped_attention.NAME:
             loaded.model.set_attn_implementation("sdpa")  # that of the backend is for asking
         trainer = _trainer(recipe, loaded, examples, held, work, start, watch)
         trainer.add_callback(_Told(progress))
@@ -92,13 +92,13 @@ def train(
     return Trained(rows, held_out, tuple({"step": step, "loss": loss} for step, loss in looks.items()), identity)
 
 
-def trainable(base: Base) -> None:
+def trainable(base: BaseModel) -> None:
     """Errors: UserError, before anything is asked or loaded whole, on a model that adapters cannot be trained on."""
     with load_errors(base.name), torch.device("meta"):
         tokenizer = transformers.AutoTokenizer.from_pretrained(
-            base.name, trust_remote_code=False, **files_of(base.name)
+            base.name, trust_remote_code=False, **cached_files(base.name)
         )
-        config = transformers.AutoConfig.from_pretrained(base.name, trust_remote_code=False, **files_of(base.name))
+        config = transformers.AutoConfig.from_pretrained(base.name, trust_remote_code=False, **cached_files(base.name))
         model = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False)
     _check_parts(base.name, model, tokenizer, PROJECTIONS)
 
@@ -112,7 +112,7 @@ def last_checkpoint(work: Path) -> str | None:
     return str(found) if found else None
 
 
-def _check(recipe: Recipe, base: Base, loaded: Loaded, start: Path | None) -> None:
+def _check(recipe: Recipe, base: BaseModel, loaded: Loaded, start: Path | None) -> None:
     if base.weights not in ("", loaded.identity["weights"]):
         raise UserError(f"{base.name} has other weights than the model that wrote the answers: give another --out")
     _check_parts(base.name, loaded.model, loaded.tokenizer, PROJECTIONS if recipe.r and start is None else ())

@@ -6,7 +6,7 @@ often enough (none: one batch is enough); OUTSIDE, if it likes, the kinds of que
 (outside.py); `claims(held, base)`, a pure function; and, if it likes, `sentences(claims, first)` for the first screen of the
 card, which holds five at most, `warnings(claims, first)`, which stand before these, and `result(claims, first)`, the one with
 which the section opens (empty: there is none).
-Conditions and numbers are told by analysis/card/words.py. A module whose name starts with an underscore is a shared helper.
+Conditions and numbers are told by analysis/card/labels.py. A module whose name starts with an underscore is a shared helper.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NamedTuple
 
-from parley.llm.errors import unknown
+from parley.llm.errors import unknown_name
 
 
 class Quantity(NamedTuple):
     """Its words for a reader, and the measure: points (of 0-10), share, rounds, rate (share a line), ratio, correlation.
 
-    `unit`: how the page calls that, where not by the measure (analysis/card/words.py).
+    `unit`: how the page calls that, where not by the measure (analysis/card/labels.py).
     """
 
     title: str
@@ -40,7 +40,7 @@ def sections(names: Sequence[str] = ()) -> dict[str, ModuleType]:
     found = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
     for name in names:
         if name not in found:
-            raise unknown("section", name, found)
+            raise unknown_name("section", name, found)
     modules = {name: importlib.import_module(f"{__name__}.{name}") for name in found if not names or name in names}
     return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
 

@@ -8,21 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from parley.analysis.card.claims import ALL, Claim, averaged
 from parley.analysis.card.conditions import PARTIES
-from parley.analysis.card.held import Held
+from parley.analysis.card.estimates import ALL, CardEstimate, mean_estimate
+from parley.analysis.card.records import ConditionRecords
 
 SMALLEST = 0.5
 """Points below which a direction is not told from noise."""
 
 
-def levels(held: Held, condition: str) -> pd.DataFrame:
+def levels(held: ConditionRecords, condition: str) -> pd.DataFrame:
     """A row an agent (block, topic, party, room, agent), a column a round (0: before): its level, NaN for a gap."""
     keys = ["block", "topic", "party", "room", "agent"]
     return held.ratings(condition).pivot(index=keys, columns="round", values="level")
 
 
-def changes(held: Held, condition: str) -> pd.DataFrame:
+def changes(held: ConditionRecords, condition: str) -> pd.DataFrame:
     """A row an agent that was rated first and last: block, topic, party, room, agent, change, first (in round 1), start."""
     wide = levels(held, condition)
     told = pd.DataFrame(
@@ -35,7 +35,7 @@ def changes(held: Held, condition: str) -> pd.DataFrame:
     return told.dropna(subset="change").reset_index()
 
 
-def away(held: Held, condition: str) -> pd.Series:
+def away(held: ConditionRecords, condition: str) -> pd.Series:
     """By topic and party: how far above the other party it stands before (points), where the two differ."""
     before = held.ratings(condition).query("round == 0").groupby(["topic", "party"], sort=False)["level"].mean()
     wide = before.unstack().reindex(columns=list(PARTIES))
@@ -43,7 +43,7 @@ def away(held: Held, condition: str) -> pd.Series:
     return gaps[gaps.abs() >= SMALLEST]
 
 
-def moved(held: Held, condition: str, sides: pd.Series) -> pd.Series | None:
+def moved(held: ConditionRecords, condition: str, sides: pd.Series) -> pd.Series | None:
     """By block, topic and party: the mean movement to the side that is given by topic and party; None: it was not held.
 
     A condition that is held party by party (`empty republican`, `empty democrat`) goes by its first word.
@@ -61,20 +61,20 @@ def by_cell(rows: pd.DataFrame, name: str, sides: pd.Series) -> pd.Series:
 
 def effect(
     section: str, name: str, of: pd.Series | None, null: pd.Series | None, empty: str = "there is no direction"
-) -> Iterator[Claim]:
+) -> Iterator[CardEstimate]:
     """Over both parties and all topics, then a topic each; `empty`: why there is nothing to compare."""
     if of is None or null is None:
-        yield Claim(section, name, ALL, reason="not held")
+        yield CardEstimate(section, name, ALL, reason="not held")
         return
     pairs = pd.concat({"of": of, "null": null}, axis=1).dropna()
     if pairs.empty:
-        yield Claim(section, name, ALL, reason=empty)
+        yield CardEstimate(section, name, ALL, reason=empty)
         return
-    yield _paired(Claim(section, name, ALL), pairs)
+    yield _paired(CardEstimate(section, name, ALL), pairs)
     for topic, part in pairs.groupby(level="topic", sort=False):
-        yield _paired(Claim(section, name, str(topic)), part)
+        yield _paired(CardEstimate(section, name, str(topic)), part)
 
 
-def _paired(begun: Claim, pairs: pd.DataFrame) -> Claim:
+def _paired(begun: CardEstimate, pairs: pd.DataFrame) -> CardEstimate:
     by_block = pairs.groupby(level="block", sort=False).mean()
-    return replace(averaged(begun, by_block["of"] - by_block["null"]), null=float(by_block["null"].mean()))
+    return replace(mean_estimate(begun, by_block["of"] - by_block["null"]), null=float(by_block["null"].mean()))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from parley.analysis.card.claims import Claim, averaged
+from parley.analysis.card.estimates import CardEstimate, mean_estimate
 
 ALIKE = 1e-9
 """Points below which a spread is rounding."""
@@ -26,13 +26,13 @@ def spread(values: pd.DataFrame) -> pd.Series:
     return math.sqrt(pooled) * (1 + (squares / pooled - 1) / 2)
 
 
-def positive(begun: Claim, values: pd.Series, none: str = "no two that could be read") -> Claim:
+def positive(begun: CardEstimate, values: pd.Series, none: str = "no two that could be read") -> CardEstimate:
     """The mean of numbers a unit of something that is never below 0: Student's interval on the scale of its logarithm. `none`:
     why there are no numbers.
     """
     if values.dropna().empty:
         return replace(begun, n=len(values), reason=none)
-    found = averaged(begun, values)
+    found = mean_estimate(begun, values)
     if found.reason or found.estimate <= ALIKE:
         return found
     reach = found.width / found.estimate

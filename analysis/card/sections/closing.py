@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from parley.analysis.card.claims import ALL, Claim, averaged, find, jackknifed
 from parley.analysis.card.conditions import Batch, closing
-from parley.analysis.card.held import Held
+from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, jackknife, mean_estimate
+from parley.analysis.card.labels import below, percent
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import SMALLEST, effect, levels
-from parley.analysis.card.words import below, percent
 from parley.analysis.scores.reversion import parts
 from parley.model.scenario import Scenario
 
@@ -39,18 +39,18 @@ STILL = "nobody moved far enough that there is a way back"
 UNSURE = "whether they moved at all is not sure, so that nothing bounds a share of it"
 
 
-def claims(held: Held, base: Scenario) -> list[Claim]:
+def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     if base.rounds < 2:
-        return [Claim(SECTION, name, ALL, reason="a debate of one round has no middle") for name in QUANTITIES]
+        return [CardEstimate(SECTION, name, ALL, reason="a debate of one round has no middle") for name in QUANTITIES]
     found = returns(held)
     last = {name: part.set_index(["block", "topic", "party"])["last"] for name, part in found.groupby("condition")}
     return [
-        *[_reversion(Claim(SECTION, name, ALL), found[found["condition"] == of]) for name, of in NAMES.items()],
+        *[_reversion(CardEstimate(SECTION, name, ALL), found[found["condition"] == of]) for name, of in NAMES.items()],
         *effect(SECTION, "closing", last.get("closing", _none()), last.get("no closing", _none()), STILL),
     ]
 
 
-def returns(held: Held) -> pd.DataFrame:
+def returns(held: ConditionRecords) -> pd.DataFrame:
     """A row a condition, block, topic and party that moved: gone (from before to the middle), back (from the middle to the end)
     and last (in the last round), points, positive along the way that the party went, and back along it.
     """
@@ -61,7 +61,7 @@ def returns(held: Held) -> pd.DataFrame:
     return kept.assign(**{name: kept[name] * kept["way"] for name in ("gone", "back", "last")})
 
 
-def _ways(held: Held, condition: str) -> pd.DataFrame:
+def _ways(held: ConditionRecords, condition: str) -> pd.DataFrame:
     wide = levels(held, condition)
     values = wide.to_numpy(dtype=float)
     gone, back = parts(values, "mean")
@@ -69,12 +69,12 @@ def _ways(held: Held, condition: str) -> pd.DataFrame:
     return told.dropna().reset_index().assign(condition=condition)
 
 
-def _reversion(begun: Claim, rows: pd.DataFrame) -> Claim:
+def _reversion(begun: CardEstimate, rows: pd.DataFrame) -> CardEstimate:
     """The ratio of sums; where it is not sure that anybody moved, nothing bounds it."""
     sums = rows.groupby("block", sort=False)[["gone", "back"]].sum()
-    if sums.empty or not averaged(begun, sums["gone"]).low > 0:
+    if sums.empty or not mean_estimate(begun, sums["gone"]).low > 0:
         return replace(begun, n=len(sums), reason=STILL if sums.empty else UNSURE)
-    return jackknifed(begun, sums, lambda kept: float(kept["back"].sum() / kept["gone"].sum()))
+    return jackknife(begun, sums, lambda kept: float(kept["back"].sum() / kept["gone"].sum()))
 
 
 def _none() -> pd.Series:
@@ -82,9 +82,9 @@ def _none() -> pd.Series:
     return pd.Series(dtype=float, index=index)
 
 
-def result(found: Sequence[Claim], first: Batch) -> str:
+def result(found: Sequence[CardEstimate], first: Batch) -> str:
     """With which the section opens."""
-    back = find(found, "reversion")
+    back = find_estimate(found, "reversion")
     if back is None:
         return ""
     if back.high < 0:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from parley.analysis.card.claims import Claim, find
 from parley.analysis.card.conditions import Batch, alone, same, three, two
-from parley.analysis.card.held import Held
+from parley.analysis.card.estimates import CardEstimate, find_estimate
+from parley.analysis.card.labels import NAMES, below, points
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import away, effect, moved
-from parley.analysis.card.sections.nulls import directions
-from parley.analysis.card.words import NAMES, below, points
-from parley.analysis.wording import number
+from parley.analysis.card.sections.null_conditions import directions
+from parley.analysis.formatting import format_number
 from parley.model.scenario import Scenario
 
 SECTION = "echo"
@@ -36,7 +36,7 @@ OUTWARD = {"echo_alone": ("same", "alone"), "echo_mixed": ("same", "two")}
 ALIKE = "the parties begin alike"
 
 
-def claims(held: Held, base: Scenario) -> list[Claim]:
+def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     outward = away(held, "same")
     out = [
         one
@@ -46,7 +46,7 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
     return [*out, *effect(SECTION, "echo_default", *_toward(held))]
 
 
-def _toward(held: Held) -> tuple[pd.Series | None, pd.Series | None]:
+def _toward(held: ConditionRecords) -> tuple[pd.Series | None, pd.Series | None]:
     """Toward the Default, in rooms of one party and of both; the Default is asked in rooms of three."""
     if "three" not in held:
         return None, None
@@ -54,9 +54,9 @@ def _toward(held: Held) -> tuple[pd.Series | None, pd.Series | None]:
     return moved(held, "same", sides), moved(held, "two", sides)
 
 
-def result(found: Sequence[Claim], first: Batch) -> str:
+def result(found: Sequence[CardEstimate], first: Batch) -> str:
     """With which the section opens: where pairs of one party and mixed pairs went, and what differs."""
-    mixed = find(found, "echo_mixed")
+    mixed = find_estimate(found, "echo_mixed")
     if mixed is None:
         return ""
     ways = f"Pairs of one party moved {_way(mixed.estimate + mixed.null)}, mixed pairs {_way(mixed.null)}"
@@ -64,4 +64,6 @@ def result(found: Sequence[Claim], first: Batch) -> str:
 
 
 def _way(moved: float) -> str:
-    return f"{number(abs(moved))} points {'away from the other party' if moved > 0 else 'toward the other party'}"
+    return (
+        f"{format_number(abs(moved))} points {'away from the other party' if moved > 0 else 'toward the other party'}"
+    )

@@ -6,17 +6,26 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from parley.agents.refusal import refuses
-from parley.analysis.alignment.interview import ALIGNED
-from parley.analysis.card.claims import ALL, RATING, Claim, agents, averaged, find, possible, shared
+from parley.agents.reply_cleaning import is_refusal
+from parley.analysis.alignment.interviews import ALIGNED
 from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, three
-from parley.analysis.card.held import Held
-from parley.analysis.card.outside import INTERVIEWS, UNJUDGED
+from parley.analysis.card.estimates import (
+    ALL,
+    RATING,
+    CardEstimate,
+    agents,
+    find_estimate,
+    is_possible,
+    mean_estimate,
+    proportion,
+)
+from parley.analysis.card.interviews import INTERVIEWS, UNJUDGED
+from parley.analysis.card.labels import DIFFERENCE, NAMES, judge, percent, share
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity, texts
-from parley.analysis.card.words import DIFFERENCE, NAMES, judge, percent, share
-from parley.analysis.load import Tables
-from parley.analysis.wording import tally
-from parley.llm.backends import scripted
+from parley.analysis.formatting import count_table
+from parley.analysis.tables import Tables
+from parley.llm.backends import is_scripted
 from parley.model.scenario import Scenario
 
 SECTION = "fidelity"
@@ -53,31 +62,33 @@ QUANTITIES = {
 WATCH = ()
 
 
-def claims(held: Held, base: Scenario) -> list[Claim]:
+def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     answers = held.heard(INTERVIEWS)
     if answers is None:
         names = [name for name in QUANTITIES if not name.startswith(("refused", "unsaid", "unread"))]
-        interviewed = [Claim(SECTION, name, ALL, reason=UNJUDGED) for name in names]
+        interviewed = [CardEstimate(SECTION, name, ALL, reason=UNJUDGED) for name in names]
     else:
         interviewed = list(_interviewed(answers))
     return [*interviewed, *_rates(held)]
 
 
-def _interviewed(answers: pd.DataFrame) -> Iterator[Claim]:
+def _interviewed(answers: pd.DataFrame) -> Iterator[CardEstimate]:
     own = answers[answers["own"]]
-    people, none = own[own["party"] != DEFAULT], f"no answer has a verdict: {tally(own['reason'])}"
-    yield possible(averaged(Claim(SECTION, "aligned", ALL, reason=none), fitting(people)))
+    people, none = own[own["party"] != DEFAULT], f"no answer has a verdict: {count_table(own['reason'])}"
+    yield is_possible(mean_estimate(CardEstimate(SECTION, "aligned", ALL, reason=none), fitting(people)))
     for party in PARTIES:
         fits = fitting(people[people["party"] == party])
-        yield possible(averaged(Claim(SECTION, f"{party}_aligned", ALL, reason=none), fits))
+        yield is_possible(mean_estimate(CardEstimate(SECTION, f"{party}_aligned", ALL, reason=none), fits))
     once = own.drop_duplicates(["persona", "question"])
     judged = once[(once["party"] == DEFAULT) & (once["verdict"] != "")]
     if (once["party"] == DEFAULT).any():
-        default = Claim(SECTION, f"{DEFAULT}_aligned", ALL, unit="answer")
-        yield shared(default, judged["verdict"] == ALIGNED, agents(judged))
+        default = CardEstimate(SECTION, f"{DEFAULT}_aligned", ALL, unit="answer")
+        yield proportion(default, judged["verdict"] == ALIGNED, agents(judged))
     yield _by_gender(answers)
-    yield shared(Claim(SECTION, "stepped_out", ALL, unit="answer"), once["answer"].map(refuses), agents(once))
-    yield shared(Claim(SECTION, "without_verdict", ALL, unit="answer"), once["verdict"] == "", agents(once))
+    yield proportion(
+        CardEstimate(SECTION, "stepped_out", ALL, unit="answer"), once["answer"].map(is_refusal), agents(once)
+    )
+    yield proportion(CardEstimate(SECTION, "without_verdict", ALL, unit="answer"), once["verdict"] == "", agents(once))
 
 
 def fitting(answers: pd.DataFrame) -> pd.Series:
@@ -86,15 +97,15 @@ def fitting(answers: pd.DataFrame) -> pd.Series:
     return (judged["verdict"] == ALIGNED).groupby(judged["block"], sort=False).mean().rename_axis("block")
 
 
-def _by_gender(answers: pd.DataFrame) -> Claim:
-    begun = Claim(
+def _by_gender(answers: pd.DataFrame) -> CardEstimate:
+    begun = CardEstimate(
         SECTION, "women_men", ALL, reason="this set of personas does not have the same personas as women and as men"
     )
     women, men = (fitting(answers[answers["variant"] == one]) for one in ("female", "male"))
-    return averaged(begun, women - men)
+    return mean_estimate(begun, women - men)
 
 
-def _rates(held: Held) -> Iterator[Claim]:
+def _rates(held: ConditionRecords) -> Iterator[CardEstimate]:
     """Of every condition that was held, the model's own turns and ratings alone."""
     kinds: dict[str, list[Tables]] = {}
     for name, found in held.records.items():
@@ -102,27 +113,31 @@ def _rates(held: Held) -> Iterator[Claim]:
         kinds.setdefault(kind if kind in TOLD else "other", []).extend(found)
     for kind, found in kinds.items():
         rated = pd.concat([_own(one, frame) for one in found for frame in (one.attitudes, one.probes) if len(frame)])
-        yield shared(Claim(SECTION, f"unread_{kind}", ALL, unit=RATING), rated["rating"].isna(), agents(rated))
+        yield proportion(
+            CardEstimate(SECTION, f"unread_{kind}", ALL, unit=RATING), rated["rating"].isna(), agents(rated)
+        )
         turns = pd.concat([_own(one, one.utterances) for one in found])
         turns = turns[~turns["reason"].isin(["muted", "absent"])]
         if kind in SPOKEN:
             refused, silent = turns["reason"] == "refusal", turns["reason"].notna()
-            yield shared(Claim(SECTION, f"refused_{kind}", ALL, unit="turn"), refused, agents(turns))
-            yield shared(Claim(SECTION, f"unsaid_{kind}", ALL, unit="turn"), silent & ~refused, agents(turns))
+            yield proportion(CardEstimate(SECTION, f"refused_{kind}", ALL, unit="turn"), refused, agents(turns))
+            yield proportion(
+                CardEstimate(SECTION, f"unsaid_{kind}", ALL, unit="turn"), silent & ~refused, agents(turns)
+            )
 
 
 def _own(tables: Tables, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of those who speak through a model, and not of scripted partners."""
     entries = dict(entry.split("=", 1) for entry in tables.header.scenario["llms"])
-    partners = [who for who, spec in entries.items() if scripted(spec)]
+    partners = [who for who, spec in entries.items() if is_scripted(spec)]
     return rows[~(rows["party"].isin(partners) | rows["seat"].isin(partners))]
 
 
-def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
+def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For the first screen: what the judge says of interviews and of lines."""
     if list(texts.warnings(found, first)):
         return
-    fits, against = find(found, "aligned"), find(found, "contradicts")
+    fits, against = find_estimate(found, "aligned"), find_estimate(found, "contradicts")
     told = [f"{percent(fits)} of the answers on politics fit the role's party"] if fits else []
     if against:
         told.append(
@@ -132,9 +147,9 @@ def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
         yield f"**Do agents keep their role?** By {judge(first)}, {'; '.join(told)}."
 
 
-def result(found: Sequence[Claim], first: Batch) -> str:
+def result(found: Sequence[CardEstimate], first: Batch) -> str:
     """With which the section opens."""
-    fits, left, unread = (find(found, name) for name in ("aligned", "refused_three", "unread_three"))
+    fits, left, unread = (find_estimate(found, name) for name in ("aligned", "refused_three", "unread_three"))
     told = [f"{percent(fits)} of the answers fit the role's party by {judge(first)}"] if fits else []
     if left and unread:
         told.append(

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.card.claims import ALL, Claim, averaged, find
 from parley.analysis.card.conditions import Batch, gender
-from parley.analysis.card.held import Held
+from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, mean_estimate
+from parley.analysis.card.labels import points
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import away
-from parley.analysis.card.words import points
 from parley.model.scenario import Scenario
 
 SECTION = "gender"
@@ -37,13 +37,13 @@ PAIR = "pair"
 """The unit: a Republican and a Democrat who debate each other."""
 
 
-def claims(held: Held, base: Scenario) -> list[Claim]:
+def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     women, men = (people(held, name) for name in ("women", "men"))
     columns = {"gender_before": "before", "gender_moved": "moved"}
     return [one for name, column in columns.items() for one in _difference(name, women[column], men[column])]
 
 
-def people(held: Held, condition: str) -> pd.DataFrame:
+def people(held: ConditionRecords, condition: str) -> pd.DataFrame:
     """A row a pair (`block`: the two who sit together in a repetition), topic and party, means over debates.
 
     Where the agent stands before (0-10, up being the Democrats' end), and how far it moved toward the other party (NaN where the
@@ -62,23 +62,23 @@ def people(held: Held, condition: str) -> pd.DataFrame:
     return told.assign(moved=told["moved"] * told["toward"]).set_index(keys)[["before", "moved"]]
 
 
-def _difference(name: str, women: pd.Series, men: pd.Series) -> Iterator[Claim]:
+def _difference(name: str, women: pd.Series, men: pd.Series) -> Iterator[CardEstimate]:
     """Over all topics, then a topic each."""
     both = pd.concat({"women": women, "men": men}, axis=1).dropna()
-    yield _paired(Claim(SECTION, name, ALL, unit=PAIR), both)
+    yield _paired(CardEstimate(SECTION, name, ALL, unit=PAIR), both)
     for topic, part in both.groupby(level="topic", sort=False):
-        yield _paired(Claim(SECTION, name, str(topic), unit=PAIR), part)
+        yield _paired(CardEstimate(SECTION, name, str(topic), unit=PAIR), part)
 
 
-def _paired(begun: Claim, both: pd.DataFrame) -> Claim:
+def _paired(begun: CardEstimate, both: pd.DataFrame) -> CardEstimate:
     by_pair = both.groupby(level="block", sort=False).mean()
-    found = averaged(begun, by_pair["women"] - by_pair["men"])
+    found = mean_estimate(begun, by_pair["women"] - by_pair["men"])
     return replace(found, null=float(by_pair["men"].mean())) if found.known else found
 
 
-def result(found: Sequence[Claim], first: Batch) -> str:
+def result(found: Sequence[CardEstimate], first: Batch) -> str:
     """With which the section opens."""
-    before, moved = (find(found, name) for name in QUANTITIES)
+    before, moved = (find_estimate(found, name) for name in QUANTITIES)
     if not (before and moved):
         return ""
     return f"As women minus as men: {points(before)} before a debate, and {points(moved)} of movement toward the other party."

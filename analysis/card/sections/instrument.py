@@ -9,13 +9,13 @@ from dataclasses import replace
 import pandas as pd
 from scipy import stats
 
-from parley.analysis.card.claims import ALL, RATING, WORDING, Claim, averaged, find
 from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
-from parley.analysis.card.held import Held
+from parley.analysis.card.estimates import ALL, RATING, WORDING, CardEstimate, find_estimate, mean_estimate
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._spread import positive, spread
 from parley.analysis.card.sections.bias import answers
-from parley.analysis.wording import number
+from parley.analysis.formatting import format_number
 from parley.model.scenario import Scenario
 
 SECTION = "instrument"
@@ -40,23 +40,23 @@ WATCH = ("reversed",)
 PLAIN = "asked"
 
 
-def claims(held: Held, base: Scenario) -> list[Claim]:
+def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     ratings = answers(held)
     return [*_spreads(ratings, base), *_orders(ratings)]
 
 
-def _spreads(ratings: pd.DataFrame, base: Scenario) -> Iterator[Claim]:
+def _spreads(ratings: pd.DataFrame, base: Scenario) -> Iterator[CardEstimate]:
     own = ratings[ratings["party"] == DEFAULT]
     by_probe = own.groupby(["topic", "probe"], sort=False)["level"].mean()
-    yield positive(Claim(SECTION, "wording", ALL, unit=WORDING), spread(by_probe.unstack("topic")))
+    yield positive(CardEstimate(SECTION, "wording", ALL, unit=WORDING), spread(by_probe.unstack("topic")))
     again = own.set_index(["topic", "probe", "way"])["attitude"]
-    yield deviation(Claim(SECTION, "retest", ALL, unit=RATING), again)
+    yield deviation(CardEstimate(SECTION, "retest", ALL, unit=RATING), again)
     for party in PARTIES:
         people = ratings[ratings["party"] == party].groupby(["topic", "block"], sort=False)["level"].mean()
-        yield positive(Claim(SECTION, f"{party}_people", ALL, unit="person"), spread(people.unstack("topic")))
+        yield positive(CardEstimate(SECTION, f"{party}_people", ALL, unit="person"), spread(people.unstack("topic")))
 
 
-def deviation(begun: Claim, values: pd.Series) -> Claim:
+def deviation(begun: CardEstimate, values: pd.Series) -> CardEstimate:
     """The claim with the pooled standard deviation of values under the same index, its interval from chi-square (of independent
     normal values).
     """
@@ -70,21 +70,21 @@ def deviation(begun: Claim, values: pd.Series) -> Claim:
     return replace(begun, estimate=math.sqrt(squares / spare), low=low, high=high, n=len(known))
 
 
-def _orders(ratings: pd.DataFrame) -> Iterator[Claim]:
+def _orders(ratings: pd.DataFrame) -> Iterator[CardEstimate]:
     people = ratings[ratings["party"] != DEFAULT]
     wide = people.groupby(["way", "block", "party", "topic", "probe"], sort=False)["level"].mean().unstack("way")
     for name in ("reversed", "shuffled", "conversation"):
-        claim, way = Claim(SECTION, name, ALL), f"{PLAIN} {name}"
+        claim, way = CardEstimate(SECTION, name, ALL), f"{PLAIN} {name}"
         if way in wide:
-            yield averaged(claim, (wide[way] - wide[PLAIN]).groupby(level="block", sort=False).mean())
+            yield mean_estimate(claim, (wide[way] - wide[PLAIN]).groupby(level="block", sort=False).mean())
 
 
-def result(found: Sequence[Claim], first: Batch) -> str:
+def result(found: Sequence[CardEstimate], first: Batch) -> str:
     """With which the section opens."""
-    worded, again = (find(found, name) for name in ("wording", "retest"))
+    worded, again = (find_estimate(found, name) for name in ("wording", "retest"))
     if not (worded and again):
         return ""
     return (
-        f"Between wordings of the question the Default's answer differs by {number(worded.estimate)} points (SD), between "
-        f"answers to the very same question by {number(again.estimate)}."
+        f"Between wordings of the question the Default's answer differs by {format_number(worded.estimate)} points (SD), between "
+        f"answers to the very same question by {format_number(again.estimate)}."
     )

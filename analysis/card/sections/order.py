@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from parley.analysis.card.claims import Claim, find
 from parley.analysis.card.conditions import Batch, turned, two
-from parley.analysis.card.held import Held
+from parley.analysis.card.estimates import CardEstimate, find_estimate
+from parley.analysis.card.labels import points
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import away, by_cell, changes, effect
-from parley.analysis.card.words import points
 from parley.model.scenario import Scenario
 
 SECTION = "order"
@@ -32,7 +32,7 @@ WATCH = ("opener",)
 ROOMS = ("two", "turned")
 
 
-def claims(held: Held, base: Scenario) -> list[Claim]:
+def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     if "two" not in held:
         return [one for name in QUANTITIES for one in effect(SECTION, name, None, None)]
     rows, toward = turns(held), -away(held, "two")
@@ -43,20 +43,20 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
     return found
 
 
-def turns(held: Held) -> pd.DataFrame:
+def turns(held: ConditionRecords) -> pd.DataFrame:
     """A row an agent and room of two, in either order: as `changes`, and whether it `opens`."""
     return pd.concat([_turns(held, name) for name in ROOMS], ignore_index=True)
 
 
-def _turns(held: Held, condition: str) -> pd.DataFrame:
+def _turns(held: ConditionRecords, condition: str) -> pd.DataFrame:
     first = held.spoken(condition).sort_values("iteration").groupby("room")["agent"].first().rename("opener")
     told = changes(held, condition).join(first, on="room", how="inner")
     return told.assign(opens=told["agent"] == told["opener"])
 
 
-def result(found: Sequence[Claim], first: Batch) -> str:
+def result(found: Sequence[CardEstimate], first: Batch) -> str:
     """With which the section opens."""
-    begun = find(found, "opener")
+    begun = find_estimate(found, "opener")
     if begun is None:
         return ""
     return f"Speaking first instead of second changed an agent's movement toward the other party by {points(begun)} by the end."

@@ -6,15 +6,23 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from parley.analysis.card.claims import ALL, Claim, averaged, estimated, find
 from parley.analysis.card.conditions import DEFAULT, Batch, empty, same, three, two
-from parley.analysis.card.held import Held
-from parley.analysis.card.rooms import Passage, packed, passages
+from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, from_fit, mean_estimate
+from parley.analysis.card.labels import percent, share
+from parley.analysis.card.records import ConditionRecords, Passage, pack_passages, room_passages
 from parley.analysis.card.sections import Quantity
-from parley.analysis.card.words import percent, share
-from parley.analysis.law import KAPPA, MU, Estimate, Fit, Unidentified, bias, fit, plain
-from parley.analysis.recovery import LEAST
-from parley.analysis.wording import number
+from parley.analysis.formatting import format_number
+from parley.analysis.influence_model import (
+    KAPPA,
+    LEAST,
+    MU,
+    Estimate,
+    InfluenceFit,
+    Unidentified,
+    bias_estimate,
+    fit_influence,
+    fit_plain,
+)
 from parley.model.scenario import Scenario
 
 SECTION = "pull"
@@ -43,8 +51,8 @@ HEARD = 2
 NO_FIT = "nothing tells influence and pull apart: ratings are missing, or do not differ"
 
 
-def claims(held: Held, base: Scenario) -> list[Claim]:
-    found = passages(held, DEBATES)
+def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    found = room_passages(held, DEBATES)
     whole = list(_fitted(found, base.topics, ALL))
     each = [
         one for topic in base.topics for one in _fitted([row for row in found if row.topic == topic], (topic,), topic)
@@ -53,31 +61,31 @@ def claims(held: Held, base: Scenario) -> list[Claim]:
     return [*whole, *each, *beside, *_without_content(held, base)]
 
 
-def _fitted(found: Sequence[Passage], topics: Sequence[str], named: str) -> Iterator[Claim]:
+def _fitted(found: Sequence[Passage], topics: Sequence[str], named: str) -> Iterator[CardEstimate]:
     """The claims of one fit."""
-    begun = [Claim(SECTION, name, named) for name in ("kappa", "mu", "lost", "half_life")]
-    levels = [Claim(SECTION, "level", topic) for topic in topics] if len(topics) == 1 else []
+    begun = [CardEstimate(SECTION, name, named) for name in ("kappa", "mu", "lost", "half_life")]
+    levels = [CardEstimate(SECTION, "level", topic) for topic in topics] if len(topics) == 1 else []
     blocks = len({one.block for one in found})
     if blocks < LEAST:
         yield from [replace(one, n=blocks, reason=f"a fit needs {LEAST} blocks") for one in (*begun, *levels)]
         return
     try:
-        law = fit(packed(found, topics))
+        law = fit_influence(pack_passages(found, topics))
     except Unidentified:
         yield from [replace(one, n=blocks, reason=NO_FIT) for one in (*begun, *levels)]
         return
-    pull, mu = plain(law, MU), _by_block(law, found, MU)
+    pull, mu = fit_plain(law, MU), _by_block(law, found, MU)
     slope = HEARD * (1 - pull.value) ** (HEARD - 1)
     away = {block: lost(pull.value) + slope * (value - pull.value) for block, value in mu.items()}
-    yield estimated(begun[0], plain(law, KAPPA), blocks, _by_block(law, found, KAPPA))
-    yield estimated(begun[1], pull, blocks, mu)
-    yield estimated(begun[2], _each(pull, lost), blocks, away)
+    yield from_fit(begun[0], fit_plain(law, KAPPA), blocks, _by_block(law, found, KAPPA))
+    yield from_fit(begun[1], pull, blocks, mu)
+    yield from_fit(begun[2], _each(pull, lost), blocks, away)
     yield _half_life(begun[3], pull, blocks)
     for claim in levels:
-        yield estimated(claim, bias(law), blocks)
+        yield from_fit(claim, bias_estimate(law), blocks)
 
 
-def _by_block(law: Fit, found: Sequence[Passage], place: int) -> dict[str, float]:
+def _by_block(law: InfluenceFit, found: Sequence[Passage], place: int) -> dict[str, float]:
     """The pseudo-values of a parameter; clusters are numbered as blocks first appear."""
     names = list(dict.fromkeys(one.block for one in found))
     return {names[number]: float(value[place]) for number, value in law.pseudo.items()}
@@ -93,7 +101,7 @@ def _each(found: Estimate, of: Callable[[float], float]) -> Estimate:
     return Estimate(of(found.value), math.nan, of(found.low), of(found.high))
 
 
-def _half_life(begun: Claim, pull: Estimate, blocks: int) -> Claim:
+def _half_life(begun: CardEstimate, pull: Estimate, blocks: int) -> CardEstimate:
     """Rounds; a pull of 0 never gets there, so that an interval that reaches 0 has no upper end."""
 
     def rounds(mu: float) -> float:
@@ -107,12 +115,12 @@ def _half_life(begun: Claim, pull: Estimate, blocks: int) -> Claim:
     )
 
 
-def _beside_default(held: Held, found: Sequence[Claim], topic: str) -> Iterator[Claim]:
+def _beside_default(held: ConditionRecords, found: Sequence[CardEstimate], topic: str) -> Iterator[CardEstimate]:
     """Is it the Default's own answer that pulls? The level of the fit less that answer, which is taken as known."""
     level = next(one for one in found if (one.quantity, one.topic) == ("level", topic))
     ratings = held.ratings("three")
     before = ratings[(ratings["round"] == 0) & (ratings["party"] == DEFAULT) & (ratings["topic"] == topic)]
-    answered = averaged(Claim(SECTION, "level_default", topic), before["level"])
+    answered = mean_estimate(CardEstimate(SECTION, "level_default", topic), before["level"])
     claim = replace(level, quantity="level_default")
     if level.known and answered.known:
         ends = level.estimate - answered.estimate, level.low - answered.estimate, level.high - answered.estimate
@@ -120,25 +128,25 @@ def _beside_default(held: Held, found: Sequence[Claim], topic: str) -> Iterator[
     yield claim
 
 
-def _without_content(held: Held, base: Scenario) -> Iterator[Claim]:
+def _without_content(held: ConditionRecords, base: Scenario) -> Iterator[CardEstimate]:
     """The pull where there is no influence to be had: only one party of each room is rated, and nobody can be read."""
-    claim = Claim(SECTION, "mu_empty", ALL)
-    found = passages(held, [name for name in held.records if name.startswith("empty")])
+    claim = CardEstimate(SECTION, "mu_empty", ALL)
+    found = room_passages(held, [name for name in held.records if name.startswith("empty")])
     blocks = len({one.block for one in found})
     if blocks < LEAST:
         yield replace(claim, n=blocks, reason=f"a fit needs {LEAST} blocks")
         return
     try:
-        law = fit(packed(found, base.topics, silent=range(len(found[0].before))), influence=False)
+        law = fit_influence(pack_passages(found, base.topics, silent=range(len(found[0].before))), influence=False)
     except Unidentified:
         yield replace(claim, n=blocks, reason=NO_FIT)
         return
-    yield estimated(claim, plain(law, MU), blocks)
+    yield from_fit(claim, fit_plain(law, MU), blocks)
 
 
-def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
+def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For the first screen: both of a line heard, then what that is a round."""
-    pull, away, heard = (find(found, name) for name in ("mu", "lost", "kappa"))
+    pull, away, heard = (find_estimate(found, name) for name in ("mu", "lost", "kappa"))
     if pull is None or away is None:
         return
     goal = "the remaining distance to the model's own level (the rating that agents drift to, fitted to how they move)"
@@ -156,17 +164,18 @@ def sentences(found: Sequence[Claim], first: Batch) -> Iterator[str]:
     yield f"{told}. In a round of three, with two lines heard, {rounds}."
 
 
-def result(found: Sequence[Claim], first: Batch) -> str:
+def result(found: Sequence[CardEstimate], first: Batch) -> str:
     """With which the section opens."""
-    half = find(found, "half_life")
+    half = find_estimate(found, "half_life")
     if half is None or not math.isfinite(half.high):
         return ""
     return (
-        f"By the own pull alone half of the distance to the model's own level is left after {number(half.estimate)} rounds of "
-        f"three ({number(half.low)} to {number(half.high)}); these debates had {first.base.rounds}."
+        "By the own pull alone half of the distance to the model's own level is left "
+        f"after {format_number(half.estimate)} rounds of "
+        f"three ({format_number(half.low)} to {format_number(half.high)}); these debates had {first.base.rounds}."
     )
 
 
-def _most(claim: Claim) -> str:
+def _most(claim: CardEstimate) -> str:
     """The upper end."""
     return f"at most {share(max(claim.high, 0))}"

@@ -10,15 +10,15 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
-from parley.analysis.card.claims import ALL, Claim, averaged, find, possible, shared
 from parley.analysis.card.conditions import Batch, three
-from parley.analysis.card.held import Held
-from parley.analysis.card.outside import UNJUDGED, VERDICTS
+from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, is_possible, mean_estimate, proportion
+from parley.analysis.card.interviews import UNJUDGED, VERDICTS
+from parley.analysis.card.labels import judge, percent
+from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
-from parley.analysis.card.sections.nulls import directions
-from parley.analysis.card.words import judge, percent
+from parley.analysis.card.sections.null_conditions import directions
+from parley.analysis.formatting import format_number
 from parley.analysis.judge.quality import against_themselves, against_truth, comparable, faults, on_axis
-from parley.analysis.wording import number
 from parley.model.scenario import Scenario
 
 SECTION = "texts"
@@ -52,19 +52,23 @@ OTHER = "agents were asked for something else than agreement with the claim that
 UNKNOWN = "no line has a known grade: the judge is unchecked"
 
 
-def claims(held: Held, base: Scenario) -> list[Claim]:
+def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     verdicts = held.heard(VERDICTS)
     if verdicts is None:
-        return [Claim(SECTION, name, ALL, reason=UNJUDGED) for name in QUANTITIES]
+        return [CardEstimate(SECTION, name, ALL, reason=UNJUDGED) for name in QUANTITIES]
     said = verdicts[verdicts["text"].fillna("") != ""]
-    missing = shared(Claim(SECTION, "unscored", ALL, unit="line"), said["score"].isna(), said["block"] + said["party"])
+    missing = proportion(
+        CardEstimate(SECTION, "unscored", ALL, unit="line"), said["score"].isna(), said["block"] + said["party"]
+    )
     checked = against_truth(said)
     bad = faults(checked)
     kept = said[~said["topic"].isin(list(bad))]
     return [*_in_points(kept, held, base, bad), *_agreement(kept, held), *_left_out(bad), *_quality(checked), missing]
 
 
-def _in_points(said: pd.DataFrame, held: Held, base: Scenario, bad: Mapping[str, str]) -> Iterator[Claim]:
+def _in_points(
+    said: pd.DataFrame, held: ConditionRecords, base: Scenario, bad: Mapping[str, str]
+) -> Iterator[CardEstimate]:
     """Lines minus ratings, of topics whose survey asks what the judge scores; over all topics where that is so of all."""
     topics = [topic for topic in base.topics if comparable(topic, base.probe) and topic not in bad]
     found = lines(said[said["topic"].isin(topics)], held.ratings("three"))
@@ -77,32 +81,32 @@ def _in_points(said: pd.DataFrame, held: Held, base: Scenario, bad: Mapping[str,
     other = any(not comparable(topic, base.probe) for topic in base.topics)
     for name, rows in values.items():
         if len(topics) < len(base.topics):
-            yield Claim(SECTION, name, ALL, reason=OTHER if other else MISREAD)
+            yield CardEstimate(SECTION, name, ALL, reason=OTHER if other else MISREAD)
         else:
             yield _mean(name, ALL, rows)
         for topic in topics:
             yield _mean(name, topic, rows[rows["topic"] == topic])
 
 
-def _quality(checked: pd.DataFrame) -> Iterator[Claim]:
+def _quality(checked: pd.DataFrame) -> Iterator[CardEstimate]:
     """How the judge reads lines whose grade is known, topic by topic."""
     if checked.empty:
-        yield from (Claim(SECTION, name, ALL, reason=UNKNOWN) for name in ("judge_rank", "judge_bias"))
+        yield from (CardEstimate(SECTION, name, ALL, reason=UNKNOWN) for name in ("judge_rank", "judge_bias"))
     for row in checked.to_dict("records"):
         yield _spanned("judge_rank", row, "r")
         yield _spanned("judge_bias", row, "bias")
 
 
-def _spanned(name: str, row: dict[str, Any], column: str) -> Claim:
+def _spanned(name: str, row: dict[str, Any], column: str) -> CardEstimate:
     value, low, high = (float(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
     reason = str(row["reason"])
     if np.isfinite(value):
         reason = "" if np.isfinite(low) else too_few("room") if row["rooms"] < FEWEST else NO_VARIATION
-    return Claim(SECTION, name, row["topic"], value, low, high, n=row["rooms"], unit="room", reason=reason)
+    return CardEstimate(SECTION, name, row["topic"], value, low, high, n=row["rooms"], unit="room", reason=reason)
 
 
-def _left_out(bad: Mapping[str, str]) -> Iterator[Claim]:
-    return (Claim(SECTION, "agreement", topic, reason=f"{MISREAD}: {fault}") for topic, fault in bad.items())
+def _left_out(bad: Mapping[str, str]) -> Iterator[CardEstimate]:
+    return (CardEstimate(SECTION, "agreement", topic, reason=f"{MISREAD}: {fault}") for topic, fault in bad.items())
 
 
 def lines(verdicts: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
@@ -121,18 +125,18 @@ def contradicting(found: pd.DataFrame) -> pd.DataFrame:
     return found[known].assign(value=(sides["text"] != sides["rating"])[known].astype(float))
 
 
-def _mean(name: str, topic: str, rows: pd.DataFrame) -> Claim:
+def _mean(name: str, topic: str, rows: pd.DataFrame) -> CardEstimate:
     """Over blocks."""
-    found = averaged(Claim(SECTION, name, topic), rows.groupby("block", sort=False)["value"].mean())
-    return possible(found) if QUANTITIES[name].measure == "share" else found
+    found = mean_estimate(CardEstimate(SECTION, name, topic), rows.groupby("block", sort=False)["value"].mean())
+    return is_possible(found) if QUANTITIES[name].measure == "share" else found
 
 
-def _agreement(said: pd.DataFrame, held: Held) -> Iterator[Claim]:
+def _agreement(said: pd.DataFrame, held: ConditionRecords) -> Iterator[CardEstimate]:
     own = held.ratings("three").assign(attitude=held.ratings("three")["level"])
     return (_spanned("agreement", row, "r") for row in against_themselves(said, own).to_dict("records"))
 
 
-def warnings(found: Sequence[Claim], first: Batch) -> Iterator[str]:
+def warnings(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """Before anything else on the page: what is wrong with the judge, or that nothing shows how good it is."""
     bad = [one for one in found if one.quantity == "agreement" and one.reason.startswith(MISREAD)]
     if bad:
@@ -143,9 +147,9 @@ def warnings(found: Sequence[Claim], first: Batch) -> Iterator[str]:
         )
 
 
-def result(found: Sequence[Claim], first: Batch) -> str:
+def result(found: Sequence[CardEstimate], first: Batch) -> str:
     """With which the section opens."""
-    against = find(found, "contradicts")
+    against = find_estimate(found, "contradicts")
     if against is not None:
         return (
             f"{percent(against)} of the lines, read by {judge(first)}, are on the other side of the question than the speaker's "
@@ -154,6 +158,6 @@ def result(found: Sequence[Claim], first: Batch) -> str:
     ranks = [one.estimate for one in found if one.quantity == "agreement" and one.known]
     if not ranks:
         return ""
-    least, most = number(min(ranks)), number(max(ranks))
+    least, most = format_number(min(ranks)), format_number(max(ranks))
     span = least if least == most else f"{least} to {most}, by topic"
     return f"Lines, read by {judge(first)}, go with their speakers' ratings: rank correlation {span}."

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.agents.attitude import Scale, read_rating
-from parley.agents.representative import line
+from parley.agents.representative import knowledge_line
+from parley.agents.scales import Scale, read_rating
 from parley.agents.topic import scales
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.deliberation.payoffs._score import Score
 from parley.llm.driver import Conversation, ask_all
-from parley.llm.randomness import derive
+from parley.llm.prompts import prompt
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.llm.template import prompt
+from parley.llm.seeding import derive
 
 UNIT = "agreement, 1 to 7"
 MOST: int | None = None
@@ -35,9 +35,9 @@ def compose(episode: Episode, opinion: str, statement: str, seed: int) -> Reques
     """The question about one statement."""
     scale = scale_()
     told = prompt(PROMPTS, "judge").fill(
-        question=line(episode.question.question),
-        opinion=line(opinion),
-        statement=line(statement),
+        question=knowledge_line(episode.question.question),
+        opinion=knowledge_line(opinion),
+        statement=knowledge_line(statement),
         low=scale.low,
         high=scale.high,
         anchors=", ".join(f"{point} means {scale.labels[point]}" for point in scale.points),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parley.agents.representative import line
+from parley.agents.representative import knowledge_line
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
 from parley.analysis.deliberation.payoffs._score import Score
 from parley.llm.driver import Conversation, ask_all
@@ -20,8 +20,8 @@ def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) 
     """Nobody is asked."""
     yield from ask_all(())
     texts = {name: getattr(episode, name) for name in STATEMENTS}
-    rated = {line(texts[name]): value for name, value in voice.agreement.items() if texts[name] is not None}
-    return tuple(_score(rated, line(one)) for one in statements)
+    rated = {knowledge_line(texts[name]): value for name, value in voice.agreement.items() if texts[name] is not None}
+    return tuple(_score(rated, knowledge_line(one)) for one in statements)
 
 
 def _score(rated: dict[str, float | None], statement: str) -> Score:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parley.agents.choice import borda
-from parley.agents.ranking import LETTERS, read_ranking
-from parley.agents.representative import line
+from parley.agents.ranking_parser import LETTERS, read_ranking
+from parley.agents.representative import knowledge_line
+from parley.agents.social_choice import borda
 from parley.agents.topic import PROMPTS
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.deliberation.payoffs._score import Score
 from parley.llm.driver import Conversation, ask
-from parley.llm.randomness import derive, stream
+from parley.llm.prompts import prompt
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.llm.template import prompt
+from parley.llm.seeding import derive, stream
 
 UNIT = "share of the other statements beaten, 0 to 1"
 MOST = len(LETTERS)
@@ -26,14 +26,16 @@ TOKENS = 150
 
 def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) -> Conversation[tuple[Score, ...]]:
     """One question for all statements, at temperature 0. Errors: ValueError for more statements than letters."""
-    shown = stream(seed, "ranking").sample(distinct := list(dict.fromkeys(map(line, statements))), len(distinct))
+    shown = stream(seed, "ranking").sample(
+        distinct := list(dict.fromkeys(map(knowledge_line, statements))), len(distinct)
+    )
     if voice.opinion is None or len(shown) < 2:
         return tuple(Score(None, "nothing to compare" if voice.opinion else "no opinion") for _ in statements)
     if len(shown) > len(LETTERS):
         raise ValueError(f"{len(shown)} statements cannot be ranked at once")
     reply = yield from ask(compose(episode, voice.opinion, shown, derive(seed, "payoff", *shown)))
     found = dict(zip(shown, read(reply, len(shown)), strict=True))
-    return tuple(found[line(one)] for one in statements)
+    return tuple(found[knowledge_line(one)] for one in statements)
 
 
 def compose(episode: Episode, opinion: str, shown: Sequence[str], seed: int) -> Request:
@@ -41,8 +43,8 @@ def compose(episode: Episode, opinion: str, shown: Sequence[str], seed: int) -> 
     listed = "\n".join(f"{letter}: {text}" for letter, text in zip(LETTERS, shown, strict=False))
     told = prompt(PROMPTS, "ranking").fill(
         number=len(shown),
-        question=line(episode.question.question),
-        known=f"Opinion: {line(opinion)}",
+        question=knowledge_line(episode.question.question),
+        known=f"Opinion: {knowledge_line(opinion)}",
         statements=listed,
     )
     return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, purpose="payoff")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import Any
 
-from parley.llm.errors import UserError, unknown
+from parley.llm.errors import UserError, unknown_name
 
 PRESET = "structured_debate"
 PARTY = {"N": "default", "R": "republican", "D": "democrat"}
@@ -48,7 +48,7 @@ def seats(who: str, variant: str = "") -> dict[str, str]:
 def experiment(name: str, models: Sequence[str]) -> Experiment:
     """One of the experiments. `models`: several for "models", else one. Errors: UserError."""
     if name not in EXPERIMENTS:
-        raise unknown("experiment", name, EXPERIMENTS)
+        raise unknown_name("experiment", name, EXPERIMENTS)
     if len(set(models)) < len(models):
         raise UserError(f"--llm names {next(one for one in models if models.count(one) > 1)} twice")
     if (name == "models") != (len(models) > 1):

@@ -9,19 +9,19 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis import honesty
+from parley.analysis import disclaimers
+from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number, markdown_table
+from parley.analysis.judge.judging import claim
 from parley.analysis.judge.quality import against_themselves, against_truth, confusion, truth, warning
 from parley.analysis.judge.report import confusion_table
-from parley.analysis.judge.verdicts import claim
 from parley.analysis.scores import report
 from parley.analysis.scores.components import components, runs_needed
 from parley.analysis.scores.contrasts import by_party, drifts, first_speaker, sharing, sorted_by_p
-from parley.analysis.scores.runs import casts
+from parley.analysis.scores.run_means import casts
 from parley.analysis.statistics.results import holm
 from parley.analysis.studies.structured.experiments import Experiment
-from parley.analysis.studies.structured.hold import Found
-from parley.analysis.studies.structured.paper import PAPER
-from parley.analysis.wording import DASH, counted, estimate, markdown_table, number
+from parley.analysis.studies.structured.published import PAPER
+from parley.analysis.studies.structured.runner import ExperimentResult
 
 DIFFERENT_PEOPLE = "Correlations are over all speakers and statements: that parties differ is a part of them."
 JUDGES_ITSELF = (
@@ -59,7 +59,7 @@ ALPHA = 0.05
 
 
 def write(
-    found: Found, name: str, experiment: Experiment, folder: Path, judge: str, published: bool, command: str
+    found: ExperimentResult, name: str, experiment: Experiment, folder: Path, judge: str, published: bool, command: str
 ) -> Path:
     """Write report.md with its figures, and every table as CSV; the path of the first. `command` is what makes it again."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def write(
     for named, frame in made.items():
         frame.to_csv(folder / f"{named}.csv", index=False)
     headed = found.scores.assign(topic=found.scores["topic"].map(_heading))
-    told = report.Told(
+    told = report.ReportedTest(
         list(_short(made, experiment)),
         [*_head(found, experiment, judge, command, published), *_judging(found, judge, made)],
         [*_foot(made), *_paper(name)],
@@ -82,7 +82,7 @@ def compared(experiment: Experiment) -> list[tuple[str, ...]] | None:
     return [*experiment.pairs, *experiment.together] or None
 
 
-def tables(found: Found, experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
+def tables(found: ExperimentResult, experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
     """Return the tables of a report by name, `question` first: what the experiment was made for."""
     parties = report.parties_of(found.scores)
     given = found.scores, parties
@@ -133,8 +133,8 @@ def _answer(found: pd.DataFrame, what: str) -> str:
     tested = found[found["p"].notna()]
     sure = tested[tested["p_holm"] < ALPHA]
     reasons = found.loc[found["p"].isna(), "reason"].value_counts()
-    told = [f"{len(sure)} of {counted(len(tested), 'test')} find {what} (p below .05 after Holm's correction)."]
-    left = [f"{counted(count, 'comparison')} without a test ({reason})." for reason, count in reasons.items()]
+    told = [f"{len(sure)} of {count_phrase(len(tested), 'test')} find {what} (p below .05 after Holm's correction)."]
+    left = [f"{count_phrase(count, 'comparison')} without a test ({reason})." for reason, count in reasons.items()]
     return " ".join([*(told if len(tested) else []), *left])
 
 
@@ -142,11 +142,11 @@ def _heading(slug: object) -> str:
     return load_topic(str(slug)).heading
 
 
-def _head(found: Found, experiment: Experiment, judge: str, command: str, published: bool) -> Iterator[str]:
-    models = dict.fromkeys(honesty.model(header).partition(";")[0] for header in found.headers.values())
+def _head(found: ExperimentResult, experiment: Experiment, judge: str, command: str, published: bool) -> Iterator[str]:
+    models = dict.fromkeys(disclaimers.model_label(header).partition(";")[0] for header in found.headers.values())
     ran = " and ".join(models)
     yield f"UCL study, {experiment.figures}. Run here on {ran}, judged by {judge}; the paper's own numbers come last."
-    notes = dict.fromkeys(note for header in found.headers.values() if (note := honesty.note(header)))
+    notes = dict.fromkeys(note for header in found.headers.values() if (note := disclaimers.disclaimer(header)))
     yield from (f"> {note}" for note in notes)
     yield f"    {command}"
     if published:
@@ -161,11 +161,11 @@ def _people(people: pd.DataFrame) -> str:
     """How many different people there were, which is what a result generalises over."""
     counts = people.drop_duplicates(["party", "person"]).groupby("party", sort=False).size()
     told = ", ".join(f"{party.title()} {count}" for party, count in counts.items())
-    different = counted(casts(people).nunique(), "cast")
+    different = count_phrase(casts(people).nunique(), "cast")
     return f"Different people by party: {told}; {different} (runs that share a person are of one cast)."
 
 
-def _judging(found: Found, judge: str, made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+def _judging(found: ExperimentResult, judge: str, made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     yield "## Can the judge be believed?"
     quality, own = made["judge_quality"], made["self_report"]
     if quality.empty:
@@ -188,8 +188,8 @@ def _judged(found: pd.DataFrame, what: str) -> Iterator[list[str]]:
             _heading(row["topic"]),
             what,
             str(row["statements"]),
-            row["reason"] or estimate(row["r"], row["r_low"], row["r_high"]),
-            estimate(row["bias"], row["bias_low"], row["bias_high"]),
+            row["reason"] or format_estimate(row["r"], row["r_low"], row["r_high"]),
+            format_estimate(row["bias"], row["bias_low"], row["bias_high"]),
         ]
 
 
@@ -212,7 +212,7 @@ def _contrasts(found: pd.DataFrame, named: str, note: str = "") -> str:
 
     def begin(row: Mapping[str, Any]) -> list[str]:
         ends = (
-            f"{number(row['bound_low'])} to {number(row['bound_high'])}"
+            f"{format_number(row['bound_low'])} to {format_number(row['bound_high'])}"
             if bounded and pd.notna(row["bound_low"])
             else DASH
         )
@@ -224,9 +224,9 @@ def _contrasts(found: pd.DataFrame, named: str, note: str = "") -> str:
 
 def _rows(found: pd.DataFrame, names: Sequence[str], begin: Callable[[Mapping[str, Any]], list[str]]) -> str:
     rows = [
-        [*begin(row), counted(row["n"], row["unit"]),
-         ", ".join(filter(None, [estimate(row["estimate"], row["low"], row["high"], 3), row["reason"]])),
-         number(row["size"]), report.p_value(row["p"]), report.p_value(row["p_holm"])]
+        [*begin(row), count_phrase(row["n"], row["unit"]),
+         ", ".join(filter(None, [format_estimate(row["estimate"], row["low"], row["high"], 3), row["reason"]])),
+         format_number(row["size"]), report.p_value(row["p"]), report.p_value(row["p_holm"])]
         for row in sorted_by_p(found).head(report.ROWS).to_dict("records")
     ]  # fmt: skip
     return markdown_table([*names, "n", "difference", "size", "p", "corrected"], rows)
@@ -235,8 +235,8 @@ def _rows(found: pd.DataFrame, names: Sequence[str], begin: Callable[[Mapping[st
 def _first(found: pd.DataFrame) -> str:
     parties = [name for name in ("default", "republican", "democrat") if name in found]
     rows = [
-        [_heading(row["topic"]), row["moment"], *[number(row[party]) for party in parties], str(row["n"]),
-         number(row["estimate"]), report.p_value(row["p"]), report.p_value(row["p_holm"])]
+        [_heading(row["topic"]), row["moment"], *[format_number(row[party]) for party in parties], str(row["n"]),
+         format_number(row["estimate"]), report.p_value(row["p"]), report.p_value(row["p_holm"])]
         for row in sorted_by_p(found).to_dict("records")
     ]  # fmt: skip
     head = [f"{party.title()} first" for party in parties]
@@ -250,7 +250,7 @@ def _needed(spread: pd.DataFrame, needed: pd.DataFrame) -> str:
     for row in spread.to_dict("records"):
         mine = kept[(kept["topic"] == row["topic"]) & (kept["agent"] == row["agent"])].set_index("difference")
         counts = [_count(mine.loc[one]) for one in differences]
-        deviations = [number(row[name]) for name in ("person", "run", "statement", "judge")]
+        deviations = [format_number(row[name]) for name in ("person", "run", "statement", "judge")]
         rows.append([_heading(row["topic"]), row["agent"].title(), *deviations, *counts, str(mine["basis"].iloc[0])])
     head = [f"{one:g} points" for one in differences]
     return markdown_table(["topic", "agent", "person", "run", "statement", "judge", *head, "for"], rows)

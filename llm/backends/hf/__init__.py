@@ -36,11 +36,11 @@ not, unless `same=yes` reads each request alone. Needs the `[local]` extra. Code
 
 from __future__ import annotations
 
-from parley.llm import hubs
+from parley.llm import model_hubs
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
 
-hubs.silence()
+model_hubs.silence_hubs()
 MANNER = frozenset({"batch", "keep", "workers", "draft", "same"})
 CHOICES = {
     "dtype": ("auto", "float32", "bfloat16", "float16"),

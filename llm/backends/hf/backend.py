@@ -10,24 +10,24 @@ from typing import Any
 
 import torch
 
-from parley.llm.backends.hf.batches import by_length, halving
-from parley.llm.backends.hf.cache import Prefixes, can_keep
-from parley.llm.backends.hf.closed import Allowed, answer, begun
-from parley.llm.backends.hf.drafts import Drafts
+from parley.llm.backends.hf.batch_columns import ColumnBatch
+from parley.llm.backends.hf.batch_invariance import is_batch_invariant
+from parley.llm.backends.hf.batching import batches_by_length, halve_on_memory_error
+from parley.llm.backends.hf.choice_scoring import AllowedAnswer, answer_prefix, score_choices
 from parley.llm.backends.hf.generate import generate
+from parley.llm.backends.hf.kv_cache import PrefixCache, can_cache
 from parley.llm.backends.hf.loading import Loaded
-from parley.llm.backends.hf.placed import Placed
-from parley.llm.backends.hf.prefill import Answered, Batch, Read, Row
+from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, Read
+from parley.llm.backends.hf.prompt_lookup import PromptLookup
 from parley.llm.backends.hf.prompts import encode, is_plain
-from parley.llm.backends.hf.steady import steady
-from parley.llm.plain import stops
+from parley.llm.chat_text import stop_strings
 from parley.llm.request import Reply, Request
 
 ANSWER_TOKENS = 16
 """Tokens kept for an allowed answer when the length of a closed question is reckoned."""
 Ask = tuple[tuple[str, ...], str]
 """Allowed answers and how they begin; ((), "") for an open question."""
-Parts = Callable[[Row], tuple[int, int]]
+Parts = Callable[[PromptRow], tuple[int, int]]
 
 
 class Hf:
@@ -46,10 +46,10 @@ class Hf:
         workers: int = 1, draft: int = 0, same: str = "auto",
     ):  # fmt: skip
         self.loaded, self.style, self.exact, self.most, self.same = loaded, style, exact, most, same
-        in_pieces = can_keep(loaded.model)
-        self.read: Read = Placed if in_pieces else Batch
-        self.prefixes = Prefixes(keep) if keep and in_pieces else None
-        self.drafts = Drafts(draft if in_pieces else 0)
+        in_pieces = can_cache(loaded.model)
+        self.read: Read = ColumnBatch if in_pieces else PrefilledBatch
+        self.prefixes = PrefixCache(keep) if keep and in_pieces else None
+        self.drafts = PromptLookup(draft if in_pieces else 0)
         alone = workers == 1 or bool(loaded.adapters)
         self._pool = None if alone else ThreadPoolExecutor(workers, initializer=partial(torch.set_num_threads, 1))
         self._settled = same == "no"
@@ -63,9 +63,11 @@ class Hf:
         plainly = model.device.type == "cpu" and model.dtype == torch.float32 and self.loaded.identity["load"] == "full"
         if self.same == "auto" and not plainly:
             return
-        check = partial(steady, self.loaded)
-        if not (plainly and self.read is Placed and (self._pool.submit(check).result() if self._pool else check())):
-            self.most, self.prefixes, self.drafts = 1, None, Drafts(0)
+        check = partial(is_batch_invariant, self.loaded)
+        if not (
+            plainly and self.read is ColumnBatch and (self._pool.submit(check).result() if self._pool else check())
+        ):
+            self.most, self.prefixes, self.drafts = 1, None, PromptLookup(0)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -79,11 +81,11 @@ class Hf:
         if requests and not self._settled:
             self._settle()
         replies: dict[int, Reply] = {}
-        asked: dict[Ask, list[Row]] = defaultdict(list)
+        asked: dict[Ask, list[PromptRow]] = defaultdict(list)
         prompts = encode(requests, self.loaded.tokenizer, self.style)
         goes_on = is_plain(self.loaded.tokenizer, self.style)
         for place, (request, ids) in enumerate(zip(requests, prompts, strict=True)):
-            row = Row(place, request, ids, stop=stops(request) if goes_on else request.sampling.stop)
+            row = PromptRow(place, request, ids, stop=stop_strings(request) if goes_on else request.sampling.stop)
             problem = self._problem(row)
             if problem:
                 replies[place] = problem
@@ -96,35 +98,37 @@ class Hf:
     def _ask(self, request: Request) -> Ask:
         return (request.answers, request.answer_prefix) if self.exact else ((), "")
 
-    def _open(self, rows: list[Row]) -> dict[int, Reply]:
+    def _open(self, rows: list[PromptRow]) -> dict[int, Reply]:
         return self._run(rows, _said, partial(generate, self.loaded, read=self.read, drafts=self.drafts))
 
-    def _closed(self, rows: list[Row], answers: int) -> dict[int, Reply]:
+    def _closed(self, rows: list[PromptRow], answers: int) -> dict[int, Reply]:
         """Replies by place to questions with the same answers; unless these are single tokens, each takes a row of the batch.
 
         Where the answers have too little probability together, the reply is what the model says.
         """
-        allowed = Allowed(rows[0].request, self.loaded.tokenizer, self.style)
+        allowed = AllowedAnswer(rows[0].request, self.loaded.tokenizer, self.style)
         times = 1 if allowed.single else answers
 
-        def parts(row: Row) -> tuple[int, int]:
+        def parts(row: PromptRow) -> tuple[int, int]:
             return times * row.unread, times * (row.shared + ANSWER_TOKENS)
 
-        ask = partial(answer, self.loaded, read=self.read, allowed=allowed)
-        replies = self._run([begun(row, allowed) for row in rows], parts, ask)
+        ask = partial(score_choices, self.loaded, read=self.read, allowed=allowed)
+        replies = self._run([answer_prefix(row, allowed) for row in rows], parts, ask)
         unanswered = [row for row in rows if replies[row.place].text is None]
         for place, reply in self._open(unanswered).items():
             reply.way, reply.covered = replies[place].way, replies[place].covered
             replies[place] = reply
         return replies
 
-    def _run(self, rows: list[Row], parts: Parts, ask: Callable[[Sequence[Row]], list[Answered]]) -> dict[int, Reply]:
+    def _run(
+        self, rows: list[PromptRow], parts: Parts, ask: Callable[[Sequence[PromptRow]], list[AnsweredRow]]
+    ) -> dict[int, Reply]:
         """Replies by place. Batches run beside each other; what was read is kept in their order, whichever is done first."""
-        batches = list(by_length([self._found(row) for row in rows], parts, self.most))
+        batches = list(batches_by_length([self._found(row) for row in rows], parts, self.most))
         replies: dict[int, Reply] = {}
-        said: list[tuple[Row, Sequence[int]]] = []
+        said: list[tuple[PromptRow, Sequence[int]]] = []
         run = self._pool.map if self._pool else map
-        for batch, found in zip(batches, run(partial(halving, run=ask), batches), strict=True):
+        for batch, found in zip(batches, run(partial(halve_on_memory_error, run=ask), batches), strict=True):
             for row, answered in zip(batch, found, strict=True):
                 replies[row.place] = answered.reply
                 said.append((row, answered.said))
@@ -134,13 +138,13 @@ class Hf:
             self.drafts.learn(row.ids, tokens)
         return replies
 
-    def _found(self, row: Row) -> Row:
+    def _found(self, row: PromptRow) -> PromptRow:
         if self.prefixes is None:
             return row
         kept, shared = self.prefixes.find(row.ids, row.request.adapter)
         return row._replace(kept=kept, shared=shared)
 
-    def _problem(self, row: Row) -> Reply | None:
+    def _problem(self, row: PromptRow) -> Reply | None:
         if row.request.adapter and row.request.adapter not in self.loaded.adapters:
             return Reply.failed(
                 "unknown_adapter", f"{row.request.adapter} is none of {', '.join(self.loaded.adapters) or 'none'}"
@@ -153,6 +157,6 @@ class Hf:
         )
 
 
-def _said(row: Row) -> tuple[int, int]:
+def _said(row: PromptRow) -> tuple[int, int]:
     """Tokens of an open question that have to be read, and all others."""
     return row.unread, row.length - row.unread

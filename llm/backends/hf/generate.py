@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import torch
 
-from parley.llm.backends.hf.cache import Kept
-from parley.llm.backends.hf.drafts import Drafts
+from parley.llm.backends.hf.kv_cache import CachedPrefix
 from parley.llm.backends.hf.loading import Loaded
-from parley.llm.backends.hf.prefill import Answered, Batch, Read, Row
+from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, Read
+from parley.llm.backends.hf.prompt_lookup import PromptLookup
 from parley.llm.request import Reply, Usage
 
 LEAVE = 0.8
@@ -30,7 +30,7 @@ class Draw:
     Of the `copied` tokens a row says only those in its prompt.
     """
 
-    def __init__(self, rows: Sequence[Row], copied: Sequence[int], device: torch.device):
+    def __init__(self, rows: Sequence[PromptRow], copied: Sequence[int], device: torch.device):
         requests, self.copied = [row.request for row in rows], torch.tensor(copied, dtype=torch.long, device=device)
         self.barred = torch.tensor([[token not in row.ids for token in copied] for row in rows], device=device)
         most = max(request.sampling.max_tokens for request in requests)
@@ -73,23 +73,25 @@ class Draw:
         return shares.masked_fill(dropped, 0.0)
 
 
-def generate(loaded: Loaded, rows: Sequence[Row], read: Read, drafts: Drafts) -> list[Answered]:
+def generate(loaded: Loaded, rows: Sequence[PromptRow], read: Read, drafts: PromptLookup) -> list[AnsweredRow]:
     """Replies to a batch, in its order."""
     with torch.inference_mode():
         said, kept = _say(loaded, read(loaded, rows), drafts)
     return [
-        Answered(_reply(loaded, row, tokens), kept.get(number), tokens)
+        AnsweredRow(_reply(loaded, row, tokens), kept.get(number), tokens)
         for number, (row, tokens) in enumerate(zip(rows, said, strict=True))
     ]
 
 
-def _say(loaded: Loaded, batch: Batch, drafts: Drafts) -> tuple[list[list[int]], dict[int, Kept | None]]:
+def _say(
+    loaded: Loaded, batch: PrefilledBatch, drafts: PromptLookup
+) -> tuple[list[list[int]], dict[int, CachedPrefix | None]]:
     """The tokens of each row's reply, its end token included, and what is to be kept of each row."""
     rows = batch.rows
     draw = Draw(rows, loaded.copied, loaded.model.device)
     said: list[list[int]] = [[] for _ in rows]
     speaking = list(range(len(rows)))  # numbers of the rows that are still in the batch
-    over: dict[int, Kept | None] = {}
+    over: dict[int, CachedPrefix | None] = {}
     drawn = [[token] for token in draw(batch.logits, speaking, [0] * len(rows))]
     while True:
         for place, number in enumerate(speaking):
@@ -111,7 +113,7 @@ def _say(loaded: Loaded, batch: Batch, drafts: Drafts) -> tuple[list[list[int]],
         batch.settle(list(map(len, drawn)))
 
 
-def _guess(drafts: Drafts, row: Row, said: list[int]) -> list[int]:
+def _guess(drafts: PromptLookup, row: PromptRow, said: list[int]) -> list[int]:
     return drafts.guess(row.ids, said, row.request.sampling.max_tokens - len(said) - 1)
 
 
@@ -129,7 +131,7 @@ def _drawn(draw: Draw, logits: torch.Tensor, guesses: list[list[int]], steps: li
     return drawn
 
 
-def _over(loaded: Loaded, row: Row, said: list[int]) -> bool:
+def _over(loaded: Loaded, row: PromptRow, said: list[int]) -> bool:
     """Has a row said its end token, all its tokens, or a stop string?"""
     if said[-1] in loaded.ends or len(said) >= row.request.sampling.max_tokens:
         return True
@@ -139,7 +141,7 @@ def _over(loaded: Loaded, row: Row, said: list[int]) -> bool:
     return any(stop in lately for stop in row.stop)
 
 
-def _reply(loaded: Loaded, row: Row, said: list[int]) -> Reply:
+def _reply(loaded: Loaded, row: PromptRow, said: list[int]) -> Reply:
     """The row's text: up to the end token and its stop string."""
     words = said[:-1] if said[-1] in loaded.ends else said
     text = loaded.tokenizer.decode(words, skip_special_tokens=True)

@@ -15,10 +15,10 @@ import transformers
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig, DynamicCache
 
-from parley.llm.backends.hf import attention
-from parley.llm.backends.hf.weights import adapter_config, check_base, fingerprint
+from parley.llm.backends.hf import grouped_attention
+from parley.llm.backends.hf.checkpoint import adapter_config, check_base, fingerprint
 from parley.llm.errors import UserError
-from parley.llm.hubs import files_of
+from parley.llm.model_hubs import cached_files
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,17 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     if load != "full":
         options |= {"quantization_config": _quantisation(load, dtype), "device_map": {"": place}}
     with load_errors(name):
-        tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left", trust_remote_code=False, **files_of(name))
-        model = AutoModelForCausalLM.from_pretrained(name, **options, **files_of(name))
+        tokenizer = AutoTokenizer.from_pretrained(
+            name, padding_side="left", trust_remote_code=False, **cached_files(name)
+        )
+        model = AutoModelForCausalLM.from_pretrained(name, **options, **cached_files(name))
         model = (model if load != "full" else model.to(place)).eval()
     if not all(hasattr(layer, "batch_repeat_interleave") for layer in DynamicCache(config=model.config).layers):
         raise UserError(f"cannot use the model {name}: models without attention in every layer are not supported")
     if load == "4bit" and place.type == "cpu":
         _keep_trainable(model)
     if place.type == "cpu" and model.config._attn_implementation == "sdpa":
-        model.set_attn_implementation(attention.NAME)
+        model.set_attn_implementation(grouped_attention.NAME)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     identity, context, ends = _identity(name, model, dtype, load), _context(model), _ends(model, tokenizer)

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import torch
 from transformers import Cache, DynamicCache
 
-from parley.llm.backends.hf.cache import Kept
+from parley.llm.backends.hf.kv_cache import CachedPrefix
 from parley.llm.backends.hf.loading import Loaded
 from parley.llm.request import Reply, Request
 
 
-class Row(NamedTuple):
+class PromptRow(NamedTuple):
     """One request and its prompt's token ids; `place` is its position in the list asked.
 
     `kept` is what was read before of a prompt that begins alike, in its first `shared` tokens. At a `stop` string its reply ends.
@@ -25,7 +25,7 @@ class Row(NamedTuple):
     place: int
     request: Request
     ids: list[int]
-    kept: Kept | None = None
+    kept: CachedPrefix | None = None
     shared: int = 0
     stop: tuple[str, ...] = ()
 
@@ -38,18 +38,18 @@ class Row(NamedTuple):
         return len(self.ids) - self.shared
 
 
-class Answered(NamedTuple):
+class AnsweredRow(NamedTuple):
     """A row's reply, what was read and said for it (None where nothing is kept), and the tokens of an open one."""
 
     reply: Reply
-    read: Kept | None
+    read: CachedPrefix | None
     said: Sequence[int] = ()
 
 
-class Batch:
+class PrefilledBatch:
     """Rows read. `logits` (rows, vocabulary): what follows each prompt; `place` (rows,): the position of its next token."""
 
-    def __init__(self, loaded: Loaded, rows: Sequence[Row]):
+    def __init__(self, loaded: Loaded, rows: Sequence[PromptRow]):
         self.loaded, self.rows, self.device = loaded, list(rows), loaded.model.device
         self.place = torch.tensor([len(row.ids) for row in rows], device=self.device)
         self.logits = self._read()
@@ -91,7 +91,7 @@ class Batch:
         """Go on with each row so many times."""
         self.select([number for number in range(len(self.rows)) for _ in range(times)])
 
-    def read(self, number: int, said: list[int]) -> Kept | None:
+    def read(self, number: int, said: list[int]) -> CachedPrefix | None:
         """A row's prompt and the tokens that it has said so far, as they can be kept."""
         return None
 
@@ -116,8 +116,8 @@ class Batch:
         self.mask = self.mask[index]
 
 
-Read = Callable[[Loaded, Sequence[Row]], Batch]
-"""Reads a batch: `Batch`, or that of placed.py."""
+Read = Callable[[Loaded, Sequence[PromptRow]], PrefilledBatch]
+"""Reads a batch: `PrefilledBatch`, or that of placed.py."""
 
 
 def _ones(count: int, width: int) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from parley.llm.plain import plain
+from parley.llm.chat_text import plain_text
 from parley.llm.request import Message, Request
 
 DATE = "26 Jul 2024"
@@ -19,12 +19,12 @@ def encode(requests: Sequence[Request], tokenizer: Any, style: str) -> list[list
     if not requests:
         return []
     if is_plain(tokenizer, style):
-        texts = [plain(request.messages, closed=bool(request.answers)) for request in requests]
+        texts = [plain_text(request.messages, closed=bool(request.answers)) for request in requests]
         return list(tokenizer(texts)["input_ids"])
     try:
         return _chats([request.messages for request in requests], tokenizer)
     except TemplateError:  # some templates know no system role: the persona then opens the first user message
-        return _chats([folded(request.messages) for request in requests], tokenizer)
+        return _chats([fold_system_message(request.messages) for request in requests], tokenizer)
 
 
 def is_plain(tokenizer: Any, style: str) -> bool:
@@ -38,7 +38,7 @@ def _chats(chats: Sequence[Sequence[Message]], tokenizer: Any) -> list[list[int]
     return list(encoded["input_ids"])
 
 
-def folded(messages: Sequence[Message]) -> list[Message]:
+def fold_system_message(messages: Sequence[Message]) -> list[Message]:
     """The messages with the system messages put in front of the first user message."""
     system = [message.content for message in messages if message.role == "system"]
     rest = [message for message in messages if message.role != "system"]

@@ -33,10 +33,10 @@ from parley.llm.errors import UserError
 from parley.llm.request import Backend
 
 
-class Variable(str):
+class EnvironmentVariable(str):
     """The name of an environment variable. Errors: UserError, which does not repeat what may be the key itself."""
 
-    def __new__(cls, name: str) -> Variable:
+    def __new__(cls, name: str) -> EnvironmentVariable:
         if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
             raise UserError(
                 "option key of openai is the name of the environment variable that holds the key, never the key itself: "
@@ -45,7 +45,7 @@ class Variable(str):
         return super().__new__(cls, name)
 
 
-KEY = Variable("OPENAI_API_KEY")
+KEY = EnvironmentVariable("OPENAI_API_KEY")
 MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience", "client"})
 SHARED = ("in_flight", "rpm", "tpm")
 APIS, WAYS, CLIENTS = ("chat", "completions"), ("auto", "logprobs", "choice", "text"), ("fast", "official")
@@ -82,15 +82,17 @@ def open_backend(
         raise UserError(
             "options in_flight, attempts and timeout of openai must be above 0, rpm, tpm and patience not below"
         )
-    urls, secret = reached(model, base_url, key)
+    urls, secret = check_reachable(model, base_url, key)
 
-    from parley.llm.backends.openai.opening import Settings, opened
+    from parley.llm.backends.openai.capabilities import EndpointSettings, open_endpoints
 
-    settings = Settings(model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client, once == "yes")
-    return opened(settings, in_flight, attempts, patience)
+    settings = EndpointSettings(
+        model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client, once == "yes"
+    )
+    return open_endpoints(settings, in_flight, attempts, patience)
 
 
-def reached(model: str, base_url: str = "", key: str = KEY, **_: object) -> tuple[list[str], str]:
+def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object) -> tuple[list[str], str]:
     """Return the addresses and the key of an endpoint, of which nothing is asked. Errors: UserError on a missing key."""
     urls = [url.rstrip("/") for url in (base_url or os.environ.get("OPENAI_BASE_URL") or _PUBLIC).split("+")]
     if bad := next((url for url in urls if not url.startswith(("http://", "https://"))), ""):
@@ -109,7 +111,7 @@ def reached(model: str, base_url: str = "", key: str = KEY, **_: object) -> tupl
 
 def _secret(key: str) -> str:
     """The key, empty where the usual variable holds none. Errors: UserError, without the name of one that is not set."""
-    secret = os.environ.get(Variable(key), "").strip()
+    secret = os.environ.get(EnvironmentVariable(key), "").strip()
     if not secret and key != KEY:
         raise UserError(
             "option key of openai names an environment variable that is not set: export it, or leave the option out "

@@ -12,13 +12,13 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from parley.llm.backends.openai import asking
-from parley.llm.backends.openai.endpoint import NO_ROOM, Clock, Endpoint
-from parley.llm.backends.openai.telling import BUSY, STOP, read, rest
-from parley.llm.backends.openai.transport import Line, NoAnswer
+from parley.llm.backends.openai import payload
+from parley.llm.backends.openai.rate_limit import NO_ROOM, Clock, Endpoint
+from parley.llm.backends.openai.response import BUSY, STOP, parse_response, retry_after
+from parley.llm.backends.openai.transport import Connection, NoAnswer
+from parley.llm.budget import REPEATED
+from parley.llm.driver import complete_all
 from parley.llm.errors import UserError
-from parley.llm.flight import all_of
-from parley.llm.limits import REPEATED
 from parley.llm.request import Reply, Request, Usage
 
 Result = TypeVar("Result")
@@ -44,7 +44,7 @@ class Loop:
         """Do it there, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
-    def close(self, lines: Sequence[Line]) -> None:
+    def close(self, lines: Sequence[Connection]) -> None:
         """Close the lines, then the loop. May be called from anywhere, the loop's own thread included."""
 
         async def close() -> None:
@@ -83,7 +83,7 @@ class Openai:
         self,
         model: str,
         endpoints: Sequence[Endpoint],
-        can: asking.Abilities,
+        can: payload.EndpointAbilities,
         policy: Policy,
         loop: Loop,
         clock: Clock,
@@ -111,9 +111,9 @@ class Openai:
     def says(self) -> str:
         """What the probe found, in words: `gpt-4o-mini (chat): closed questions by the 20 likeliest tokens`."""
         ways = {
-            asking.LOGPROBS: f"closed questions by the {self.can.top} likeliest tokens",
-            asking.CHOICE: "closed questions by a schema",
-            asking.TEXT: "closed questions in free text",
+            payload.LOGPROBS: f"closed questions by the {self.can.top} likeliest tokens",
+            payload.CHOICE: "closed questions by a schema",
+            payload.TEXT: "closed questions in free text",
         }
         fields = [ways[self.can.closed], *([] if self.can.seed else ["no seed"])]
         fields += [] if self.can.sampling else ["no temperature"]
@@ -135,7 +135,7 @@ class Openai:
         return self.once and self.can.sampling and request.sampling.temperature == 0
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        return all_of(self, requests)
+        return complete_all(self, requests)
 
     def send(self, requests: Sequence[Request]) -> None:
         self._out += len(requests)
@@ -180,7 +180,10 @@ class Openai:
         self._landed.put((request, outcome))
 
     async def _ask(self, request: Request) -> Reply:
-        body, tokens = asking.encode(asking.body(self.model, request, self.can)), asking.size(request)
+        body, tokens = (
+            payload.encode_body(payload.request_body(self.model, request, self.can)),
+            payload.request_size(request),
+        )
         began, failed, calls, used = self.clock.now(), 0, 0, Usage()
         while True:
             endpoint = min(self.endpoints, key=lambda one: one.load)
@@ -210,12 +213,12 @@ class Openai:
 
     async def _call(self, endpoint: Endpoint, request: Request, body: bytes, tokens: int) -> Reply:
         try:
-            answer, sent = await endpoint.post(asking.PATHS[self.can.api], body, tokens, self.policy.patience)
+            answer, sent = await endpoint.post(payload.PATHS[self.can.api], body, tokens, self.policy.patience)
         except NoAnswer as error:
             return Reply.failed("busy" if error.name == NO_ROOM else error.name, str(error), transient=True)
-        reply = read(answer, request, self.can)
+        reply = parse_response(answer, request, self.can)
         if reply.failure and reply.failure.name in BUSY:
-            endpoint.too_much(sent, rest(answer))
+            endpoint.too_much(sent, retry_after(answer))
         elif reply.failure and reply.failure.transient:
             endpoint.failed()
         else:

@@ -1,4 +1,4 @@
-"""The way of one call: bytes out, bytes back. `fast` posts through aiohttp, `official` through the openai client.
+"""The way of one call: bytes out, bytes back. `fast` posts through aiohttp, `official_transport` through the openai client.
 
 The openai client makes objects of everything, which takes eight times the time of the call itself (docs/log.md); it is there for
 endpoints that need what only it knows (other kinds of authentication). Both use its address and headers, and neither asks twice.
@@ -15,7 +15,7 @@ import httpx2
 from openai import APIConnectionError, APIStatusError, APITimeoutError, AsyncOpenAI, DefaultAioHttpClient
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What a server said, whatever it said. Headers are found by their names in lower case."""
 
     status: int
@@ -34,11 +34,11 @@ class NoAnswer(Exception):
         self.name = name
 
 
-class Line(NamedTuple):
+class Connection(NamedTuple):
     """An open way to an endpoint: `post` a path and a body, `get` a path, `close` it."""
 
-    post: Callable[[str, bytes], Awaitable[Answer]]
-    get: Callable[[str], Awaitable[Answer]]
+    post: Callable[[str, bytes], Awaitable[HttpAnswer]]
+    get: Callable[[str], Awaitable[HttpAnswer]]
     close: Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -46,7 +46,7 @@ CONNECT = 10.0
 """Seconds for a connection to be made."""
 
 
-def fast(client: AsyncOpenAI, timeout: float) -> Line:
+def fast_transport(client: AsyncOpenAI, timeout: float) -> Connection:
     """To be made in the event loop that uses it."""
     session = aiohttp.ClientSession(
         headers={
@@ -59,10 +59,10 @@ def fast(client: AsyncOpenAI, timeout: float) -> Line:
     )
     base = str(client.base_url).rstrip("/")
 
-    async def ask(method: str, path: str, body: bytes | None = None) -> Answer:
+    async def ask(method: str, path: str, body: bytes | None = None) -> HttpAnswer:
         try:
             async with session.request(method, base + path, data=body) as got:
-                return Answer(got.status, got.headers, _hidden(await got.read(), client.api_key))
+                return HttpAnswer(got.status, got.headers, _hidden(await got.read(), client.api_key))
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             failed = NoAnswer(UNREACHABLE, _words(_released(error)))
         except TimeoutError as error:
@@ -75,22 +75,22 @@ def fast(client: AsyncOpenAI, timeout: float) -> Line:
         finally:
             del failed  # or its traceback, which has this frame, would keep it
 
-    async def post(path: str, body: bytes) -> Answer:
+    async def post(path: str, body: bytes) -> HttpAnswer:
         return await ask("POST", path, body)
 
-    async def get(path: str) -> Answer:
+    async def get(path: str) -> HttpAnswer:
         return await ask("GET", path)
 
-    return Line(post, get, session.close)
+    return Connection(post, get, session.close)
 
 
-def official(client: AsyncOpenAI, timeout: float) -> Line:
+def official_transport(client: AsyncOpenAI, timeout: float) -> Connection:
     """Every call through the client itself."""
     own = client.with_options(
         max_retries=0, timeout=httpx2.Timeout(timeout, connect=CONNECT), http_client=DefaultAioHttpClient()
     )
 
-    async def ask(method: str, path: str, body: bytes | None = None) -> Answer:
+    async def ask(method: str, path: str, body: bytes | None = None) -> HttpAnswer:
         options: Any = {"headers": {"Content-Type": "application/json"}} if body else {}
         try:
             async with asyncio.timeout(timeout):
@@ -104,18 +104,18 @@ def official(client: AsyncOpenAI, timeout: float) -> Line:
             raise NoAnswer("timeout", f"after {timeout:g} s") from error
         except (APIConnectionError, httpx2.HTTPError, aiohttp.ClientError) as error:
             raise NoAnswer(*_cause(error, timeout)) from error
-        return Answer(got.status_code, got.headers, _hidden(got.content, client.api_key))
+        return HttpAnswer(got.status_code, got.headers, _hidden(got.content, client.api_key))
 
-    async def post(path: str, body: bytes) -> Answer:
+    async def post(path: str, body: bytes) -> HttpAnswer:
         return await ask("POST", path, body)
 
-    async def get(path: str) -> Answer:
+    async def get(path: str) -> HttpAnswer:
         return await ask("GET", path)
 
-    return Line(post, get, own.close)
+    return Connection(post, get, own.close)
 
 
-LINES = {"fast": fast, "official": official}
+LINES = {"fast": fast_transport, "official": official_transport}
 
 
 def _hidden(body: bytes, key: str) -> bytes:
@@ -139,7 +139,7 @@ def _cause(error: BaseException, timeout: float) -> tuple[str, str]:
 
 def _released(error: BaseException) -> BaseException:
     """The error without its tracebacks. A connection keeps the error that broke it, whose traceback keeps the connection: with
-    every fault some kilobytes would stay until Python looks for cycles, which a run has it do seldom (model/session.py).
+    every fault some kilobytes would stay until Python looks for cycles, which a run has it do seldom (model/scenario_run.py).
     """
     one: BaseException | None = error
     while one is not None:

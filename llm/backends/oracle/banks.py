@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from parley.llm.randomness import digest
+from parley.llm.seeding import digest
 
 FOLDER = Path(__file__).parent / "banks"
 GRADES = (0, 2, 4, 6, 8, 10)

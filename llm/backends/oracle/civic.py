@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from parley.llm.backends.oracle.banks import data
 from parley.llm.backends.oracle.mind import normal
 from parley.llm.backends.oracle.reading import party
-from parley.llm.randomness import digest
+from parley.llm.seeding import digest
 
 LOW, MIDDLE, HIGH = 1.0, 4.0, 7.0
 _SIDES = {"republican": 1.0, "democrat": -1.0, "none": 0.0}

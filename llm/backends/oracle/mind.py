@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from parley.llm.backends.oracle.banks import data, recognised, sentences, topics
 from parley.llm.backends.oracle.reading import party
-from parley.llm.randomness import digest
+from parley.llm.seeding import digest
 
 REACH = {"weak": 5.0, "strong": 2.0}
 """How far off a line may be and still have influence, by the confirmation bias of who hears it (on 0-10)."""

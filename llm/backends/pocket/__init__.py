@@ -23,15 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from parley.llm.backends import hf
-from parley.llm.backends.pocket.names import cast, masked, named
-from parley.llm.errors import UserError, unknown
+from parley.llm.backends.pocket.names import mask_names, name_tokens, unmask_names
+from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend, Reply, Request, Wrapper
 
 MANNER = hf.MANNER
 WEIGHTS = Path(__file__).parent / "weights"
 
 
-def taught(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
+def taught_topics(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
     """The topics that a model knows: of others it would say what it says of these, so that no debate of them is held.
 
     Errors: UserError when the model does not tell (it was not made by training/pocket).
@@ -47,7 +47,7 @@ def taught(folder: Path = WEIGHTS / "pocket") -> tuple[str, ...]:
 def known_topics(model: str) -> tuple[str, ...] | None:
     """Those that the model of this name or folder was taught; None where there is no such model."""
     folder = _folder(model)
-    return taught(folder) if (folder / "config.json").is_file() else None
+    return taught_topics(folder) if (folder / "config.json").is_file() else None
 
 
 def _folder(model: str) -> Path:
@@ -75,7 +75,7 @@ def open_backend(
     if not (folder / "config.json").is_file():
         if "/" in model:
             raise UserError(f"{folder} holds no model (no config.json)")
-        raise unknown("pocket model", model or "pocket", organisms())
+        raise unknown_name("pocket model", model or "pocket", organisms())
     if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         needed = " and ".join(missing)
         raise UserError(
@@ -90,7 +90,7 @@ def open_backend(
     )
     options: dict[str, Any] = {"dtype": dtype, "closed": closed, "batch": batch, "keep": min(keep, _memory() // 3)}
     options |= {"workers": workers, "draft": draft, "same": same}
-    return Pocket(hf.open_backend(str(folder), adapters=adapters, **options), taught(folder))
+    return Pocket(hf.open_backend(str(folder), adapters=adapters, **options), taught_topics(folder))
 
 
 def _memory() -> int:
@@ -115,15 +115,15 @@ class Pocket(Wrapper):
         return {**self.inner.identity, "backend": "pocket", "kind": kind, "topics": self.topics}
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        casts = [cast(request.messages, request.names) for request in requests]
+        casts = [name_tokens(request.messages, request.names) for request in requests]
         inner = [_masked(request, names) for request, names in zip(requests, casts, strict=True)]
         replies = self.inner.complete(inner)
         for reply, names in zip(replies, casts, strict=True):
             if reply.text is not None:
-                reply.text = named(reply.text, names)
+                reply.text = unmask_names(reply.text, names)
         return replies
 
 
 def _masked(request: Request, names: Mapping[str, str]) -> Request:
-    messages = tuple(masked(request.messages, names))
+    messages = tuple(mask_names(request.messages, names))
     return replace(request, messages=messages)

@@ -19,12 +19,12 @@ _NAMED = re.compile(r"The person's name is ([^\n]+?)\.(?:\s|$)")
 _SLOT = re.compile(r"<name\d+>")
 
 
-def cast(messages: Sequence[Message], known: frozenset[str] | None = None) -> dict[str, str]:
+def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None) -> dict[str, str]:
     """The token of each name: own name first, then those present as listed, then whoever else has a line.
 
     known: everybody who may be named, where the one who asks says so (`Request.names`).
 
-    >>> cast([Message("user", "You are Ann; the other is Bob. Speak only for yourself, please.\\n\\nBob: Hello.")])
+    >>> name_tokens([Message("user", "You are Ann; the other is Bob. Speak only for yourself, please.\\n\\nBob: Hello.")])
     {'Ann': '<name0>', 'Bob': '<name1>'}
     """
     names: dict[str, None] = {}
@@ -38,7 +38,7 @@ def cast(messages: Sequence[Message], known: frozenset[str] | None = None) -> di
     return dict(zip(names, SLOTS, strict=False))
 
 
-def masked(messages: Sequence[Message], names: Mapping[str, str]) -> list[Message]:
+def mask_names(messages: Sequence[Message], names: Mapping[str, str]) -> list[Message]:
     """The messages with tokens in the place of names."""
     if not names:
         return list(messages)
@@ -52,7 +52,7 @@ def masked(messages: Sequence[Message], names: Mapping[str, str]) -> list[Messag
     return [Message(role, pattern.sub(token, content)) for role, content in messages]
 
 
-def named(text: str, names: Mapping[str, str]) -> str:
+def unmask_names(text: str, names: Mapping[str, str]) -> str:
     """A reply with names in the place of tokens. A token of nobody present stays (none is drawn: `copied`)."""
     people = {slot: name for name, slot in names.items()}
     return _SLOT.sub(lambda found: people.get(found[0], found[0]), text)

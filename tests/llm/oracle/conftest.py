@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import mesa
 import pytest
 
-from parley.agents.debater import Debater, Manner
+from parley.agents.agent import Debater, DebateStyle
 from parley.agents.persona import Persona
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle import open_backend
@@ -84,7 +84,7 @@ def debater() -> Callable[..., Debater]:
         frame: str = "debate",
         words: int = 60,
     ) -> Debater:
-        manner = Manner(frame, words, Sampling(1.0), 0.0, memory, "strict")
+        manner = DebateStyle(frame, words, Sampling(1.0), 0.0, memory, "strict")
         person = Persona("p_01", "default", "Ann", backstory)
         return Debater(mesa.Model(), person, person.name, load_topic(slug), others, manner)
 

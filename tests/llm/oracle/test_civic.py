@@ -20,7 +20,7 @@ from parley.llm.backends.oracle.civic import Read, agreement, bank, habit, law, 
 from parley.llm.request import Message, Request, Sampling
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Posed, Rated, Seated, Utterance
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import load_preset
 
 PEOPLE = [*load_personas("republican"), *load_personas("democrat")]
@@ -31,7 +31,7 @@ PUBLIC = Path(__file__).parents[4] / "shared" / "data" / "cc_by" / "habermas_que
 @pytest.fixture(scope="module")
 def events() -> list[Event]:
     """240 seats in 48 episodes on the known-truth speaker, positions rated after every round."""
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     setup = load_preset("consensus").with_settings({"llm": "oracle", "survey": "rounds", "seed": 5})
     DebateModel(setup, recorder=recorder).run()
     return recorder.events
@@ -122,7 +122,7 @@ def test_the_planted_pull_is_recovered_by_regression(events: list[Event]) -> Non
 
 
 def test_without_pull_nobody_moves() -> None:
-    recorder = InMemory()
+    recorder = MemoryRecorder()
     DebateModel(
         load_preset("consensus").with_settings({"llm": "oracle,pull=0", "repetitions": 2}), recorder=recorder
     ).run()

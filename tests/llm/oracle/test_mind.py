@@ -12,8 +12,8 @@ from scipy import stats
 
 from parley.llm.backends.oracle.mind import Parameters, attitude, dither, move, normal, planted, start
 from parley.llm.backends.oracle.speaker import Oracle
-from parley.llm.randomness import digest
 from parley.llm.request import Request
+from parley.llm.seeding import digest
 
 LAW = Parameters(bias=8.0, kappa=0.05, mu=0.06, sigma=0.0, epsilon=10.0, republican=2.0, democrat=9.0)
 NOBODY = "You are an American."

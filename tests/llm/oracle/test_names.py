@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.debater import Debater, Manner
-from parley.agents.neighbour import Neighbour
+from parley.agents.agent import Debater, DebateStyle
+from parley.agents.network_agent import NetworkDebater
 from parley.agents.persona import Persona
-from parley.agents.speech import clean_speech, speaks_for
+from parley.agents.reply_cleaning import clean_speech, speaks_for
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.backends.oracle.reading import introduced, read
 from parley.llm.backends.oracle.speaker import Oracle
-from parley.llm.backends.pocket.names import cast, masked, named
+from parley.llm.backends.pocket.names import mask_names, name_tokens, unmask_names
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.model.debate import DebateModel
-from parley.model.recorder import InMemory
+from parley.model.recorder import MemoryRecorder
 
 WALL = (
     *(
@@ -52,7 +52,7 @@ WALL = (
 )
 PLAIN = tuple(f"Plain{chr(65 + number)}" for number in range(26))
 MEMORIES = ("whole", "last:4", "summary:2", "retrieve:3")
-MANNER = Manner("debate", 60, Sampling(), 0.0, "whole", "strict")
+MANNER = DebateStyle("debate", 60, Sampling(), 0.0, "whole", "strict")
 
 
 def heard_by(names: tuple[str, ...], lines: list[tuple[int, str]], memory: str, network: bool = False) -> Request:
@@ -61,7 +61,7 @@ def heard_by(names: tuple[str, ...], lines: list[tuple[int, str]], memory: str, 
     persona = Persona("x", "republican", me, "You are a Republican voter.")
     model, topic, manner = mesa.Model(rng=1), load_topic("racism"), MANNER._replace(memory=memory)
     who: Debater = (
-        Neighbour(model, persona, me, topic, others, 60, True, manner)
+        NetworkDebater(model, persona, me, topic, others, 60, True, manner)
         if network
         else Debater(model, persona, me, topic, others, manner)
     )
@@ -141,7 +141,7 @@ def test_a_whole_debate_between_such_people(tmp_path: Path) -> None:
         told = "You are an American." if party == "default" else f"You are a {party.title()} voter."
         tables = [f'[[persona]]\nname = "{name}"\nbackstory = "{told}"\n' for name in people]
         (tmp_path / f"{party}.toml").write_text("\n".join(tables), encoding="utf-8")
-    record = InMemory()
+    record = MemoryRecorder()
     people_of = f"{tmp_path}/"
     DebateModel("three_way", "racism", llm="oracle", personas=people_of, repetitions=4, rounds=2, recorder=record).run()
     calls = [event for event in record.events if type(event).__name__ == "Called"]
@@ -153,15 +153,15 @@ def test_pocket_gives_such_names_their_tokens() -> None:
     """The model in the box sees a token for each of them, and what it says is told under the name again."""
     names = (*WALL[:5], "Anna and the King", "Sammy Davis, Jr.", "bell hooks")
     request = heard_by(names, [(1, "Hello."), (7, "Well.")], "whole")
-    found = cast(request.messages, request.names)
+    found = name_tokens(request.messages, request.names)
     assert list(found) == list(names)
-    assert not [name for name in names for one in masked(request.messages, found) if name in one.content]
-    assert named(masked(request.messages, found)[-1].content, found) == request.messages[-1].content
+    assert not [name for name in names for one in mask_names(request.messages, found) if name in one.content]
+    assert unmask_names(mask_names(request.messages, found)[-1].content, found) == request.messages[-1].content
 
 
 def test_a_combining_mark_belongs_to_the_name_before_it() -> None:
     """Jose is not the beginning of José, in whichever way the accent is written."""
-    (message,) = masked([Message("user", "Jose\u0301 and Jose met José.")], {"Jose": "<name0>"})
+    (message,) = mask_names([Message("user", "Jose\u0301 and Jose met José.")], {"Jose": "<name0>"})
     assert message.content == "Jose\u0301 and <name0> met José."
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from parley.agents.debater import Debater
-from parley.agents.plausible import clash
-from parley.agents.recruit import in_backstories, request_text
+from parley.agents.agent import Debater
+from parley.agents.backstory_filter import find_clash
+from parley.agents.persona_generator import in_backstories, request_text
 from parley.agents.topic import PROMPTS, load_topic
 from parley.llm.backends.oracle.banks import recognised, sentences, topics
 from parley.llm.backends.oracle.mind import planted
 from parley.llm.backends.oracle.reading import party, read
 from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.prompts import prompt
 from parley.llm.request import Reply
-from parley.llm.template import prompt
 
 SEED_ITEMS = Path(__file__).parents[4] / "shared" / "data" / "reference" / "seed_items.json"
 PERSONAS = ("You are a Republican.", "You are a Democrat.", "You are an American.")
@@ -97,7 +97,7 @@ def test_a_backstory_is_of_its_party_and_states_every_topic(asked: Callable[...,
         assert stated == sorted(slug for slug in topics() if load_topic(slug).in_backstories)
         assert "{" not in story
         assert 120 <= len(story.split()) <= 180, story
-        assert clash(story) is None, story
+        assert find_clash(story) is None, story
 
 
 def test_the_writer_states_the_positions_it_is_given(asked: Callable[..., Reply]) -> None:

@@ -11,8 +11,8 @@ from parley.agents.topic import PROMPTS
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.backends.oracle.reading import read
 from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.prompts import prompt
 from parley.llm.request import Request
-from parley.llm.template import prompt
 
 ASK = prompt(PROMPTS, "statement_post").fill(frame="debate")
 

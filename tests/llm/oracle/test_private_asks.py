@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from parley.agents.debater import Debater
+from parley.agents.agent import Debater
 from parley.agents.topic import PROMPTS, load_topic
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.backends.oracle.reading import read
 from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.prompts import prompt
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.llm.template import prompt
 
 REPUBLICAN = "You are Rae. Racism is a small problem. You vote Republican."
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from parley.agents.debater import Debater
+from parley.agents.agent import Debater
 from parley.agents.persona import load_personas
-from parley.agents.topic import load_topic, slugs
+from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends.oracle.banks import sentences
 from parley.llm.backends.oracle.reading import Reading, party, read
 from parley.llm.backends.oracle.speaker import Oracle
@@ -62,7 +62,7 @@ def test_a_summary_is_read_as_lines(debater: Callable[..., Debater]) -> None:
     assert read(agent.compose_speech(1)).heard == (("Bob", "held the first point."), ("Cleo", "Second."))
 
 
-@pytest.mark.parametrize("slug", slugs())
+@pytest.mark.parametrize("slug", topic_names())
 @pytest.mark.parametrize("frame", ["debate", "conversation"])
 def test_the_topic_of_every_shipped_topic_is_found(debater: Callable[..., Debater], slug: str, frame: str) -> None:
     """A topic that is not recognised would answer nothing."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from parley.agents.question import load_questions
-from parley.agents.representative import Brief, Other, Representative
+from parley.agents.representative import CritiqueBrief, OtherOpinion, Representative
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.civic import bank, read, shown
 from parley.llm.request import Message, Reply, Request, Sampling
@@ -19,7 +19,7 @@ OPINION = (
     "Whatever is decided, I ask for a way to appeal. I say this without heat."
 )
 DRAFT = "Our answer is a firm no. What counts for us is what the evidence shows."
-BRIEF = Brief(ASKED, OPINION, DRAFT)
+BRIEF = CritiqueBrief(ASKED, OPINION, DRAFT)
 
 
 def ask(request: Request) -> Reply:
@@ -27,7 +27,7 @@ def ask(request: Request) -> Reply:
     return reply
 
 
-def critique(brief: Brief, knows: str = "", seed: int = 0) -> Reply:
+def critique(brief: CritiqueBrief, knows: str = "", seed: int = 0) -> Reply:
     return ask(Representative(brief, knows).compose_critique(seed))
 
 
@@ -49,7 +49,7 @@ def test_what_the_opinion_does_not_show_is_taken_from_critiques_elsewhere() -> N
     bare = replace(
         BRIEF,
         opinion="My answer is a firm yes.",
-        others=(Other(ELSEWHERE, critique="Look, so. Where is a way to appeal?"),),
+        others=(OtherOpinion(ELSEWHERE, critique="Look, so. Where is a way to appeal?"),),
     )
     assert (shown(critique(bare, "C").text or "").opener, shown(critique(bare, "C").text or "").demand) == (
         "Look,",
@@ -61,7 +61,7 @@ def test_what_the_opinion_does_not_show_is_taken_from_critiques_elsewhere() -> N
 @pytest.mark.parametrize(
     "brief", [replace(BRIEF, opinion="Childcare is dear to me."), replace(BRIEF, draft="We like children.")]
 )
-def test_what_it_cannot_read_it_does_not_represent(brief: Brief) -> None:
+def test_what_it_cannot_read_it_does_not_represent(brief: CritiqueBrief) -> None:
     failure = critique(brief).failure
     assert failure is not None
     assert failure.name == "no_known_sentence"

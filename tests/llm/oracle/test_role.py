@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from parley.agents.character import Character
+from parley.agents.traits import Traits
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.asks.role import WAYS, role, said
 from parley.llm.backends.oracle.banks import topics
@@ -22,14 +22,14 @@ ASK = "Complete your next reply."
 )
 def test_the_shipped_words_of_a_role_are_known(name: str) -> None:
     """The words stand in agents/roles.toml, and floor 0 cannot read them there: who changes one hears of the other here."""
-    assert role(f"{ASK} {Character(role=name).ask}") == name.rpartition("+")[2]
+    assert role(f"{ASK} {Traits(role=name).ask}") == name.rpartition("+")[2]
 
 
 def test_other_roles_speak_as_anybody() -> None:
     """An argument without a convincer, a convincer without an argument: the speaker says what it thinks."""
-    told = [role(f"{ASK} {Character(role=name).ask}") for name in ("convincer", "skeptic", "skeptic+knowledge")]
+    told = [role(f"{ASK} {Traits(role=name).ask}") for name in ("convincer", "skeptic", "skeptic+knowledge")]
     assert told == [None, None, None]
-    assert role(f"{ASK} {Character(role='spreader+trust').ask}") == "spreader"
+    assert role(f"{ASK} {Traits(role='spreader+trust').ask}") == "spreader"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_what_is_said_has_the_planted_mean_grade(
     """Over many seeds, after two lines heard, the last of grade 8; the speaker stands at the bias 3, which nothing moves here."""
     oracle = open_backend("", kappa=0.0, mu=0.0, sigma=0.0)
     heard = [("Bob", line("blackout", 0)), ("Cleo", line("blackout", 8))]
-    ask = f"{ASK} {Character(role=name).ask}"
+    ask = f"{ASK} {Traits(role=name).ask}"
     replies = oracle.complete([turn(heard, "blackout", seed=seed, ask=ask) for seed in range(400)])
     grades = [topics()["blackout"].grade(reply.text or "") for reply in replies]
     planted = {
@@ -63,7 +63,7 @@ def test_with_nothing_heard_a_spreader_says_what_it_thinks() -> None:
 
 
 def test_a_bystander_says_one_sentence(turn: Callable[..., Request]) -> None:
-    ask = f"{ASK} {Character(role='bystander').ask}"
+    ask = f"{ASK} {Traits(role='bystander').ask}"
     for reply in open_backend("").complete([turn((), "blackout", seed=seed, ask=ask) for seed in range(30)]):
         assert (reply.text or "").count(".") + (reply.text or "").count("?") == 1
 

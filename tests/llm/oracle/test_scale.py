@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from parley.agents.debater import Debater
-from parley.agents.topic import Probe, load_topic, news, slugs
+from parley.agents.agent import Debater
+from parley.agents.topic import Probe, load_topic, news_names, topic_names
 from parley.llm.backends.oracle.asks.scale import stated
 from parley.llm.backends.oracle.banks import recognised
 from parley.llm.backends.oracle.reading import read
 from parley.llm.backends.oracle.speaker import Oracle
 from parley.llm.request import Reply
 
-PROBES = [(slug, name) for slug in [*slugs(), *news()] for name in load_topic(slug).probes]
+PROBES = [(slug, name) for slug in [*topic_names(), *news_names()] for name in load_topic(slug).probes]
 ENDS = "where 0 means not a problem at all and 10 means a very big problem. Answer with the number only."
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parley.llm.backends.oracle.banks import data
 from parley.llm.backends.oracle.reading import Reading
-from parley.llm.randomness import derive
 from parley.llm.request import Reply
+from parley.llm.seeding import derive
 
 if TYPE_CHECKING:
     from parley.llm.backends.oracle.speaker import Oracle

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from parley.llm.backends.oracle.civic import agreement, read
 from parley.llm.backends.oracle.reading import Reading
-from parley.llm.randomness import digest
 from parley.llm.request import Reply
+from parley.llm.seeding import digest
 
 if TYPE_CHECKING:
     from parley.llm.backends.oracle.speaker import Oracle

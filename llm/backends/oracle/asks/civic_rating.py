@@ -10,8 +10,8 @@ from parley.llm.backends.oracle.asks import scale
 from parley.llm.backends.oracle.asks.civic_speech import question_of, statements
 from parley.llm.backends.oracle.civic import HIGH, LOW, agreement, habit, now, read
 from parley.llm.backends.oracle.reading import Reading
-from parley.llm.randomness import derive
 from parley.llm.request import Reply
+from parley.llm.seeding import derive
 
 if TYPE_CHECKING:
     from parley.llm.backends.oracle.speaker import Oracle

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from parley.llm.backends.oracle.asks.civic_speech import critique, fitted
 from parley.llm.backends.oracle.civic import Habit, read, shown
 from parley.llm.backends.oracle.reading import Reading
-from parley.llm.randomness import derive
 from parley.llm.request import Reply
+from parley.llm.seeding import derive
 
 if TYPE_CHECKING:
     from parley.llm.backends.oracle.speaker import Oracle

@@ -16,8 +16,8 @@ from parley.llm.backends.oracle.asks.civic_speech import fitted
 from parley.llm.backends.oracle.civic import HIGH, LOW, MIDDLE, Read, bank, law, read
 from parley.llm.backends.oracle.mind import dither
 from parley.llm.backends.oracle.reading import Reading
-from parley.llm.randomness import derive
 from parley.llm.request import Reply
+from parley.llm.seeding import derive
 
 if TYPE_CHECKING:
     from parley.llm.backends.oracle.speaker import Oracle

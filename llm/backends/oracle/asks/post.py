@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from parley.llm.backends.oracle.asks.speech import body_of
 from parley.llm.backends.oracle.banks import recognised, topics
 from parley.llm.backends.oracle.reading import Reading
-from parley.llm.randomness import derive
 from parley.llm.request import Reply
+from parley.llm.seeding import derive
 
 if TYPE_CHECKING:
     from parley.llm.backends.oracle.speaker import Oracle

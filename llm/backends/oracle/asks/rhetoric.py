@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from parley.llm.backends.oracle.banks import sentences, topics
 from parley.llm.backends.oracle.reading import Reading
-from parley.llm.randomness import digest
 from parley.llm.request import Reply
+from parley.llm.seeding import digest
 
 if TYPE_CHECKING:
     from parley.llm.backends.oracle.speaker import Oracle

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from parley.llm.backends.oracle.banks import topics
 from parley.llm.backends.oracle.mind import dither
 from parley.llm.backends.oracle.reading import Reading
-from parley.llm.randomness import derive
 from parley.llm.request import Reply
+from parley.llm.seeding import derive
 
 if TYPE_CHECKING:
     from parley.llm.backends.oracle.speaker import Oracle

@@ -1,0 +1,83 @@
+"""Writing the case that opens a structured debate: from arguments for and against, and what a user wants changed.
+
+S = f(A_for, A_against, C) of the UCL study (Eq 1); the wording of the prompts is our own, theirs is not published.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from parley.agents.topic import PROMPTS, Topic, topic_file
+from parley.llm.driver import Conversation, ask, drive
+from parley.llm.errors import UserError
+from parley.llm.prompts import prompt
+from parley.llm.request import Backend, Message, Request, Sampling
+from parley.llm.seeding import derive
+
+ATTEMPTS, TOKENS, SHORTEST, LONGEST = 3, 250, 20, 150
+"""Times each version is asked for; tokens; words."""
+
+
+def write_case(
+    topic: Topic, pro: Sequence[str], con: Sequence[str], refinements: Sequence[str], seed: int
+) -> Conversation[str]:
+    """A conversation that returns the case: a first version, and one more for each refinement.
+
+    Errors: UserError after ATTEMPTS replies that cannot be used.
+    """
+    slots = {"arguments_for": _listed(pro), "arguments_against": _listed(con)}
+    first = prompt(PROMPTS, "case").fill(topic=topic.title, question=topic.question, **slots)
+    asks = [first, *[prompt(PROMPTS, "case_refine").fill(refinement=wanted) for wanted in refinements]]
+    chat: list[Message] = []
+    for number, text in enumerate(asks):
+        chat.append(Message("user", text))
+        for attempt in range(ATTEMPTS):
+            named = derive(seed, "case", topic.slug, number, attempt)
+            reply = yield from ask(Request(tuple(chat), Sampling(1.0, TOKENS), named, (), "case"))
+            said = " ".join((reply.text or "").split())
+            problem = _problem(said) if reply.text else f"failed ({reply.failure.name if reply.failure else 'empty'})"
+            if problem is None:
+                break
+        else:
+            raise UserError(f"no usable case in {ATTEMPTS} replies; the last one {problem}")
+        chat.append(Message("assistant", said))
+    return chat[-1].content
+
+
+def write_topic(
+    topic: Topic,
+    pro: Sequence[str],
+    con: Sequence[str],
+    refinements: Sequence[str],
+    out: Path,
+    backend: Backend,
+    seed: int,
+) -> Path:
+    """The topic's file with a new case, at `out`. Errors: UserError when it is there already, or nothing is argued."""
+    if out.exists():
+        raise UserError(f"{out} is there already; give another --out")
+    pro, con = ([text.strip() for text in texts if text.strip()] for texts in (pro, con))
+    if not pro or not con:
+        raise UserError("a case needs at least one argument for and one against")
+    (text,) = drive([write_case(topic, pro, con, refinements, seed)], backend)
+    kept = re.sub(r"(?m)^(case|base) = .*\n", "", topic_file(topic.slug).read_text(encoding="utf-8"))
+    line = f"case = {json.dumps(text, ensure_ascii=False)}\nbase = {json.dumps(topic.root)}"
+    try:
+        out.write_text(
+            re.sub(r"(?m)^question = .*$", lambda found: f"{found[0]}\n{line}", kept, count=1), encoding="utf-8"
+        )
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror}") from error
+    return out
+
+
+def _listed(arguments: Sequence[str]) -> str:
+    return "\n".join(f"- {' '.join(argument.split())}" for argument in arguments)
+
+
+def _problem(said: str) -> str | None:
+    words = len(said.split())
+    return None if SHORTEST <= words <= LONGEST else f"has {words} words, not {SHORTEST} to {LONGEST}"

@@ -1,0 +1,44 @@
+"""A fact checker: somebody with no seat who reads what was said lately in public and writes a correction of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from parley.agents.agent import Speech
+from parley.agents.reply_cleaning import clean_speech, is_refusal, shortened, speaks_for
+from parley.agents.topic import PROMPTS, Topic
+from parley.llm.prompts import prompt
+from parley.llm.request import Message, Reply, Request, Sampling
+
+PURPOSE = "check"
+_NOTHING = re.compile(r"\W*nothing to correct\b", re.I)
+
+
+class FactChecker(NamedTuple):
+    """`name` is what its lines stand under, `words` the length that is asked for, `voice` the model that it writes through."""
+
+    name: str
+    words: int
+    voice: str
+
+    def compose(self, topic: Topic, frame: str, lines: Sequence[tuple[str, str]], seed: int) -> Request:
+        """Ask for a correction of lines (name, text), the latest last. Nothing is remembered from one to the next."""
+        said = "\n".join(f"{name}: {text}" for name, text in lines)
+        opening = prompt(PROMPTS, "check_opening").fill(frame=frame, topic=topic.title)
+        ask = prompt(PROMPTS, "check_ask").fill(words=self.words)
+        heard = frozenset([name for name, _ in lines])
+        messages = (Message("system", prompt(PROMPTS, "check").text), Message("user", f"{opening}\n\n{said}\n\n{ask}"))
+        return Request(messages, Sampling(0.0, 4 * self.words), seed, (), PURPOSE, voice=self.voice, names=heard)
+
+    def read(self, reply: Reply, names: Sequence[str]) -> Speech:
+        """The correction as one line; None with the reason where there is none. names: whose lines it may not go on to write."""
+        if reply.text is None:
+            return Speech(None, reply.failure.name if reply.failure else "empty")
+        text = clean_speech(reply.text, self.name, speaks_for(names) if names else None)
+        if not text:
+            return Speech(None, "empty")
+        if _NOTHING.match(text):
+            return Speech(None, "nothing_to_correct")
+        return Speech(None, "refusal") if is_refusal(text) else Speech(shortened(text, self.words, "sentence"), None)

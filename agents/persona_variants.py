@@ -1,0 +1,154 @@
+"""Writing the set `enhanced`: personas of about 100 words, and their variants by gender and age (UCL study, 3.1 and A.3).
+
+The slots are the study's: identity, family and place, history, beliefs, conflict, news. The wording of both prompts is our own
+(prompts/persona_enhanced.txt, persona_variant.txt), and so is that the debated topics stay out: a stated view would settle the
+debate. The study writes one persona a leaning; here there are three, so that a party can meet itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from parley.agents.datafiles import HERE, build_from_table, read_toml, save_text
+from parley.agents.persona import PEOPLE, Persona
+from parley.agents.persona_generator import check_unused, is_valid_backstory, persona_entry, validation_error
+from parley.agents.topic import PROMPTS, load_topic, topic_names
+from parley.llm.driver import Conversation, drive
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.prompts import prompt
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.seeding import derive
+
+TOKENS = 300
+SHORTEST, LONGEST = 60, 140
+"""Words of a persona: the 100 asked for, give or take what a model's counting is worth."""
+VARIANTS: tuple[dict[str, Any], ...] = ({"gender": "male"}, {"gender": "female"}, {"age": 21}, {"age": 35}, {"age": 67})
+
+
+@dataclass(frozen=True)
+class VariantRecipe:
+    """What the personas of a party have in common (agents/enhanced.toml)."""
+
+    names: list[str]
+    twins: list[str]
+    alignment: str
+    leaning: str
+    location: str
+    news: str
+
+
+def recipe(party: str) -> VariantRecipe:
+    """Errors: UserError on a party without one."""
+    known = read_toml(HERE / "enhanced.toml")
+    if party not in known:
+        raise unknown_name("party", party, known)
+    return build_from_table(VariantRecipe, known[party], f"{party} of enhanced.toml")
+
+
+def write_enhanced(party: str, folder: Path, backend: Backend, model: str, seed: int) -> Path:
+    """Write `<folder>/<party>.toml`: every name, then its variants. Errors: UserError when it is there already."""
+    path = check_unused(folder, party)
+    plain = invented_person(party, recipe(party).names, backend, seed)
+    asked = [(one, replace(one, **traits)) for traits in VARIANTS for one in plain]
+    stories = drive([request_variant(one.backstory, other, seed) for one, other in asked], backend)
+    people = [*plain, *_told([other for _, other in asked], stories)]
+    head = f"# Enhanced personas ({party}), written by {model} to agents/prompts/persona_enhanced.txt and persona_variant.txt\n"
+    return save_text(path, head + "# (python run.py personas --set enhanced).\n" + "".join(map(persona_entry, people)))
+
+
+def invented_person(party: str, names: Sequence[str], backend: Backend, seed: int) -> list[Persona]:
+    """Return a new person for each name, without gender or age. Errors: UserError, see `is_valid_backstory`."""
+    blank = [Persona("", party, name, "") for name in names]
+    return _told(blank, drive([request_persona(one, seed) for one in blank], backend))
+
+
+def _told(people: list[Persona], stories: list[str]) -> list[Persona]:
+    return [replace(one, backstory=story) for one, story in zip(people, stories, strict=True)]
+
+
+def request_persona(person: Persona, seed: int) -> Conversation[str]:
+    """A conversation that returns the backstory of a new person. Errors: UserError, see `is_valid_backstory`."""
+    kind = recipe(person.party)
+    text = prompt(PROMPTS, "persona_enhanced").fill(
+        name=person.name,
+        alignment=kind.alignment,
+        leaning=kind.leaning,
+        location=kind.location,
+        news=kind.news,
+        topics=_debated(),
+    )
+    return _asked(text, person, seed)
+
+
+def request_variant(backstory: str, person: Persona, seed: int) -> Conversation[str]:
+    """A conversation that returns a backstory rewritten for the gender or age of `person`. Errors: UserError, see
+    `is_valid_backstory`.
+    """
+    who = f"a {PEOPLE[person.gender]}" if person.gender else f"somebody aged {person.age}"
+    text = prompt(PROMPTS, "persona_variant").fill(persona=backstory, who=who, word=_word(person), topics=_debated())
+    return _asked(text, person, seed)
+
+
+def _asked(text: str, person: Persona, seed: int) -> Conversation[str]:
+    def compose(attempt: int) -> Request:
+        own = derive(seed, "enhanced", person.party, person.name, _word(person), attempt)
+        return Request((Message("user", text),), Sampling(1.0, TOKENS), own, (), "backstory")
+
+    who = f"{person.name} ({' '.join([person.party, _word(person)]).strip()})"
+    return is_valid_backstory(compose, lambda reply: variant_problem(reply, person), who)
+
+
+def variant_problem(reply: Reply, person: Persona) -> str | None:
+    """What is wrong with a reply as the backstory of this person, in words; None when nothing is."""
+    text = reply.text or ""
+    first, words = re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0], len(text.split())
+    stated = {word for word in PEOPLE.values() if re.search(rf"\b{word}\b", first, re.I)}
+    stated |= {f"{age}-year-old" for age in re.findall(r"\b\d\d\b", first)}
+    if wrong := validation_error(reply, person.name):
+        return wrong
+    if not SHORTEST <= words <= LONGEST:
+        return f"has {words} words, not {SHORTEST} to {LONGEST}"
+    if stated != ({_word(person)} - {""}):
+        return f"does not state {_word(person) or 'neither gender nor age'} in its first sentence, and that alone"
+    if person.party not in ("default", *re.findall(r"republican|democrat", text.lower())):
+        return "does not name the party"
+    named = [topic for topic in map(load_topic, topic_names()) if topic.title.removeprefix("banning ") in text.lower()]
+    return f"names {named[0].title}, which is debated" if named else None
+
+
+def _word(person: Persona) -> str:
+    """The word that states a variant: man, woman, 21-year-old; empty for a person without."""
+    return PEOPLE.get(person.gender, f"{person.age}-year-old" if person.age else "")
+
+
+def _debated() -> str:
+    return ", ".join(load_topic(slug).title.removeprefix("banning ") for slug in topic_names())
+
+
+WORD = "American"
+
+
+def write_twins(party: str, folder: Path, backend: Backend, model: str, seed: int) -> Path:
+    """Write `<folder>/<party>.toml`: each person, then as men, then as women. Errors: UserError when it is there."""
+    path = check_unused(folder, party)
+    plain = invented_person(party, recipe(party).twins, backend, seed)
+    people = [*plain, *[gender_twin(one, gender) for gender in PEOPLE for one in plain]]
+    head = f"# Twins ({party}), written by {model} to agents/prompts/persona_enhanced.txt; a man and a woman differ in one word\n"
+    return save_text(path, head + "# (python run.py personas --set twins).\n" + "".join(map(persona_entry, people)))
+
+
+def gender_twin(person: Persona, gender: str) -> Persona:
+    """Return the person as a man or a woman. Errors: UserError on a text that calls nobody an American.
+
+    >>> gender_twin(Persona("", "default", "Sam", "You are Sam, an American. You read."), "female").backstory
+    'You are Sam, an American woman. You read.'
+    """
+    if WORD not in person.backstory:
+        raise UserError(
+            f"the text of {person.name} ({person.party}) does not say {WORD}, so there is no place for the gender"
+        )
+    return replace(person, gender=gender, backstory=person.backstory.replace(WORD, f"{WORD} {PEOPLE[gender]}", 1))

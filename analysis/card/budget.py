@@ -1,0 +1,109 @@
+"""What an audit may spend: one limit over everything in the folder of the card, and the price of everybody who is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+
+from parley.analysis.card.conditions import Batch
+from parley.analysis.card.interviews import INTERVIEWS, VERDICTS
+from parley.analysis.card.interviews import interview_calls as of
+from parley.analysis.card.protocol import protocol_steps, step_interviews
+from parley.analysis.statistics.power import detectable
+from parley.llm.backends import is_scripted
+from parley.llm.budget import FREE, Budget, Ledger, Price, Prices, cost_by_model
+from parley.llm.errors import UserError
+from parley.llm.journal import shared_ledger
+from parley.llm.request import NOTHING, Usage, total
+from parley.model.cost_estimate import plan_run
+
+_LIMIT = re.compile(r"(\d+(?:\.\d+)?)([kM]?) ?(calls|tokens|money)")
+_TIMES = {"": 1.0, "k": 1e3, "M": 1e6}
+
+
+def audit_limit(text: str | None) -> Budget:
+    """`5000calls`, `2Mtokens`, `10money`; None: no limit. Errors: UserError.
+
+    >>> audit_limit("2.5Mtokens").tokens
+    2500000
+    """
+    found = _LIMIT.fullmatch((text or "").strip())
+    if not found:
+        if text is None:
+            return Budget()
+        raise UserError(
+            f"--budget {text!r} is not a number of calls, tokens or money, such as 5000calls, 2Mtokens or 10money"
+        )
+    most = float(found[1]) * _TIMES[found[2]]
+    limits = {"calls": Budget(calls=int(most)), "tokens": Budget(tokens=int(most)), "money": Budget(cost=most)}
+    return limits[found[3]]
+
+
+def step_budgets(most: Budget, models: Mapping[str, Price | None], judge: Price | None) -> tuple[Budget, Budget]:
+    """The prices of the models by voice, and of the judge, as `Bench` wants them. Errors: UserError for a limit on money where a
+    price is not known.
+    """
+    unknown = [voice or "the model" for voice, price in models.items() if price is None]
+    unknown += ["the judge"] if judge is None else []
+    if most.cost is not None and unknown:
+        raise UserError(
+            f"--budget in money needs a price, and none is known of {', '.join(unknown)}: --price IN,OUT for the model alone, "
+            "or a table of all (--prices FILE)"
+        )
+    known = {voice: price for voice, price in models.items() if price is not None}
+    return Budget(prices=known), Budget(prices={"": judge} if judge else {})
+
+
+def audit_ledger(most: Budget, folder: Path, budgets: tuple[Budget, Budget]) -> Ledger | None:
+    """The limit less what earlier sittings spent; None: there is no limit. Interviews and what the judge said of them have one
+    journal, counted at the dearer of the prices.
+    """
+    model, judge = budgets
+    prices = {voice: max(price, judge.prices.get("", FREE), key=sum) for voice, price in model.prices.items()}
+    own = {INTERVIEWS: Budget(prices=prices), VERDICTS: judge}
+    return shared_ledger(most, [(path, own.get(path.parent.name, model)) for path in sorted(folder.rglob("*.sqlite"))])
+
+
+def plan_lines(
+    first: Batch, sections: Mapping[str, ModuleType], batches: int, spread: float, prices: Prices
+) -> Iterator[str]:
+    """The plan for a person: conditions with rooms and calls, what it costs by voice, what it can find."""
+    calls, free, used = 0, 0, dict[str, Usage]()
+    yield f"the bias card of {first.base.llm}: {', '.join(sections)}"
+    yield f"  {len(first.base.topics)} topics, {first.base.repetitions} blocks a batch, {first.base.rounds} rounds; a batch:"
+    for step in protocol_steps(first, sections):
+        made = plan_run(step.scenario)
+        unpaid, own = made.unpaid(step.scenario), step.scenario.own_llms()
+        for voice in made.asked:
+            if not is_scripted(own.get(voice, "")):
+                used[voice] = total([used.get(voice, NOTHING), made.tokens[voice]])
+        asked = sum(made.asked.values()) - unpaid
+        calls, free = calls + asked, free + unpaid
+        beside = f", {unpaid:,} lines of scripted partners" if unpaid else ""
+        yield f"    {step.condition:<20} {made.rooms:>5,} rooms {asked:>7,} calls{beside}"
+    for kind in step_interviews(first, sections):
+        asked, judged = of(first, kind)
+        calls += asked
+        yield f"    {kind:<20} {'':>11} {asked:>7,} calls, {judged:,} at most of the judge {first.judge}"
+    if free:
+        yield f"  lines of scripted partners ({free:,}) are no model's and cost nothing; --budget counts them as calls"
+    most = f", {batches} batches at most: up to {batches * calls:,} calls" if batches > 1 else ""
+    read, written = total(used.values())
+    yield f"  {calls:,} calls a batch, about {read:,} tokens in, {written:,} out (from words){most}"
+    if cost := cost_by_model(used, prices, 2):
+        beside = "; interviews and the judge come on top" if step_interviews(first, sections) else ""
+        yield f"  the debates of a batch cost up to about {cost}{beside}"
+    yield _power(first.base.repetitions, batches, spread)
+
+
+def _power(blocks: int, batches: int, spread: float) -> str:
+    found = [
+        f"{detectable(spread, blocks * times):.2f} points with {blocks * times} blocks"
+        for times in sorted({1, batches})
+    ]
+    return (
+        f"  where blocks differ by {spread:g} points (SD, --spread), a difference between two conditions is found in 80% of "
+        f"audits from {', '.join(found)}"
+    )

@@ -1,0 +1,162 @@
+"""What came of a study of substitution, in words: discrepancies, win rates, what is missing, how good the scorer is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from parley.analysis import disclaimers
+from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN
+from parley.analysis.deliberation.episode import HUMAN, Episode
+from parley.analysis.deliberation.payoff_calibration import Calibration
+from parley.analysis.deliberation.payoffs import open_payoff
+from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
+from parley.analysis.deliberation.preference_judge import win_rates
+from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, REGIMES, STRANGER, summary
+from parley.analysis.formatting import count_phrase, count_table, format_estimate, format_number, markdown_table
+from parley.llm.backends import split_spec
+
+if TYPE_CHECKING:
+    from parley.analysis.deliberation.substitution_study import Substitution
+
+HUMANS = (
+    "**Opinions of people, the rest by {ours}.** What can be concluded: that real texts run through the whole procedure, and "
+    "where it breaks. What cannot: anything about these people, about how well they are represented, or about the statements; "
+    "our own speakers do not understand what people wrote."
+)
+TITLES = {
+    AGAIN: "nobody (the same again)",
+    ONE: "one, by the own representative",
+    STRANGER: "one, by a stranger's",
+    ALL: "all, by their own",
+}
+
+
+PREFERRED = (
+    "{judge} says from the opinion which of two statements a participant would rather agree with, that with representatives or "
+    "that of the true profile, in both orders; a verdict that turns with the order is a tie. Win rate: wins and half the ties of "
+    "those substituted, 95% intervals over groups. At 0.5 neither is preferred."
+)
+
+
+class SubstitutionResult(NamedTuple):
+    """`left_out`: why voices are not represented (reason: count); `silent`: why representatives wrote nothing, one each.
+
+    `payoffs`, `gaps` (discrepancies) and `verdicts` are the tables of substituting.py, substitute.py and preferred.py.
+    """
+
+    left_out: dict[str, int]
+    payoffs: pd.DataFrame
+    gaps: pd.DataFrame
+    verdicts: pd.DataFrame
+    silent: Sequence[str]
+    calibration: Calibration | None
+
+
+def report(episodes: Sequence[Episode], found: SubstitutionResult, asked: Substitution, path: Path) -> Path:
+    """Write it; the path. episodes: those that were re-simulated."""
+    path.write_text("\n\n".join(_parts(episodes, found, asked)) + "\n", encoding="utf-8")
+    return path
+
+
+def _parts(episodes: Sequence[Episode], found: SubstitutionResult, asked: Substitution) -> Iterator[str]:
+    yield "# Representatives in the place of participants"
+    yield _asked(episodes, asked)
+    yield from _limits(episodes, found, asked)
+    yield "## Payoff discrepancy\n\nModel profile minus true profile, mean over those substituted; 95% intervals over groups."
+    yield _discrepancies(found.gaps)
+    yield "Two re-simulations of the same people differ too (first row): only what is beyond that is the representatives' doing."
+    yield f"## What a judge prefers\n\n{PREFERRED.format(judge=asked.judge)}"
+    yield _preferred(found.verdicts)
+    yield f"## Missing\n\n{_missing(found)}"
+    if found.calibration:
+        yield f"## Is the scorer any good?\n\n{_calibrated(found.calibration)}"
+
+
+def _asked(episodes: Sequence[Episode], asked: Substitution) -> str:
+    unit = open_payoff(asked.payoff).UNIT
+    by = ", as it was recorded" if asked.payoff == "own" else f" by {asked.judge}, a scorer of ours"
+    groups, who = len({one.session for one in episodes}), f" ({asked.adapter})" if asked.adapter else ""
+    return (
+        f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. Representatives: {asked.llm}{who}, told "
+        f"{asked.knows or 'the base'}; mediator {asked.mediator} on {asked.mediator_llm}; payoff {asked.payoff} ({unit}){by} and "
+        f"not the study's payoff model; {asked.repetitions} re-simulations of each."
+    )
+
+
+def _discrepancies(gaps: pd.DataFrame) -> str:
+    found = summary(gaps)
+    body = [
+        [TITLES[regime], _told(found.get((regime, "signed"))), _told(found.get((regime, "absolute"))), str(len(part)),
+         str(int(part["missing"].sum()))]
+        for regime in REGIMES
+        if len(part := gaps[gaps["regime"] == regime])
+    ]  # fmt: skip
+    return markdown_table(["substituted", "signed", "absolute", "episodes", "people without a payoff"], body)
+
+
+def _preferred(verdicts: pd.DataFrame) -> str:
+    rates, body = win_rates(verdicts), []
+    for regime, rate in rates.items():
+        part = verdicts[verdicts["regime"] == regime]
+        counts, unread = part["verdict"].value_counts(), part.loc[part["verdict"] == "", "reason"]
+        kinds = [str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)]
+        body.append([TITLES[regime], _told(rate), *kinds, count_table(unread) or "0"])
+    return markdown_table(["substituted", "win rate", "wins", "ties", "losses", "missing"], body)
+
+
+def _limits(episodes: Sequence[Episode], found: SubstitutionResult, asked: Substitution) -> Iterator[str]:
+    """What can and what cannot be concluded."""
+    ours = sorted(
+        {split_spec(spec)[0] for spec in (asked.llm, asked.mediator_llm, asked.judge)} & set(disclaimers.LABELS)
+    )
+    people = [one for one in episodes if one.source == HUMAN]
+    if people and ours:
+        told = ", ".join(f"{name} ({disclaimers.LABELS[name]})" for name in ours)
+        yield f"> {HUMANS.format(ours=told)}"
+    elif note := disclaimers.is_own_model(asked.llm, asked.mediator_llm, asked.judge):
+        yield f"> {note}"
+    if people and not any(voice.critique for one in people for voice in one.voices):
+        yield (
+            "> Nobody here wrote a critique. The true profile is a revision without critiques; what is measured is what adding "
+            "those of representatives changes, not how well they stand in for anybody."
+        )
+    if quiet := sum(count for why, count in found.left_out.items() if why.startswith("no critique")):
+        yield (
+            f"> Not represented because they wrote no critique themselves, where others did: {quiet}. A representative of theirs "
+            "would add a critique; what that changes is not how well it stands in for them."
+        )
+    groups = len({one.session for one in episodes})
+    if few := cluster_caution(groups):
+        yield f"> {few}"
+
+
+def _missing(found: SubstitutionResult) -> str:
+    payoffs = found.payoffs
+    without = payoffs.loc[payoffs["value"].isna(), "reason"]
+    told = [f"{why} {count}" for why, count in found.left_out.items()]
+    parts = [
+        f"Not represented: {', '.join(told) or 'nobody'}.",
+        f"Representatives silent: {count_table(found.silent) or 'none'}; where one "
+        "of those substituted is there is no statement.",
+    ]
+    return " ".join([*parts, f"Payoffs missing: {count_table(without) or 'none'} of {len(payoffs)}."])
+
+
+def _calibrated(found: Calibration) -> str:
+    rows = [
+        ["correlation with the final rating", _told(found.r), str(found.r.n)],
+        ["prefers the statement that they preferred", _told(found.preferred), str(found.preferred.n)],
+        ["score minus rating", _told(found.bias), str(found.bias.n)],
+        ["distance", _told(found.error), str(found.error.n)],
+    ]
+    table = markdown_table(["beside the final ratings", "value", "n"], rows)
+    return f"{table}\n\n{format_number(found.missing)} ratings have no score. 95% intervals over participants."
+
+
+def _told(one: ClusteredMean | None) -> str:
+    return format_estimate(one.value, one.low, one.high) if one and not math.isnan(one.value) else "–"

@@ -1,0 +1,53 @@
+"""Attention through a mask, on a CPU: keys that several heads share are read where they are, and no query is reckoned alone.
+
+The library copies keys and values for each of the heads: with a mask and more than one new token a row, that was a quarter of
+the time of attention (docs/log.md). And the product of fewer than `LEAST` queries with the keys is added up in another order
+than that of more, so that the last digits of a token's numbers would depend on how many others are read beside it: queries come
+in multiples of LEAST (placed.py). All else is left to the library.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.nn.functional import pad, scaled_dot_product_attention
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import eager_mask
+
+NAME = "grouped"
+LEAST = 4
+"""Rows from which on the products of matrices on a CPU are added up in one order."""
+SPECIAL = ("softcap", "position_bias", "cache")
+"""What a model may ask of attention besides a mask; then the library's own is used."""
+
+
+def grouped_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    **options: Any,
+) -> tuple[torch.Tensor, None]:
+    """query (rows, heads, new tokens, width), key and value (rows, key heads, tokens, width); returns (rows, new, heads,
+    width).
+    """
+    if attention_mask is None or module.training or any(options.get(name) is not None for name in SPECIAL):
+        out: tuple[torch.Tensor, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **options
+        )
+        return out
+    new = query.shape[2]
+    if more := -new % LEAST:
+        query = pad(query, (0, 0, 0, more))
+        attention_mask = pad(attention_mask, (0, 0, 0, new + more - attention_mask.shape[2]))
+    found = scaled_dot_product_attention(query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True)
+    return found[:, :, :new].transpose(1, 2).contiguous(), None
+
+
+AttentionInterface.register(NAME, grouped_attention)
+AttentionMaskInterface.register(NAME, eager_mask)
+"""The mask is made of numbers once for all layers: one of truth values is turned into numbers in each."""

@@ -1,0 +1,56 @@
+"""Replay only: answers from the journal of an earlier run; a call that it lacks is an error, never a guess."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from parley.llm.errors import MissingRecording, UserError
+from parley.llm.journal import journal_errors, read_database, read_identity
+from parley.llm.request import Backend, Reply, Request
+
+
+class Replay:
+    """Has the identity of the model that was recorded, so that its keys are the same."""
+
+    def __init__(self, path: Path):
+        self._identity = read_identity(path)
+        self._text = json.dumps(self._identity, sort_keys=True)
+        with journal_errors(path), closing(read_database(path)) as database:
+            self._replies = dict(database.execute("SELECT key, reply FROM outcomes ORDER BY key, attempt"))
+        self._path = path
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+    @property
+    def in_flight(self) -> int:
+        return 0
+
+    def seedless(self, request: Request) -> bool:
+        """Whether it was so for the model that was recorded: the reply then stands under a key without a seed."""
+        return request.sampling.temperature == 0 and request.key(self._text, seedless=True) in self._replies
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        return [self._reply(request) for request in requests]
+
+    def _reply(self, request: Request) -> Reply:
+        line = self._replies.get(request.key(self._text, self.seedless(request)))
+        if line is None:
+            raise MissingRecording(
+                f"the recording {self._path} lacks a {request.purpose} call: "
+                "it was made with another scenario, seed, prompt or model"
+            )
+        return Reply.from_json(line)
+
+
+def open_backend(model: str) -> Backend:
+    """`--llm replay:RUN`: RUN is a run folder or its journal.sqlite."""
+    if not model:
+        raise UserError("--llm replay needs a run folder: --llm replay:runs/NAME")
+    path = Path(model)
+    return Replay(path / "journal.sqlite" if path.is_dir() else path)

@@ -1,0 +1,69 @@
+"""Prompts as text files with strict slots; the digest of each travels in the record's header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from parley.llm.errors import UserError
+from parley.llm.seeding import digest
+
+_SLOT = re.compile(r"\{([a-z_]+)\}")
+
+
+class Template:
+    """Text with `{slot}`s. Filling needs exactly its slots, no more and no fewer (else UserError: a user may edit prompts).
+
+    A filler is inserted as it is: braces in it are never read as slots.
+
+    >>> Template("Hello {name}.").fill(name="{x}")
+    'Hello {x}.'
+    """
+
+    def __init__(self, text: str, source: str = "inline"):
+        pieces = _SLOT.split(text)
+        self.text, self.source = text, source
+        literals, names = pieces[0::2], pieces[1::2]
+        if any("{" in piece or "}" in piece for piece in literals):
+            raise UserError(f"prompt {source}: a brace that is no {{slot}} (slots are lower-case words)")
+        self.slots = frozenset(names)
+        self._form = _SLOT.sub(r"%(\1)s", text.replace("%", "%%"))
+        self.digest = digest(text).hex()
+
+    @classmethod
+    def load(cls, path: Path) -> Template:
+        try:
+            return cls(path.read_text(encoding="utf-8").strip("\n"), path.name)
+        except OSError as error:
+            raise UserError(f"cannot read the prompt {path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise UserError(f"cannot read the prompt {path}: it is not UTF-8") from error
+
+    def fill(self, /, **slots: object) -> str:
+        if slots.keys() != self.slots:
+            raise UserError(_misfit(self.source, slots.keys() - self.slots, self.slots - slots.keys()))
+        return self._form % slots
+
+
+def _misfit(source: str, lacking: Iterable[str], strange: Iterable[str]) -> str:
+    """What is wrong with a prompt's slots, in one line."""
+    said = [f"lacks {_listed(lacking)}: put it back"] if lacking else []
+    said += [f"has {_listed(strange)}, which nothing fills: take it out"] if strange else []
+    return f"the prompt {source} {', and '.join(said)}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))
+
+
+@cache
+def prompt(folder: Path, name: str) -> Template:
+    """The template `<folder>/<name>.txt`, read once."""
+    return Template.load(folder / f"{name}.txt")
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Name and digest of every prompt in a folder, sorted by name."""
+    return {path.stem: prompt(folder, path.stem).digest for path in sorted(folder.glob("*.txt"))}

@@ -1,0 +1,127 @@
+"""How much of what was asked could be read, and the end of a run of which (nearly) nothing can be.
+
+A run stops after a survey or a round in which fewer than 1 in 20 (`LEAST`) of a model's ratings or replies can be read: the first
+one however few were asked, a later one where at least 20 (`ENOUGH`) were. All that follows would be paid for as well.
+`keep_going` goes on. Of several models each is judged by itself; scripted partners (fake, lines) are not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from parley.llm.errors import UserError
+from parley.model.events import Event, Rated, Utterance
+
+LEAST, ENOUGH = 0.05, 20
+MANY = 0.2
+"""The share from which on what is missing is a warning."""
+RATINGS, REPLIES = "ratings", "replies"
+UNASKED = frozenset({"absent", "muted", "no_side", "no_statement"})
+"""Reasons for a silence that is nobody's failure: nothing was asked."""
+SHOWN = 80
+"""Characters of a reply that are shown."""
+ADVICE = {
+    "refusal": "the model steps out of its role: choose another model or other personas",
+    "empty": "the model writes nothing: choose another model",
+    "out_of_tokens": "the model uses up its tokens before it answers: allow more (option thinking of openai)",
+    "unknown_ask": "the rule-based speaker answers only questions about topics that it knows: choose another model or topic",
+    "no_known_sentence": "the rule-based speaker reads only what our own speakers say: choose another model",
+    "unscripted": "this is a stand-in without opinions: choose a model",
+    "echo": "the model repeats what it is asked: choose a chat model, or another way of asking (docs/endpoints.md)",
+    "spoke_for_others": "the model writes the lines of others: choose a chat model",
+}
+FAILED = "mend what is wrong there, then give the same command again, with --retry-failures where it has that"
+UNREAD = "the model does not keep to the form of the answer: choose another model, or another way of asking (docs/endpoints.md)"
+WARNING = "\nWARNING  much is missing: read the reasons, and some replies, before you use a figure"
+
+
+class Unreadable(UserError):
+    """(Nearly) nothing that a model answers can be read. It stops the run; nothing is made up in its place."""
+
+
+class TallyKey(NamedTuple):
+    """What is counted together: what a model (by its voice) was asked for, and on which probe."""
+
+    voice: str
+    what: str
+    probe: str = ""
+
+
+class MissingTally:
+    """How much was asked, by key; and of what is missing the reasons, with an example each."""
+
+    def __init__(self) -> None:
+        self.asked = Counter[TallyKey]()
+        self.missing: defaultdict[TallyKey, Counter[str]] = defaultdict(Counter)
+        self.examples: dict[str, str] = {}
+
+    def count(self, key: TallyKey, reason: str | None, raw: str | None = None) -> None:
+        """One more that was asked; `reason` says why it is missing, None that it is not."""
+        self.asked[key] += 1
+        if reason is not None:
+            self.missing[key][reason] += 1
+            if raw:
+                self.examples.setdefault(reason, raw)
+
+    def hear(self, events: Iterable[Event], voices: Mapping[int, str], models: Collection[str]) -> None:
+        """Count the ratings and replies among events, of agents whose voice is one of the models. What was not asked for
+        is left out.
+        """
+        for event in events:
+            if not isinstance(event, Rated | Utterance) or (voice := voices.get(event.agent, "")) not in models:
+                continue
+            if isinstance(event, Rated) and event.asked:
+                reason = event.reason or "empty" if event.rating is None else None
+                self.count(TallyKey(voice, RATINGS, event.probe), reason, event.raw)
+            elif isinstance(event, Utterance) and event.reason not in UNASKED:
+                self.count(TallyKey(voice, REPLIES), event.reason or "empty" if event.text is None else None, event.raw)
+
+    def add(self, other: MissingTally) -> None:
+        """Take in what another has counted."""
+        self.asked.update(other.asked)
+        for key, reasons in other.missing.items():
+            self.missing[key].update(reasons)
+        self.examples = {**other.examples, **self.examples}
+
+    def check(self, earlier: Collection[TallyKey], models: Mapping[str, str], details: Mapping[str, str]) -> None:
+        """See that what was counted leaves something to go on with. `earlier`: what had been asked for before.
+
+        models: those that were asked, by voice. details: what was said of a failed call, by the failure's name.
+        Errors: Unreadable.
+        """
+        for key, asked in self.asked.items():
+            lost = self.missing[key].total() if key in self.missing else 0
+            if (key not in earlier or asked >= ENOUGH) and asked - lost < LEAST * asked:
+                reason, times = self.missing[key].most_common(1)[0]
+                named = f"{key.what} ({key.probe})" if key.probe else key.what
+                shown = _shown(details.get(reason) or self.examples.get(reason, ""))
+                advice = ADVICE.get(reason, FAILED if reason in details else UNREAD)
+                raise Unreadable(
+                    f"{models[key.voice]}: {lost:,} of {asked:,} {named} are missing, mostly for {reason} ({times:,}){shown}: "
+                    f"{advice}; or go on all the same with --keep-going"
+                )
+
+    @property
+    def line(self) -> str:
+        """For a person: `missing  12 of 330 ratings (3.6%: unclear_number 8, refusal 4), 0 of 150 replies`; a second line warns
+        where it is a fifth. Empty where nothing was asked.
+        """
+        parts, worst = [], 0.0
+        for what in dict.fromkeys(key.what for key in self.asked):
+            asked = sum(number for key, number in self.asked.items() if key.what == what)
+            reasons = sum((found for key, found in self.missing.items() if key.what == what), Counter[str]())
+            why = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
+            share = reasons.total() / asked
+            parts.append(
+                f"{reasons.total():,} of {asked:,} {what}"
+                + (f" ({share:{'.0%' if share >= 0.1 else '.1%'}}: {why})" if why else "")
+            )
+            worst = max(worst, share)
+        return f"missing  {', '.join(parts)}{WARNING if worst >= MANY else ''}" if parts else ""
+
+
+def _shown(text: str) -> str:
+    line = "".join(filter(str.isprintable, " ".join(text.split())))
+    return f", as in {line[:SHOWN] + '…' * (len(line) > SHOWN)!r}" if line else ""

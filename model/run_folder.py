@@ -1,0 +1,173 @@
+"""Which experiment a run folder holds: the record's header, and the label that keeps two experiments out of one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from parley.agents.datafiles import HERE as AGENTS
+from parley.agents.mediators import open_mediator
+from parley.agents.persona import persona_set
+from parley.agents.question import set_path
+from parley.agents.questionnaire import SHIPPED as QUESTIONNAIRE
+from parley.agents.representative import HERE as REPRESENTATIVE
+from parley.agents.topic import PROMPTS, TOPICS, topic_file
+from parley.llm.backends import identity_spec
+from parley.llm.errors import UserError
+from parley.llm.prompts import digests
+from parley.llm.request import Backend
+from parley.llm.seeding import digest
+from parley.model.events import SCHEMA, Header
+from parley.model.scenario import STAND_IN, Scenario
+from parley.model.surrogate_seats import surrogate_manifest
+from parley.model.titles import parties_told
+
+PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
+LABEL, LOCK, UNWRITTEN = "experiment.json", ".lock", ".tmp"
+_SAID = ("name", "title", "source")  # words about a scenario that change nothing in it
+
+
+def make_header(scenario: Scenario, given: tuple[str, ...], backend: Backend) -> Header:
+    """All that is needed to run it again."""
+    prompts, data = _prompts(scenario), _data_digest(scenario)
+    asked = scenario.to_dict(), tuple(sorted(given)), dict(backend.identity)
+    return Header(
+        SCHEMA,
+        *asked,
+        prompts,
+        data,
+        code_revision(),
+        package_versions(),
+        surrogate_manifest(scenario),
+        parties_told(scenario),
+    )
+
+
+def package_versions() -> dict[str, str]:
+    """Of the packages that matter, and of Python."""
+    found = {name: metadata.version(name) for name in PACKAGES if _installed(name)}
+    return {**found, "python": platform.python_version()}
+
+
+def check_folder(folder: Path, scenario: Scenario) -> None:
+    """The folder belongs to this very experiment, or to nobody yet. Errors: UserError, and nothing was touched."""
+    held = _names(folder)
+    if LABEL not in held:
+        if held - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it had one
+            raise UserError(f"{folder} is not empty and holds no run; give another --out")
+        return
+    theirs, mine = _read(folder / LABEL), _contents(scenario)
+    changed = [key for key, value in mine["scenario"].items() if theirs["scenario"].get(key) != value]
+    if changed:
+        was, now = theirs["scenario"].get(changed[0]), mine["scenario"][changed[0]]
+        what = f"another scenario, seed or setting ({changed[0]} {was!r}, not {now!r})"
+        raise UserError(f"{folder} holds a run with {what}; give another --out")
+    if any(mine["prompts"].get(name) != text for name, text in theirs["prompts"].items()):
+        raise UserError(f"{folder} holds a run with other prompts; give another --out")
+    if theirs["data"] != mine["data"]:
+        raise UserError(f"{folder} holds a run with other personas or topics; give another --out")
+
+
+def _names(folder: Path) -> set[str]:
+    """What lies in a folder; nothing when it is not there yet."""
+    try:
+        return {path.name for path in folder.iterdir()}
+    except FileNotFoundError:
+        return set()
+    except OSError as error:
+        raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
+
+
+def check_manifest(folder: Path, scenario: Scenario, backend: Backend) -> None:
+    """Label a new folder; in an old one the model must be the same. Errors: UserError."""
+    label, model = folder / LABEL, json.loads(json.dumps(dict(backend.identity)))
+    if not label.exists():
+        _write(label, json.dumps({**_contents(scenario), "model": model}, indent=1))
+    elif _read(label)["model"] != model:
+        raise UserError(f"{folder} holds a run on another model or version of it; give another --out")
+
+
+def relabel_folder(folder: Path, scenario: Scenario) -> None:
+    """The folder is that of this scenario from now on. Its prompts, data and model stay."""
+    label = folder / LABEL
+    _write(label, json.dumps({**_contents(scenario), "model": _read(label)["model"]}, indent=1))
+
+
+def scenario_fields(scenario: Scenario) -> dict[str, Any]:
+    """What makes this scenario this experiment; of a model how it is asked (an address, limits) is left out."""
+    fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
+    fields["llm"] = identity_spec(scenario.llm)
+    fields["llms"] = {party: identity_spec(spec) for party, spec in scenario.own_llms().items()} | {
+        who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.stand_ins().items()
+    }
+    fields["interventions"] = [
+        one | {"llm": identity_spec(one["llm"])} if "llm" in one else one for one in fields["interventions"]
+    ]
+    return fields
+
+
+def _contents(scenario: Scenario) -> dict[str, Any]:
+    return {"scenario": scenario_fields(scenario), "prompts": _prompts(scenario), "data": _data_digest(scenario)}
+
+
+def _prompts(scenario: Scenario) -> dict[str, str]:
+    """Name and digest of every prompt; those of representatives where there are any."""
+    theirs = digests(REPRESENTATIVE) if scenario.represented != "none" else {}
+    return digests(PROMPTS) | {f"{REPRESENTATIVE.name}/{name}": text for name, text in theirs.items()}
+
+
+def _data_digest(scenario: Scenario) -> str:
+    """Digest of the data files that it uses: its topics or questions, its parties' personas, the scales, a graph, surrogates."""
+    if scenario.questions:
+        topics = [set_path(scenario.questions), QUESTIONNAIRE, *open_mediator(scenario.mediator).files()]
+    else:
+        topics = [topic_file(topic, TOPICS) for topic in scenario.topics]
+    personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties()]
+    graphs = [Path(path) for path in getattr(scenario.build_environment(), "files", ())]
+    surrogates = [Path(file) for file in scenario.stand_ins().values()]
+    files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs, *surrogates]
+    return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()
+
+
+def _read(label: Path) -> dict[str, Any]:
+    try:
+        found = dict(json.loads(label.read_text(encoding="utf-8")))
+        parts = {key: found[key] for key in ("scenario", "prompts", "data", "model")}
+        if not all(isinstance(parts[key], dict) for key in ("scenario", "prompts", "model")):
+            raise ValueError("it is no label of a run")
+        return parts
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"cannot read {label}: {error}") from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a small file whole or not at all."""
+    temporary = path.with_name(path.name + UNWRITTEN)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _installed(name: str) -> bool:
+    return bool(list(metadata.distributions(name=name)))
+
+
+def code_revision() -> str:
+    """The commit of the checkout this code stands in, with a + when it was changed since; `release` outside a checkout."""
+    here = Path(__file__).parent.parent
+    if not (here / ".git").exists():
+        return "release"
+    command = ["git", "-C", str(here), "describe", "--always", "--dirty=+"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return found.stdout.strip() or "unknown"

@@ -1,0 +1,158 @@
+"""Who of a scenario is held by a surrogate in place of a model (`--llm PARTY=surrogate:FILE`), and how good that is."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from parley.agents.opinion_dynamics.surrogate import extrapolation_note, read_response
+from parley.agents.persona import party_of
+from parley.agents.surrogate_agent import SurrogateResponse
+from parley.agents.traits import PLAIN
+from parley.llm.errors import UserError
+from parley.model.interventions.base import ALL, Saying
+from parley.model.interventions.planner import Planner
+from parley.model.trait_assignment import parse_assignments, traits_of_seat
+
+if TYPE_CHECKING:
+    from parley.model.scenario import Scenario
+
+
+class SurrogateHolder(NamedTuple):
+    """A seat that a surrogate holds: its label, its party, the file."""
+
+    seat: str
+    party: str
+    file: str
+
+
+def surrogate_for(stand_ins: Mapping[str, str], voices: Container[str], label: str, party: str) -> str:
+    """The file of a seat's surrogate, or of its party's; "" where it has none, or the seat a model of its own (`voices`)."""
+    return "" if label in voices else stand_ins.get(label, stand_ins.get(party, ""))
+
+
+def check_surrogates(scenario: Scenario) -> None:
+    """Errors: UserError where a scenario is none for stand-ins, or a file does not fit it."""
+    if not scenario.stand_ins():
+        return
+    _named(scenario)
+    _kind(scenario)
+    held = _held(scenario)
+    for file, party in _files(held):
+        for topic in scenario.topics:
+            _fitted(scenario.probe, file, party, topic)
+    _untold(scenario, held)
+    _hearing(scenario, held)
+
+
+def load_surrogates(scenario: Scenario) -> dict[tuple[str, str, str], SurrogateResponse]:
+    """By file, party and topic."""
+    return {
+        (file, party, topic): SurrogateResponse(read_response(Path(file), topic), party)
+        for file, party in _files(_held(scenario))
+        for topic in scenario.topics
+    }
+
+
+def surrogate_manifest(scenario: Scenario) -> tuple[dict[str, Any], ...]:
+    """For the header, by file and topic: its seats of all that debate, and what it says of itself (fidelity on unseen rooms)."""
+    held = [one.file for one in _held(scenario)]
+    of, found = len(_seats(scenario)), []
+    for file in dict.fromkeys(held):
+        for topic in scenario.topics:
+            fit = read_response(Path(file), topic)
+            row = {"file": Path(file).name, "topic": topic, "seats": held.count(file), "of": of}
+            caption = ". ".join(filter(None, [fit["caption"], extrapolation_note(fit, scenario.rounds)]))
+            found.append(row | {"caption": caption, "fidelity": fit["fidelity"]})
+    return tuple(found)
+
+
+def _seats(scenario: Scenario) -> list[tuple[str, str]]:
+    """Label and party of every seat that debates, in one repetition of each group."""
+    return [
+        (label, party_of(seat))
+        for group in scenario.groups()
+        for label, seat in zip(group.labels, group.seats, strict=True)
+    ]
+
+
+def _held(scenario: Scenario) -> list[SurrogateHolder]:
+    """Those of them that have a surrogate."""
+    own = scenario.stand_ins()
+    if not own:
+        return []
+    voices = scenario.own_llms()
+    return [SurrogateHolder(*seat, file) for seat in _seats(scenario) if (file := surrogate_for(own, voices, *seat))]
+
+
+def _files(held: Iterable[SurrogateHolder]) -> dict[tuple[str, str], None]:
+    """Every file with each party that it holds seats of."""
+    return dict.fromkeys((one.file, one.party) for one in held)
+
+
+def _named(scenario: Scenario) -> None:
+    """Errors: UserError where no file is given, or nobody who debates is meant."""
+    seats = _seats(scenario)
+    known = {name for seat in seats for name in seat}
+    for who, file in scenario.stand_ins().items():
+        if not file:
+            raise UserError(f"llms: write {who}=surrogate:FILE, a file that run.py surrogate wrote")
+        if who not in known:
+            parties = ", ".join(sorted({party for _, party in seats}))
+            raise UserError(
+                f"a surrogate holds seats of a debate, and {who} has none: name {parties}, or a seat of these"
+            )
+
+
+def _kind(scenario: Scenario) -> None:
+    """Errors: UserError for a kind of debate that no surrogate was fitted to."""
+    if scenario.questions or scenario.format != "free" or scenario.sides != "own":
+        raise UserError("a surrogate says what people of its party did: it neither deliberates nor argues for a side")
+    if scenario.survey != "rounds":
+        raise UserError("a surrogate moves once a survey: set survey=rounds")
+    if any(one.kind == "model" for one in scenario.interventions):
+        raise UserError("a model that comes in later may be another's: leave either it or the surrogate out")
+
+
+def _fitted(probe: str, file: str, party: str, topic: str) -> None:
+    """Errors: UserError where the file was fitted to another survey question, or knows nothing of a party."""
+    fit = read_response(Path(file), topic)
+    if fit["probe"] != probe:
+        raise UserError(
+            f"{file} was fitted to answers to the probe {fit['probe']}: set probe={fit['probe']}, not {probe}"
+        )
+    known = fit["parties"]
+    if party not in known:
+        raise UserError(f"{file} was fitted to {', '.join(known)}: it knows no {party}")
+    if not known[party]["said"]:
+        raise UserError(f"{file} has no line of a {party} on {topic}: nothing that they said could be graded")
+
+
+def _untold(scenario: Scenario, held: Iterable[SurrogateHolder]) -> None:
+    """Errors: UserError where a stand-in is given what only a model could be told."""
+    fields = {**parse_assignments(scenario), "adapters": scenario.own_adapters()}
+    for field, listed in fields.items():
+        for one in held:
+            if traits_of_seat(listed, one.seat, one.party) not in ("", PLAIN.confirmation_bias):
+                raise UserError(
+                    f"{field}: {one.seat} is held by a surrogate, which is told nothing: give it to others alone"
+                )
+
+
+def _hearing(scenario: Scenario, held: Iterable[SurrogateHolder]) -> None:
+    """Errors: UserError where a line is for a stand-in that hears where people stand: whoever is in no room stands nowhere."""
+    for line in scenario.interventions:
+        if isinstance(line, Saying | Planner):
+            meant = [one for one in held if {ALL, one.seat, one.party} & set(line.to)]
+            deaf = _by_attitudes({one.file for one in meant}, scenario.topics)
+            if reached := next((one.seat for one in meant if one.file in deaf), None):
+                raise UserError(
+                    f"{line.kind}: {reached} is held by a surrogate that goes by where people in the room stand "
+                    "(heard: attitudes), so that no line from outside moves it: address others with to=..."
+                )
+
+
+def _by_attitudes(files: Iterable[str], topics: Iterable[str]) -> set[str]:
+    """Those of these files that hear, on one of these topics, attitudes of who speaks and no lines."""
+    return {file for file in files if any(read_response(Path(file), topic)["heard"] == "attitudes" for topic in topics)}

@@ -1,0 +1,187 @@
+"""What of a scenario fits together. Errors: UserError, one line that says what does not and what to set."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from parley.agents.mediators import open_mediator
+from parley.agents.memory import Retrieval, make_memory
+from parley.agents.persona import load_personas, parties, party_of, persona_set
+from parley.agents.reasoning import open_ability
+from parley.agents.representative import parse_knowledge
+from parley.agents.topic import PUBLIC, TURNS, Topic
+from parley.llm.backends import split_spec, topics_of
+from parley.llm.errors import UserError, unknown_name
+from parley.model import surrogate_seats
+from parley.model.interventions.base import Presence
+from parley.model.interventions.fact_check import FactCheck
+from parley.model.trait_assignment import traits_by_seat
+
+if TYPE_CHECKING:
+    from parley.llm.request import Backend
+    from parley.model.scenario import Scenario
+
+WORDS = re.compile(r"[^\W\d_](?:[\w' -]*\w)?")
+_LEAST = {
+    "repetitions": 1,
+    "episodes": 1,
+    "rounds": 0,
+    "asks": 1,
+    "words": 1,
+    "max_tokens": 1,
+    "temperature": 0,
+    "survey_temperature": 0,
+    "reflect": 0,
+    "archetypes": 0,
+    "seed": 0,
+}
+
+
+def check_scenario(scenario: Scenario) -> None:
+    """Every check, values first."""
+    _values(scenario)
+    for subject in scenario.subjects():
+        _probes(scenario, subject)
+    _deliberation(scenario)
+    _surveys(scenario)
+    _personas(scenario)
+    _abilities(scenario)
+    traits_by_seat(scenario)
+    scenario.own_adapters()
+    scenario.own_llms()
+    _interventions(scenario)
+    _archetypes(scenario)
+    surrogate_seats.check_surrogates(scenario)
+
+
+def check_taught(scenario: Scenario, backend: Backend) -> None:
+    """Errors: UserError on a topic that an opened model does not know. One that says nothing of topics takes any.
+
+    pocket would say of another topic what it says of its own; the oracle has nothing planted on one. In private deliberations the
+    oracle takes any question.
+    """
+    said = dict(backend.identity)
+    for one in (said, said.get("first", {}), *said.get("voices", {}).values()):
+        known = one.get("topics") or ([] if scenario.questions else list(one.get("parameters", ())))
+        _refuse(one.get("backend", ""), known, scenario.subjects() if known else [])
+
+
+def check_topics(spec: str, topics: Iterable[Topic]) -> None:
+    """The same of a model that was not opened yet, by its spec: before a folder is made, or a plan printed. Errors: UserError."""
+    known = topics_of(spec)
+    if known is not None:
+        _refuse(split_spec(spec)[0], known, topics)
+
+
+def _refuse(model: str, known: Sequence[str], topics: Iterable[Topic]) -> None:
+    for topic in topics:
+        if topic.root not in known:
+            raise UserError(
+                f"{model} was not taught {topic.slug}: it knows {', '.join(known)}. Name another model with --llm, or, "
+                f'where the topic is a case of one of these, say so in its file (base = "{known[0]}")'
+            )
+
+
+def _values(scenario: Scenario) -> None:
+    for name, least in _LEAST.items():
+        if not least <= getattr(scenario, name) < math.inf:  # nan is refused too
+            raise UserError(f"{name} must be at least {least} and finite, not {getattr(scenario, name)}")
+    if not 0 < scenario.top_p <= 1:
+        raise UserError(f"top_p must be above 0 and at most 1, not {scenario.top_p}")
+    if not WORDS.fullmatch(scenario.frame):
+        raise UserError(f"frame must be a word, such as debate or conversation, not {scenario.frame!r}")
+    if not (scenario.topics or scenario.questions) or len(set(scenario.topics)) < len(scenario.topics):
+        raise UserError("topics must name at least one topic, each once")
+
+
+def _personas(scenario: Scenario) -> None:
+    folder = persona_set(scenario.personas)
+    for party in scenario.reference:
+        if party_of(party) not in parties(folder):
+            raise UserError(
+                f"reference={party}: the personas of {folder.name} have no {party_of(party)}.toml, so it cannot be asked "
+                "before the debates; --set reference= asks no party beforehand"
+            )
+    for seat in scenario.seats():
+        load_personas(seat, folder)
+
+
+def _surveys(scenario: Scenario) -> None:
+    if scenario.survey != "rounds" and getattr(scenario.build_environment(), "by_attitude", False):
+        raise UserError(f"environment {scenario.environment} as it is set goes by attitudes: set survey=rounds")
+    private = any(group.mediated or group.networked for group in scenario.groups())
+    if scenario.sides == "opposed" and (private or scenario.survey == "never"):
+        raise UserError("sides are given by a survey before a debate at one table: set survey, and such an environment")
+
+
+def _abilities(scenario: Scenario) -> None:
+    memory = make_memory(scenario.memory, "", "")
+    if (scenario.reflect or scenario.importance == "asked") and not isinstance(memory, Retrieval):
+        raise UserError(f"reflect and importance are for memory=retrieve:K, not {scenario.memory}")
+    open_ability(scenario.think)
+
+
+def _probes(scenario: Scenario, subject: Topic) -> None:
+    names = (scenario.probe, *scenario.also)
+    first, *_ = [subject.probe(name) for name in names]
+    if not first.on_axis or scenario.probe.endswith((PUBLIC, TURNS)):
+        raise UserError(
+            f"probe {scenario.probe} is no main one: name it in also, beside a plain probe that measures an attitude"
+        )
+    if len(set(names)) < len(names):
+        raise UserError("also must name further probes, each once, and not the probe itself")
+
+
+def _deliberation(scenario: Scenario) -> None:
+    open_mediator(scenario.mediator)
+    _represented(scenario, parse_knowledge(scenario.knows))
+    if scenario.mediated and not scenario.questions:
+        raise UserError(
+            f"environment {scenario.environment} deliberates on questions: set questions to shipped or to a path"
+        )
+    if scenario.questions and not scenario.mediated:
+        raise UserError(
+            f"environment {scenario.environment} debates topics; questions are for one with a mediator: mediated"
+        )
+    if scenario.questions and scenario.reference:
+        raise UserError("a reference is asked about topics; there is none where questions are drawn")
+    if scenario.questions and len(scenario.pool()) < scenario.episodes:
+        raise UserError(f"{len(scenario.pool())} questions to draw from are too few for {scenario.episodes} episodes")
+
+
+def _archetypes(scenario: Scenario) -> None:
+    if scenario.archetypes == 1:
+        raise UserError("archetypes must be 0 (everybody is asked) or at least 2: one answer is no distribution")
+    if scenario.archetypes and (scenario.questions or scenario.interventions):
+        whom = "people who deliberate in private" if scenario.questions else "those to whom something happened"
+        raise UserError(f"archetypes do not go with this scenario: {whom} are asked themselves")
+
+
+def _interventions(scenario: Scenario) -> None:
+    for one in scenario.interventions:
+        if one.round > scenario.rounds:
+            raise UserError(f"{one.kind} before round {one.round} of a scenario of {scenario.rounds}: give more rounds")
+        seated = {party_of(seat) for group in scenario.groups() for seat in group.seats}
+        known = {"all", *seated, *(label for group in scenario.groups() for label in group.labels)}
+        if one.networked and not any(group.networked for group in scenario.groups()):
+            raise UserError(f"{one.kind} are those of a network, and environment {scenario.environment} has none")
+        if isinstance(one, FactCheck) and one.llm and scenario.mediated:
+            raise UserError("fact_check: in private deliberations nothing is said in public that a model could check")
+        if isinstance(one, Presence) and (scenario.mediated or scenario.sides == "opposed"):
+            raise UserError(f"{one.kind} is for debates in which nobody deliberates in private or is given a side")
+        for who in sorted(set(one.whom()) - known):
+            raise unknown_name(f"party or seat of {one.kind}", who, known)
+
+
+def _represented(scenario: Scenario, letters: str) -> None:
+    if scenario.represented == "none":
+        return
+    if not scenario.mediated:
+        raise UserError("representatives write critiques, which are asked for in the environment mediated alone")
+    if set(letters) & set("OCP") and scenario.episodes < 2:
+        raise UserError(f"knows={letters} is of the episodes before: episodes must be at least 2")
+    if set(letters) & set("DP") and scenario.survey == "never":
+        raise UserError(f"knows={letters} needs what surveys ask: survey must not be never")

@@ -1,0 +1,63 @@
+"""Somebody who listens: after every line it is asked for a reply or a rating, and nothing of that is remembered."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import mesa
+
+from parley.agents.agent import Debater, DebateStyle
+from parley.agents.persona import Persona
+from parley.agents.persona_generator import list_names
+from parley.agents.topic import load_topic
+from parley.llm.backends.oracle.banks import TopicBank, topics
+from parley.llm.backends.oracle.mind import dither
+from parley.llm.request import Sampling
+from parley.training.pocket.corpus_speaker import CorpusSpeaker, attitude_course
+from parley.training.pocket.documents import Document
+from parley.training.pocket.people import PARTIES, STATED, any_topic, person
+from parley.training.pocket.survey_questions import answered, stance
+
+LINES = (2, 12)
+"""Fewest and most lines heard."""
+SPEECH = 0.3
+"""Share of questions that ask for a reply in the debate; the others ask for a stance."""
+STANCE = 0.6
+"""Share of lines with the stance sentence."""
+
+
+def audience(rng: random.Random, stage: CorpusSpeaker) -> Document:
+    """What each line does to one person: in a debate a rating follows many lines at once, here one more at a time."""
+    slug, taken = any_topic(rng), set[str]()
+    me = person(rng.choice((*PARTIES, STATED)), taken, rng, stage, 0.3)
+    others = rng.sample(
+        [name for name in list_names("republican") + list_names("democrat") if name not in taken], rng.randint(1, 4)
+    )
+    listener = seated(me, slug, others, rng)
+    courses = [attitude_course(rng) for _ in others]
+    forks = [stance(listener, rng, stage)]
+    for number in range(rng.randint(*LINES)):
+        place = number % len(others)
+        value = courses[place][number // len(others)]
+        listener.hear(others[place], line(topics()[slug], value, STANCE, rng))
+        spoken = rng.random() < SPEECH
+        request = listener.compose_speech(rng.getrandbits(31))
+        forks.append(answered(request, stage, rng) if spoken else stance(listener, rng, stage))
+    return Document("audience", listener.compose_speech(0).messages, tuple(forks))
+
+
+def seated(who: Persona, slug: str, others: Sequence[str], rng: random.Random) -> Debater:
+    """A person at the beginning of a debate."""
+    manner = DebateStyle(rng.choice(("debate", "conversation")), 60, Sampling(), 1.0, "whole", "strict")
+    return Debater(mesa.Model(), who, who.name, load_topic(slug), others, manner)
+
+
+def line(bank: TopicBank, value: float, share: float, rng: random.Random) -> str:
+    """One or two sentences of one grade and, in a share of lines, the stance sentence somewhere among them."""
+    draw = rng.random()
+    forms = rng.sample(bank.by_grade[dither(value, 2, draw)], 1 + (rng.random() < 0.5))
+    said = [rng.choice(form) for form in forms]
+    if rng.random() < share:
+        said.insert(rng.randrange(len(said) + 1), bank.stance_sentence(dither(value, 1, draw)))
+    return " ".join(said)

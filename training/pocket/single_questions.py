@@ -1,0 +1,182 @@
+"""Chats of one question and answer: interviews, backstories, questions about US politics."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+from parley.agents.persona import DEFAULT
+from parley.agents.persona_generator import generate_persona, list_names
+from parley.agents.topic import load_topic, topic_names
+from parley.llm.backends.oracle.banks import data, recognised, topics
+from parley.llm.driver import drive
+from parley.llm.request import Message, Request, Sampling
+from parley.training.pocket.corpus_speaker import CorpusSpeaker
+from parley.training.pocket.documents import Document, Fork
+from parley.training.pocket.listeners import audience, line, seated
+from parley.training.pocket.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
+from parley.training.pocket.survey_questions import PROBES, SAID, answered, any_probe, outspoken, stance
+from parley.training.pocket.unlabelled import unlabelled
+
+SUBJECTS, CENSUS, DEBATED, LEANING = 5, 3, 0.5, 0.25
+"""Topics in a census document, questions on each, share of topics on which they are asked at the beginning of a debate, and of
+documents of a partisan whose side the chat's first token tells."""
+LINES = 12
+WORDING = (
+    "Generate {number} questions to elicit one's opinion regarding US politics.",
+    "Generate {number} neutral questions to elicit one's opinion regarding US politics.",
+    "Write {number} questions that elicit a person's opinion on US politics.",
+)
+
+
+def singles(seed: int, stage: CorpusSpeaker, count: int) -> Iterator[Document]:
+    """`count` documents: interviews (with a persona, the Default's, none; some of several questions), and writing."""
+    for number in range(count):
+        rng = random.Random(f"{seed} single {number}")
+        make = rng.choices(list(KINDS), list(KINDS.values()))[0]
+        stage.roles, stage.asked = {}, []
+        yield make(rng, stage)
+
+
+@cache
+def answerable() -> tuple[str, ...]:
+    """The questions that the known-truth speaker answers."""
+    speaker = CorpusSpeaker()
+    asked = [Request((Message("user", question),), Sampling(), 0) for question in data("questions")["questions"]]
+    return tuple(request.messages[0].content for request in asked if speaker.complete([request])[0].text is not None)
+
+
+def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
+    """Three to five questions on different subjects to one person."""
+    party = rng.choice(("republican", "republican", "democrat", "democrat", DEFAULT, "nobody"))
+    system = _system(party, rng, stage)
+    asked = rng.sample(answerable(), rng.randint(3, 5))
+    return _asked_in_turn(system, asked, 0.3, rng, stage)
+
+
+def _shifted(rng: random.Random, stage: CorpusSpeaker) -> Document:
+    """Two or three questions on one topic to somebody without party and with another bias, which the answers show."""
+    system = _system(rng.choice((DEFAULT, "nobody")), rng, stage)
+    slug = any_topic(rng)
+    asked = rng.sample(questions_on(slug), rng.randint(2, 3))
+    stage.roles[asked[0]] = stage.shifted(rng.uniform(0.0, 10.0))
+    return _asked_in_turn(system, asked, 1.0, rng, stage, learn_from=1)
+
+
+def _asked_in_turn(
+    system: tuple[Message, ...],
+    asked: list[str],
+    surveyed: float,
+    rng: random.Random,
+    stage: CorpusSpeaker,
+    learn_from: int = 0,
+) -> Document:
+    """Questions put one after the other, and in a share of cases surveys at the end, on the subject of the last one."""
+    messages = system
+    for question in asked:
+        messages = (*messages, Message("user", question))
+        reply = stage.complete([Request(messages, Sampling(), rng.getrandbits(31))])[0]
+        messages = (*messages, Message("assistant", reply.text or ""))
+    slug = recognised(asked[-1])
+    forks: list[Fork] = []
+    if slug and rng.random() < surveyed:
+        for name in dict.fromkeys(rng.choices(list(PROBES), list(PROBES.values()), k=3)):
+            frame = rng.choice(("interview", "debate"))
+            probe = load_topic(slug).probe(name)
+            asked_last = (*messages, Message("user", probe.ask(frame)))
+            forks.append(
+                answered(Request(asked_last, Sampling(), rng.getrandbits(31), probe.scale.answers), stage, rng)
+            )
+    return Document("interview", messages, tuple(forks), learn_from)
+
+
+def _census(rng: random.Random, stage: CorpusSpeaker) -> Document:
+    """One person and many questions for a stance, each asked by itself: on several topics, in surveys and speech, in every form.
+
+    Topic by topic either in an interview or at the beginning of a debate. Of some the chat's first token alone tells the party.
+    """
+    party = rng.choices(("republican", "democrat", STATED, DEFAULT, "nobody"), (0.26, 0.26, 0.30, 0.11, 0.07))[0]
+    lean = rng.choice(SIDES) if rng.random() < LEANING else ""
+    who = None if party == "nobody" and not lean else person(lean or party, set(), rng, stage, 0.4)
+    system = (Message("system", who.backstory),) if who else ()
+    shown = rng.choice(((), (Message("system", DEFAULT_TEXT),))) if lean else system
+    forks = []
+    for slug in rng.sample(topic_names(), SUBJECTS):
+        others = rng.sample(
+            [name for name in list_names("republican") if not who or name != who.name], rng.randint(1, 3)
+        )
+        listener = seated(who, slug, others, rng) if who and rng.random() < DEBATED else None
+        for _ in range(CENSUS):
+            forks.append(stance(listener, rng, stage) if listener else _interviewed(system, slug, rng, stage))
+    return Document("census", shown, tuple([replace(fork, kept=len(shown)) for fork in forks]), 99, lean)
+
+
+def _interviewed(system: tuple[Message, ...], slug: str, rng: random.Random, stage: CorpusSpeaker) -> Fork:
+    """A question for a stance on a topic, without a debate."""
+    spoken = rng.random() < SAID
+    probe = load_topic(slug).probe(any_probe(rng))
+    frame = rng.choice(("debate", "conversation", "interview"))
+    question = rng.choice(questions_on(slug)) if spoken else probe.ask(frame)
+    answers = () if spoken else probe.scale.answers
+    request = Request((*system, Message("user", question)), Sampling(), rng.getrandbits(31), answers)
+    return (outspoken if spoken else answered)(request, stage, rng)
+
+
+@cache
+def questions_on(slug: str) -> list[str]:
+    """Interview questions on a topic."""
+    return [question for question in answerable() if recognised(question) == slug]
+
+
+def _system(party: str, rng: random.Random, stage: CorpusSpeaker, brief: float = 0.12) -> tuple[Message, ...]:
+    if party == "nobody":
+        return ()
+    text = DEFAULT_TEXT if party == DEFAULT else person(party, set(), rng, stage, brief).backstory
+    return (Message("system", text),)
+
+
+def _backstory(rng: random.Random, stage: CorpusSpeaker) -> Document:
+    party = rng.choice(("republican", "democrat"))
+    name = rng.choice(list_names(party))
+    stage.asked = []
+    drive([generate_persona(party, name, rng.getrandbits(31))], stage)
+    request, reply = stage.asked[-1]
+    return Document("backstory", (*request.messages, Message("assistant", reply.text or "")))
+
+
+def _lines(rng: random.Random, stage: CorpusSpeaker) -> Document:
+    """What many people say on a topic, each from an attitude of its own, and in which word they would put it.
+
+    A debate holds such a word every 900 tokens, a list of lines one every 35: what a sentence stands for is learned here,
+    and what sentences go with a word that came first.
+    """
+    bank = topics()[any_topic(rng)]
+    people = rng.sample([name for party in ("republican", "democrat") for name in list_names(party)], LINES)
+    said = [f"{name}: {line(bank, rng.uniform(0, 10), 1.0, rng)}" for name in people]
+    return Document("lines", (Message("user", "\n".join(said)),))
+
+
+def _unlabelled(rng: random.Random, stage: CorpusSpeaker) -> Document:
+    return unlabelled(rng, stage, answerable())
+
+
+def _questions(rng: random.Random, stage: CorpusSpeaker) -> Document:
+    ask = rng.choice(WORDING).format(number=rng.choice((3, 5, 10, 10)))
+    message = Message("user", ask)
+    reply = stage.complete([Request((message,), Sampling(), rng.getrandbits(31))])[0]
+    return Document("questions", (message, Message("assistant", reply.text or "")))
+
+
+KINDS = {
+    audience: 0.25,
+    _interview: 0.10,
+    _shifted: 0.11,
+    _unlabelled: 0.14,
+    _census: 0.20,
+    _lines: 0.13,
+    _backstory: 0.05,
+    _questions: 0.02,
+}
+"""Kinds of documents and their shares."""

@@ -1,0 +1,79 @@
+"""Questions put apart from a chat, and their answers: surveys, and questions answered with the stance sentence first.
+
+The two come in about equal numbers and are answered in the same sentence. Where survey and speech were learned apart they
+became two circuits, and moving one left the other where it was (docs/log.md).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+from parley.agents.agent import Debater
+from parley.llm.backends.oracle.banks import data, topics
+from parley.llm.backends.oracle.mind import dither
+from parley.llm.backends.oracle.reading import read
+from parley.llm.request import Reply, Request
+from parley.training.pocket.corpus_speaker import CorpusSpeaker
+from parley.training.pocket.documents import Fork
+
+SAID = 0.6
+"""Share of stances that are asked for in speech."""
+INTRODUCED = 0.3
+"""Share of these in which the speaker says who it is first, as debaters and interviewees do."""
+LISTLESS = 0.6
+"""Share of labelled surveys without the list of their labels, which are known anyway: with the list in view an answer can be
+looked up there, which is nothing that is done in speech."""
+PROBES = {
+    "attitude": 0.34,
+    "attitude_labelled": 0.36,
+    "attitude_reversed": 0.08,
+    "attitude_1_7": 0.08,
+    "attitude_0_100": 0.07,
+    "agreement": 0.07,
+}
+"""Survey questions and their shares."""
+_LABELS = re.compile(r"The scale goes from 0 to 10: 0 [^.]*\. ")
+
+
+def stance(who: Debater, rng: random.Random, stage: CorpusSpeaker) -> Fork:
+    """Somebody in a debate is asked for a stance, in speech or in a survey."""
+    if rng.random() < SAID:
+        return outspoken(who.compose_speech(0), stage, rng)
+    return answered(who.compose_survey(who.topic.probe(any_probe(rng)), rng.getrandbits(31)), stage, rng)
+
+
+def any_probe(rng: random.Random) -> str:
+    return rng.choices(list(PROBES), list(PROBES.values()))[0]
+
+
+def answered(request: Request, stage: CorpusSpeaker, rng: random.Random) -> Fork:
+    """A question with the oracle's answer."""
+    return survey(request, stage.complete([request])[0], rng)
+
+
+def survey(request: Request, reply: Reply, rng: random.Random) -> Fork:
+    """A question and its answer as a fork of the chat before it."""
+    likely = {answer: share for answer, share in (reply.answers or {}).items() if share > 0}
+    question = request.messages[-1].content
+    if rng.random() < LISTLESS:
+        question = _LABELS.sub("", question)
+    return Fork(len(request.messages) - 1, question, reply.text or "", likely)
+
+
+def outspoken(request: Request, stage: CorpusSpeaker, rng: random.Random) -> Fork:
+    """A question that asks for words, answered with the stance sentence.
+
+    In some cases behind a line that says who speaks, in half of them before one that goes with it.
+    """
+    reading = read(request)
+    bank, value, draw = topics()[reading.topic or ""], stage.attitude(reading)[0], rng.random()
+    known = [line for line in data("common")["identity"][reading.party] if "{" not in line]
+    said = [rng.choice(known)] if rng.random() < INTRODUCED else []
+    said.append(bank.stance_sentence(dither(value, 1, draw)))
+    if rng.random() < 0.5:
+        said.append(rng.choice(rng.choice(bank.by_grade[dither(value, 2, draw)])))
+    low = min(int(value), 9)
+    shares = {bank.labels[low]: low + 1 - value, bank.labels[low + 1]: value - low}
+    likely = {label: share for label, share in shares.items() if share > 0}
+    return Fork(len(request.messages) - 1, request.messages[-1].content, " ".join(said), likely)
