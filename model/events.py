@@ -266,7 +266,7 @@ class Private:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """One survey answer after `iteration` turns (0: before the debate). See agents.debater.Rating for the fields.
+    """One survey answer after `iteration` turns (0: before the debate). See parley.agents.agent.Rating for the fields.
 
     `asked` is how often the question was put; `earlier` are the replies before the last one, which could not be read.
     `probabilities` are scaled to sum to 1; before that they came to `covered` (None where the model does not tell).

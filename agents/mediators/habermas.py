@@ -2,14 +2,14 @@
 
 The mechanism of the Habermas Machine (Tessler, Bakker et al. 2024, Science), after its public code. Each candidate is written
 from opinions and critiques in an order of its own. For every member the model predicts how that member would rank them, shown in
-an order drawn for the member. Schulze's method makes one order of the rankings (`agents.choice.schulze`), ties at any place are
-broken by ballots drawn by lot (`agents.choice.untied`), and the first is the statement. The revision is made likewise, from the
-last statement and the critiques of it.
+an order drawn for the member. Schulze's method makes one order of the rankings (`social_choice.schulze`); ties at any place are
+broken by ballots drawn by lot (`social_choice.break_ties`), and the first is the statement. The revision is made likewise, from
+the last statement and the critiques of it.
 
 Options
     candidates   statements that are written (16); 26 at most, one letter each
     words        length of a statement that is asked for (100)
-    rule         schulze, or borda: what makes one order of the rankings (schulze). The rules of `agents.choice` that go by scores
+    rule         schulze, or borda: what makes one order of the rankings (schulze). The rules of `social_choice` that go by scores
                  (approval, utilitarian, maximin) need ratings of candidates, which are not asked for here
 
 Departures: one model, prompted, writes and ranks (there: a fine-tuned writer and a reward model; the public code prompts both).

@@ -71,9 +71,8 @@ def _parts(answers: pd.DataFrame, cells: pd.DataFrame, validation: Validation) -
     yield (
         f"{count_phrase(people, 'persona')} ({join_phrases(validation.personas)}), "
         f"each asked {len(questions())} "
-        f"questions by {told}; "
-        f"{count_phrase(len(answers), 'answer')}, judged by {_labelled(validation.judge)} for whether they fit the persona's leaning "
-        f"(it is told neither gender nor age). Seed {validation.seed}."
+        f"questions by {told}; {count_phrase(len(answers), 'answer')}, judged by {_labelled(validation.judge)} for "
+        f"whether they fit the persona's leaning (it is told neither gender nor age). Seed {validation.seed}."
     )
     yield from _notes(validation)
     yield "![Shares of answers that fit](alignment.png)"

@@ -72,8 +72,8 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     heads = ["remedy", "without", "with", "difference", "which is", "blocks"]
     cells = [
         [row["title"], format_estimate(row["plain"], row["plain_low"], row["plain_high"], 3),
-         format_estimate(row["with"], row["with_low"], row["with_high"], 3), format_estimate(row["difference"], row["low"], row["high"], 3),
-         remedy_verdict(row) or row["reason"], str(row["blocks"])]
+         format_estimate(row["with"], row["with_low"], row["with_high"], 3),
+         format_estimate(row["difference"], row["low"], row["high"], 3), remedy_verdict(row) or row["reason"], str(row["blocks"])]
         for row in rows
     ]  # fmt: skip
     return markdown_table(heads, cells)

@@ -184,7 +184,8 @@ def _considered(found: Mapping[tuple[str, int], MediatorChoice], run: Path) -> I
     ties = [one.chosen.tied for one in found.values() if one.chosen]
     if ties:
         tied = sum(number > 1 for number in ties)
-        yield f"Schulze's method put more than one candidate first in {tied} of {count_phrase(len(ties), 'choice')}; lots decided.\n"
+        choices = count_phrase(len(ties), "choice")
+        yield f"Schulze's method put more than one candidate first in {tied} of {choices}; lots decided.\n"
 
 
 def _row(what: str, asked_: Sequence[int], reasons: Sequence[str | None]) -> list[str]:

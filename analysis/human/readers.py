@@ -94,9 +94,9 @@ def persuasiontrace(path: Path) -> Source:
             "export twice. It is not filtered as for the "
             "paper (control -0.05, text 0.19, own claim 0.14, audio 0.17 there). "
             "A control talk is about another claim.",
-            f"Beliefs after each turn are left out of {count_phrase(doubted, 'talk')}: in their condition and side the last one does "
-            "not go with the belief told right after. In the public export these are control talks (the turns are about the "
-            "other claim) and talks whose persuader is against the claim (many look mirrored).",
+            f"Beliefs after each turn are left out of {count_phrase(doubted, 'talk')}: in their condition and side the last "
+            "one does not go with the belief told right after. In the public export these are control talks (the turns are about "
+            "the other claim) and talks whose persuader is against the claim (many look mirrored).",
         ),
     )
 
@@ -120,8 +120,8 @@ def habermas(path: Path) -> Source:
         "group" if "launch_id" in raw else "session",
         "Tessler, Bakker et al. 2024, Science; Google DeepMind (CC BY 4.0)",
         notes=(
-            f"{count_phrase(len(raw), 'session')}, a group and a question each. All 1,047 of the full data have +0.137; the 60 of the "
-            "sample are no random choice and differ.",
+            f"{count_phrase(len(raw), 'session')}, a group and a question each. All 1,047 of the full data have +0.137; the 60 "
+            "of the sample are no random choice and differ.",
         ),
     )
 

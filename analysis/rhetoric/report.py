@@ -95,7 +95,8 @@ def _steps(steps: pd.DataFrame) -> str:
         return "Nobody was asked after each turn: hold the debates with `--set also=attitude:turns`."
     rows = [
         [row["appeal"], str(row["with"]), str(row["without"]), format_estimate(row["mean_with"], None, None),
-         format_estimate(row["mean_without"], None, None), format_estimate(row["difference"], row["difference_low"], row["difference_high"])]
+         format_estimate(row["mean_without"], None, None),
+         format_estimate(row["difference"], row["difference_low"], row["difference_high"])]
         for row in steps.to_dict("records")
     ]  # fmt: skip
     heads = ["appeal", "steps with", "without", "mean with", "mean without", "difference"]

@@ -96,7 +96,8 @@ def _lines(axis: Axes, rows: pd.DataFrame, values: Sequence[str], lines: Mapping
             part["change_high"].fillna(part["change"]) - part["change"],
         ]
         axis.errorbar(x, part["change"], [end.clip(lower=0) for end in ends], color=look["color"], marker=look["markers"][0],
-                      markersize=3.5, linewidth=1.0, linestyle=look["linestyle"], capsize=2, label=strip_controls(label))  # fmt: skip
+                      markersize=3.5, linewidth=1.0, linestyle=look["linestyle"], capsize=2,
+                      label=strip_controls(label))  # fmt: skip
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
     if numeric:

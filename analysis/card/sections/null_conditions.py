@@ -132,8 +132,8 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         )
     if others:
         told += (
-            f" With lines recorded in other rooms, which answer nobody here, they came {format_number(others.null)}: being answered "
-            f"adds {points(others)}, before rounding."
+            f" With lines recorded in other rooms, which answer nobody here, they came {format_number(others.null)}: "
+            f"being answered adds {points(others)}, before rounding."
         )
     yield told
 
