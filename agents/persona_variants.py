@@ -3,6 +3,11 @@
 The slots are the study's: identity, family and place, history, beliefs, conflict, news. The wording of both prompts is our own
 (prompts/persona_enhanced.txt, persona_variant.txt), and so is that the debated topics stay out: a stated view would settle the
 debate. The study writes one persona a leaning; here there are three, so that a party can meet itself.
+
+Writing the set `twins`: people who are there twice more, as a man and as a woman, with the same text but for that one word.
+
+A difference between men and women of the enhanced set is one of texts: each variant has a sentence of its own. Here only the word
+differs, and there are twenty people a party, so that the person can be the unit of a comparison (docs/structured.md).
 """
 
 from __future__ import annotations

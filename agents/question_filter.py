@@ -1,4 +1,9 @@
-"""Are two sentences the same, and does one take a side? By words alone: a paraphrase in other words is not found."""
+"""What is wrong with a divisive question: form, loaded words, two things at once, sentences that do not match it, repetition.
+
+By rules on words: what a rule cannot see (is it true, is it divisive, is it the same in other words?) is for a reader to judge.
+
+Are two sentences the same, and does one take a side? By words alone: a paraphrase in other words is not found.
+"""
 
 from __future__ import annotations
 

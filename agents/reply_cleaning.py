@@ -1,4 +1,10 @@
-"""Where a reply goes on with what its writer was sent: the next instruction, or a whole survey with its answer.
+"""What somebody said, made out of what a model wrote: one line, in its own name, as long as it may be.
+
+What it repeats of what it was sent is cut in agents/reply_cleaning.py.
+
+A model that steps out of its role: what it says then is no line of the debate.
+
+Where a reply goes on with what its writer was sent: the next instruction, or a whole survey with its answer.
 
 A completion model writes on after its turn, and some chat models repeat what they were asked. What a survey asks, and what was
 answered to it, is private: whatever looks like it ends the reply, and a reply that is nothing else is none.

@@ -7,6 +7,8 @@ Always told: the question, the participant's opinion on it and the group's draft
     P  own positions on other questions, as text
 The current question is never among the others (ours; the example in the study's Table 2 shows the same question twice).
 The sections are text files in agents/prompts/representative/, in our own words.
+
+A participant's place at the critique step, held by its representative: what it is told, what it writes.
 """
 
 from __future__ import annotations

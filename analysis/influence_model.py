@@ -12,6 +12,16 @@ exact, and the covariance is the CR3 of Bell and McCaffrey 2002): it takes out t
 has with such feedback. Intervals use Student's t with clusters - 1 degrees of freedom. A bias is a ratio: its interval is
 Fieller's (1954), and when the interval of mu contains 0 there is none (a pull that cannot be told from nothing has no
 direction): the estimate is then NaN and the interval unbounded.
+
+Fits the known-truth speaker's own law of motion to a record: is what was planted found again?
+
+The law, the fit and its intervals are those of analysis/influence_model.py, every agent by itself, with the grades
+of the lines that it
+heard as they were read. The unit is the room. Clipping at the ends of the axis is no part of the fitted law; neither is
+bounded confidence (epsilon), under which kappa comes out too small.
+
+Starting values are the expected ratings (mean of the answer distribution), where the record has them: a rounded rating is a
+predictor measured with error and would bias the pull upward. `how` in the result says which was used.
 """
 
 from __future__ import annotations

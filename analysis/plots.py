@@ -5,6 +5,8 @@ rooms. The dashed line is the Default's level before the debates where no Defaul
 says of how many agents a panel. A population has a line for each party and two thin ones around it, between which half of its
 people are (analysis/plots.py). An upright line is an intervention. Sizes are those of print: 3.5 inches for one panel a row (a
 column of a page), 7 for more (its width).
+
+Populations: where a group has too many seats for a line each, its figure has one for each party.
 """
 
 from __future__ import annotations

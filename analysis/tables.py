@@ -1,4 +1,7 @@
-"""Tables on disk: each as .parquet and .csv, the same bytes for the same record."""
+"""A record as tidy tables.
+
+Tables on disk: each as .parquet and .csv, the same bytes for the same record.
+"""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ SETTINGS = [
 ]
 TOPICS, BLOCKS = "climate_change,illegal_immigration", 8
 PROBE = "attitude_labelled"
-CHECKED = ("bias", "pull", "nulls", "echo", "order", "closing")
+CHECKED = ("bias", "pull", "null_conditions", "echo", "order", "closing")
 
 
 NOWHERE = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["topic", "party"]))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Literal, NamedTuple, Protocol, get_args
 
-from parley.environments.social_graph import Feed, Pairs, SocialGraph
+from parley.environments._social_graph import Feed, Pairs, SocialGraph
 
 Order = Literal["random_first", "random_second", "random", "reshuffled", "fixed"]
 

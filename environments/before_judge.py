@@ -1,4 +1,4 @@
-"""judged: people of one party debate before a judge, who sits with them, hears everything and says nothing.
+"""before_judge: people of one party debate before a judge, who sits with them, hears everything and says nothing.
 
 Options
     parties   whose people debate, a group for each (republican, democrat)

@@ -24,10 +24,10 @@ from random import Random
 from typing import Annotated, Any, Literal
 
 from parley.environments import activation, graphs, rewiring, rules
+from parley.environments._social_graph import Feed, Pairs, SocialGraph
 from parley.environments._specs import opened
 from parley.environments.base import Group, Order, Room, Turn, speaking_order
 from parley.environments.graphs._base import Node
-from parley.environments.social_graph import Feed, Pairs, SocialGraph
 
 
 @dataclass(frozen=True)

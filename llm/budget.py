@@ -1,4 +1,7 @@
-"""A budget in calls, tokens and money. When it is spent the run stops; what was paid for is kept."""
+"""A budget in calls, tokens and money. When it is spent the run stops; what was paid for is kept.
+
+What a model costs: a table in a file, and files like it that a user brings.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ A conversation yields a tuple of requests (asked together) and is sent back the 
 A batch backend gets whatever all live conversations are waiting for as one list. A network backend (in_flight > 0) has N
 requests on their way, and each conversation goes on the moment its own replies are there, so a slow room never holds a fast
 one. Results do not depend on the order of completion: every request carries its own named seed.
+
+Requests on their way to a network backend: at most `in_flight` at once, each with a tag that comes back with its reply.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Who is represented in a session of private deliberations, and what its representative is told.
+"""The agents of a model: who debates or deliberates, with its place there, for AgentSet selections and reporters.
+
+Who is represented in a session of private deliberations, and what its representative is told.
 
 Representatives write in the last episode of a session. In those before it everybody writes for itself: that is what they may be
 told of, so that nobody's representative learns from what a representative wrote.

@@ -9,9 +9,9 @@ from functools import cache, partial
 from typing import Any, NamedTuple, cast
 
 from parley.agents.persona import DEFAULT, Persona, load_personas, party_of, persona_set, rename_persona
+from parley.environments._social_graph import Links
 from parley.environments.base import Group, Networked
 from parley.environments.graphs._base import Node
-from parley.environments.social_graph import Links
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.scenario import Scenario

@@ -1,4 +1,7 @@
-"""A plan in words, with what it will cost and how long it will take, where that is known; before anything is asked."""
+"""What a scenario will cost, before anything is asked.
+
+A plan in words, with what it will cost and how long it will take, where that is known; before anything is asked.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ from parley.agents.persona import party_of
 from parley.agents.questionnaire import questionnaire
 from parley.agents.reasoning import ability_names
 from parley.agents.topic import TURNS
+from parley.environments._social_graph import SocialGraph
 from parley.environments.base import Group, Room, concurrent_turns
-from parley.environments.social_graph import SocialGraph
 from parley.llm.backends import is_scripted, split_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Price, Prices, cost_by_model

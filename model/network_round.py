@@ -1,4 +1,7 @@
-"""The networked rooms as a space of Mesa's, for drawing."""
+"""A networked room: its links at the start and as they change, a round of it as a conversation, what was shown to whom.
+
+The networked rooms as a space of Mesa's, for drawing.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ import mesa
 import networkx as nx
 from mesa.discrete_space import Network as Cells
 
+from parley.environments._social_graph import Links, Post, SocialGraph
 from parley.environments.base import Networked, Room
-from parley.environments.social_graph import Links, Post, SocialGraph
 from parley.llm.driver import Conversation
 from parley.llm.seeding import stream
 from parley.model.casting import RoomSeating

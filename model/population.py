@@ -7,6 +7,9 @@ No agent objects: everybody is a row. One `step` in order:
 
 Works alike on Mesa 3.3 and 3.5. As in model/debate.py an exception is raised where it happens, and with `collect_errors` it is
 kept in `error` alone.
+
+The record of a population in columns: attitudes.parquet (step, agent, attitude) and agents.parquet (agent, party, and
+the node of a graph of one's own).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Where events go: a file, a list, or nowhere."""
+"""Where events go: a file, a list, or nowhere.
+
+The record on disk: an event is one JSON object a line.
+"""
 
 from __future__ import annotations
 

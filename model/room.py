@@ -1,4 +1,11 @@
-"""One room on its way through a run, and what its conversations are stamped with."""
+"""One room on its way through a run, and what its conversations are stamped with.
+
+How much of a prompt was sent before: what a server with a prompt cache (vLLM, SGLang, the OpenAI API) need not read again.
+
+Counted in characters and for each agent by itself: the beginning that a prompt has in common with what the agent sent last. An
+own reply counts as sent once it has been generated. What agents have in common with each other is not counted, so that a server
+may find more; a server that forgets finds less.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +17,8 @@ from parley.agents.agent import DebateAgent
 from parley.agents.mediators.base import MediatorAgent
 from parley.agents.representative import CRITIQUE, ProxySeat
 from parley.agents.topic import Probe
+from parley.environments._social_graph import SocialGraph
 from parley.environments.base import MEDIATOR, Turn
-from parley.environments.social_graph import SocialGraph
 from parley.llm.request import Message, Reply, Request
 from parley.llm.seeding import seed_deriver
 from parley.model.events import Called, Event, Thought

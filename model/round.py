@@ -1,4 +1,9 @@
-"""The conversations of one room, as generators that yield requests and return events."""
+"""The conversations of one room, as generators that yield requests and return events.
+
+What somebody who is about to speak asks itself first: requests, and the event that becomes of each reply.
+
+Each kind is a function of a room, a round, a turn (iteration, agent, form) and the desk that gives the errands which are due.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Surveys of one room, as generators that yield requests and return events."""
+"""Surveys of one room, as generators that yield requests and return events.
+
+The end of a private deliberation: agreement with every statement of the mediator, and the questionnaire.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Who is given which role, temperament and confirmation bias: what a preset says of parties and seats, as characters."""
+"""Who is given which role, temperament and confirmation bias: what a preset says of parties and seats, as characters.
+
+Which side each debater of a room is given to argue for, by what they thought before.
+"""
 
 from __future__ import annotations
 

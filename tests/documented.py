@@ -65,7 +65,7 @@ class Rule(NamedTuple):
 SMALL = "--repetitions 2 --rounds 1 --topic racism"
 DELIBERATION = "--repetitions 1 --set episodes=2 --set size=3"
 NETWORK = "--repetitions 2 --rounds 2 --set size=16"
-CARD = "--topic climate_change --blocks 2 --sections bias,nulls --set rounds=1"
+CARD = "--topic climate_change --blocks 2 --sections bias,null_conditions --set rounds=1"
 SERVER, TORCH, ORACLE, HERE, LONG = (
     "asks a server",
     "needs torch; tests/training runs it",
@@ -88,7 +88,7 @@ RULES = (
     ),
     Rule(r"--ui\b", why="serves a page until it is stopped", how="parse"),
     Rule(r"^python3 -m venv", why="Python's own", how="foreign"),
-    Rule(r"<\w+>| \.\.\. |recorded:$|^run\.py --scenario$", why="an example of the form", how="foreign"),
+    Rule(r"<\w+>| \.\.\. |replay:$|^run\.py --scenario$", why="an example of the form", how="foreign"),
     Rule(r"^run\.py( --help)?$", why="the command itself; tests/test_run.py asks for its help", how="foreign"),
     Rule(r"^python -m parley(\.training[\w.]+)?$", why="a name", how="exists"),
     Rule(r"^python -m parley\.training\.pocket\.evaluate", why=ORACLE, how="parse"),

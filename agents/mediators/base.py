@@ -1,4 +1,7 @@
-"""What a mediator is told, what it returns, and what mediators that write have in common."""
+"""What a mediator is told, what it returns, and what mediators that write have in common.
+
+The mediator of one room: it hears the members, and a policy of agents/mediators/ makes a statement of what it heard.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Shares aligned as a heat map: rows leaning and variant, columns models, the sets of personas beside each other.
+"""The share of answers that fit the persona's leaning, cell by cell.
+
+Shares aligned as a heat map: rows leaning and variant, columns models, the sets of personas beside each other.
 
 The layout of the UCL study's Figs 2 and 7. Colours are cividis, which reads the same for the colour-blind and in grey; the number
 stands in every cell.

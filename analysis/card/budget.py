@@ -1,4 +1,7 @@
-"""What an audit may spend: one limit over everything in the folder of the card, and the price of everybody who is asked."""
+"""What an audit may spend: one limit over everything in the folder of the card, and the price of everybody who is asked.
+
+What an audit will ask and what it can find, before anything is asked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Cards as they were written, and what each has less than the first one has."""
+"""Cards as they were written, and what each has less than the first one has.
+
+Cards of several models beside each other: one page, a table and a figure.
+"""
 
 from __future__ import annotations
 

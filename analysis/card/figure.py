@@ -1,4 +1,7 @@
-"""The figure of a card: where everybody stands, each condition beside its control. Colour, marker and filling say the same."""
+"""The figure of a card: where everybody stands, each condition beside its control. Colour, marker and filling say the same.
+
+A figure with a panel a quantity and in each a row a card or a remedy, which has its colour and its marker.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The lines of a run as `llm/backends/yoked.py` reads them: a speaker an entry."""
+"""The records of a condition over all batches, as tables in which every row knows its block.
+
+Debates as the law takes them (analysis/influence_model.py): ratings before and after each round, and who said
+something in between.
+
+The lines of a run as `llm/backends/yoked.py` reads them: a speaker an entry.
+"""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _held(values: list[float], first: int, rounds: int, planted: Parameters, kno
 def truth(planted: Planted, claim: CardEstimate, sides: pd.Series) -> float | None:
     """What a claim should have found; None for one of which nothing is planted.
 
-    sides: the directions that the card went by (analysis.card.sections.nulls.directions): which parties and topics are in it.
+    sides: the directions that the card went by (null_conditions.directions): which parties and topics are in it.
     """
     topics = planted.base.topics if claim.topic == ALL else (claim.topic,)
     laws = [planted.parameters[topic] for topic in topics]

@@ -1,4 +1,7 @@
-"""The report of a run of private deliberations: tables, figure, pages, summary."""
+"""The report of a run of private deliberations: tables, figure, pages, summary.
+
+The picture of a run of private deliberations: agreement with both statements, who moved, how far groups are of one side.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The public Habermas Machine data (Parquet, CC BY 4.0) as episodes. How to get the files: docs/deliberation.md.
+"""Episodes from whatever holds them: a .jsonl of ours, a run folder, a folder of the public Parquet files, a public .json.
+
+The public Habermas Machine data (Parquet, CC BY 4.0) as episodes. How to get the files: docs/deliberation.md.
 
     hm_all_candidate_comparisons.parquet      a row a participant, round and iteration: opinion, statements, critique, ratings
     hm_all_position_statement_ratings.parquet a row a participant, question and time: agreement with the question's statement
@@ -12,6 +14,13 @@ ratings are in the order of its candidates, and the critique stands in a row of 
 
 A launch is a session, a round an episode. Who is in a launch and not in one of its rounds has a voice there with nothing in
 it. A participant is known by `worker_id`, or where that is missing by `metadata.participant_id`.
+
+Two public files of what people really wrote, as episodes. Attribution, and how to get them: docs/deliberation.md.
+
+    childcare   {"question", "opinions", "draft_consensus", "critiques"}: one episode, opinions and critiques aligned
+    issues      [{"issue", "opinions", "consensus_statement"}, ...]: opinions and one statement, no critiques
+
+Neither says who is who across questions: a participant takes part once. The questions' declarative forms are not in them.
 """
 
 from __future__ import annotations

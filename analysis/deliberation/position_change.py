@@ -1,4 +1,10 @@
-"""Means over cases that hang together by participant, or by group: the interval is over those, not over cases."""
+"""What became of the positions, and how far the groups agree with their statements.
+
+The unit is the group: the people of a session. What is measured in an episode is averaged over the episodes of a session first;
+intervals are over sessions.
+
+Means over cases that hang together by participant, or by group: the interval is over those, not over cases.
+"""
 
 from __future__ import annotations
 

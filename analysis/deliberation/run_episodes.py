@@ -1,4 +1,9 @@
-"""What mediators considered: candidates, predicted rankings and the choice, by room and round."""
+"""Episodes of a run: what a record says of its private deliberations, in the form of analysis/deliberation/episode.py.
+
+What mediators considered: candidates, predicted rankings and the choice, by room and round.
+
+Runs in which representatives wrote critiques: which ones, and how those they stood in for agree with what came of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Every statement of a run before a judge: journaled, so that a killed judging goes on and asks nothing twice."""
+"""One verdict: the question, and what is read out of the replies.
+
+Every statement of a run before a judge: journaled, so that a killed judging goes on and asks nothing twice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""rhetoric.md: shares of utterances with each appeal, and how far hearers move after one with it and after one without."""
+"""rhetoric.md: shares of utterances with each appeal, and how far hearers move after one with it and after one without.
+
+How far each hearer moved toward the speaker after a turn, where everybody was asked after every turn (`also=NAME:turns`).
+"""
 
 from __future__ import annotations
 

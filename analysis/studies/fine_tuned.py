@@ -8,6 +8,8 @@
 Rooms, people, seeds are the same in all arms, so that everything is a difference within a room. What a recipe does is a statement
 about trainings: its unit is the training seed, and below five of them there is no interval. Rooms are the unit of a statement
 about the adapters at hand, which is given as well, under names of its own.
+
+The report of a study before and after fine-tuning: tables with intervals, the paper's figure, what to make of it.
 """
 
 from __future__ import annotations

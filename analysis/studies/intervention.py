@@ -7,6 +7,8 @@
 Rooms, people and seeds are the same, and up to the first intervention every word and every rating is: the second branch begins
 with the replies of the first. After it everything is a difference within a room, with minus without. What is said then is sampled
 anew in both, so that ratings differ by chance even where the intervention does nothing: the intervals over rooms hold that.
+
+The report of a study with and without interventions: what was done, what it changed, a figure of both branches.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ else: shift = intercept + own * attitude + heard * mean heard + normal noise of 
 
 Without hearing (`hears=False`) the last coefficient is 0: each party drifts to a level of its own, -intercept / own, at a rate of
 its own. That is the baseline a surrogate has to beat (`fidelity.py`).
+
+What happened between two surveys of a run: own attitude, the mean of what was heard, the next attitude.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The tables of a sweep: every cell, and the effect of each varied field with intervals over seeds."""
+"""The tables of a sweep: every cell, and the effect of each varied field with intervals over seeds.
+
+What is measured of one cell, from its record.
+"""
 
 from __future__ import annotations
 

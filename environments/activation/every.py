@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parley.environments.social_graph import SocialGraph
+from parley.environments._social_graph import SocialGraph
 
 
 @dataclass(frozen=True)

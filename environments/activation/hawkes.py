@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from parley.environments._social_graph import SocialGraph
 from parley.environments._specs import in_range
-from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)

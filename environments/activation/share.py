@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from parley.environments._social_graph import SocialGraph
 from parley.environments._specs import in_range
-from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import networkx as nx
 
-from parley.environments.social_graph import Pairs
+from parley.environments._social_graph import Pairs
 
 
 class Node(NamedTuple):

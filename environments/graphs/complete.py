@@ -8,8 +8,8 @@ from random import Random
 
 import networkx as nx
 
+from parley.environments._social_graph import Pairs
 from parley.environments.graphs._base import Graph
-from parley.environments.social_graph import Pairs
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from parley.environments._social_graph import Pairs, SocialGraph
 from parley.environments._specs import in_range
-from parley.environments.social_graph import Pairs, SocialGraph
 
 
 @dataclass(frozen=True)

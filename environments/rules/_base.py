@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from parley.environments.social_graph import Feed, Links, SocialGraph
+from parley.environments._social_graph import Feed, Links, SocialGraph
 
 if TYPE_CHECKING:
     from parley.environments.base import Turn

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from parley.environments._social_graph import SocialGraph
 from parley.environments.base import Turn
 from parley.environments.rules._base import Rule, concurrent_batches, in_batches
-from parley.environments.social_graph import SocialGraph
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from parley.environments._social_graph import Feed, Post, SocialGraph
 from parley.environments._specs import in_range
 from parley.environments.base import Turn
 from parley.environments.rules._base import Rule, in_batches
-from parley.environments.social_graph import Feed, Post, SocialGraph
 
 Rank = Callable[[SocialGraph, int, Post], float]
 FEEDS = ("chronological", "hot", "interest", "attitude")

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar, Literal
 
-from parley.environments.social_graph import Links as Ties
-from parley.environments.social_graph import Pairs
+from parley.environments._social_graph import Links as Ties
+from parley.environments._social_graph import Pairs
 from parley.llm.errors import UserError
 from parley.model.events import Linked, Unlinked
 from parley.model.interventions.base import ALL, HEARD, Act, Intervention, View, names_phrase

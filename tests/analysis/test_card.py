@@ -375,7 +375,7 @@ def test_again_asks_nothing(written: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_spent_budget_leaves_a_card_that_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, what was held is measured, the rest says that it was not; the same command with more goes on."""
-    command = [*ARGUMENTS, "--sections", "bias,nulls", "--out", str(tmp_path / "card"), "--budget"]
+    command = [*ARGUMENTS, "--sections", "bias,null_conditions", "--out", str(tmp_path / "card"), "--budget"]
     assert run.main([*command, "330calls"]) == 2
     assert "is spent" in capsys.readouterr().err
     told = json.loads((tmp_path / "card" / "card.json").read_text())
@@ -397,7 +397,7 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--sections", "pul"], "unknown section 'pul': did you mean pull, nulls?"),
+        (["--sections", "pul"], "unknown section 'pul': did you mean pull?"),
         (["--budget", "many"], "5000calls, 2Mtokens or 10money"),
         (["--llm", "openai:some-model", "--budget", "10money"], "--price"),
         (["--blocks", "1"], "at least 2"),

@@ -23,8 +23,8 @@ import pytest
 
 from parley.environments import _specs as specs
 from parley.environments import environment_class
+from parley.environments._social_graph import Links, Post, SocialGraph
 from parley.environments.base import MEDIATOR, Environment, Group, Networked, Room, Turn, concurrent_turns
-from parley.environments.social_graph import Links, Post, SocialGraph
 
 SIZES, ROUNDS = range(1, 7), range(1, 6)
 POPULATION, LATER = 31, (1, 3)

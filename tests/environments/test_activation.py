@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from parley.environments import activation
+from parley.environments._social_graph import Links, SocialGraph
 from parley.environments._specs import opened
 from parley.environments.activation.hawkes import Hawkes
-from parley.environments.social_graph import Links, SocialGraph
 
 PEOPLE = tuple(range(1, 2001))
 

@@ -9,9 +9,9 @@ import networkx as nx
 import pytest
 
 from parley.environments import graphs
+from parley.environments._social_graph import Pairs
 from parley.environments._specs import opened
 from parley.environments.network import Network
-from parley.environments.social_graph import Pairs
 
 
 def saved(folder: Path, people: dict[str, dict[str, str]], *links: tuple[str, str, float]) -> Path:

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parley.environments import graphs, rules
+from parley.environments._social_graph import Links, Post, SocialGraph
 from parley.environments._specs import opened
 from parley.environments.base import Room, Turn, concurrent_turns
 from parley.environments.network import Network
 from parley.environments.round_table import RoundTable
-from parley.environments.social_graph import Links, Post, SocialGraph
 
 Pairs = list[tuple[int, int]]
 

@@ -93,7 +93,7 @@ def open_journal(tmp_path: Path) -> Iterator[Callable[..., Journal]]:
 
 
 @pytest.fixture(scope="session")
-def recorded_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+def replay_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The exam's questions as a recording: the backend `recorded` cannot be opened without one."""
     folder = tmp_path_factory.mktemp("recording")
     shares = {"0": 0.25, "1": 0.75}
@@ -107,7 +107,7 @@ def recorded_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def lines_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
+def yoked_spec(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What somebody said elsewhere: the backend `yoked` cannot be opened without a file."""
     path = tmp_path_factory.mktemp("lines") / "lines.json"
     told = {

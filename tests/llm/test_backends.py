@@ -135,10 +135,10 @@ def test_recorded_answers_as_the_model_did(open_journal: Callable[..., Journal],
     assert first[1:] == list(late.values())
 
 
-def test_recorded_never_guesses(recorded_spec: str) -> None:
+def test_recorded_never_guesses(replay_spec: str) -> None:
     """A call that the recording lacks stops the replay; one line says what may have changed."""
     with pytest.raises(MissingRecording, match="lacks a survey call: it was made with another scenario") as caught:
-        open_spec(recorded_spec).complete([question("Never asked", purpose="survey")])
+        open_spec(replay_spec).complete([question("Never asked", purpose="survey")])
     assert "\n" not in str(caught.value)
 
 

@@ -1,4 +1,7 @@
-"""What an item of a task is: a chat, how the reply to it starts, what could come next, and which of it is right."""
+"""What an item of a task is: a chat, how the reply to it starts, what could come next, and which of it is right.
+
+A chat as one text that a reply is joined to, for any tokenizer.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Taubenfeld et al. (2024, Table 1) give HellaSwag and MMLU of each fine-tuned model by lm-evaluation-harness: a bias that costs the
 model its wits is no use. The same is measured here: for the model in the box on two tasks of the same kinds, made from what
 it was taught; and for every model the loss on held-out text, which moves before accuracies do (docs/capability.md).
+
+Capability that was measured: a file for each model, adapter and set of tasks, so that a resumed sweep asks nothing again.
 """
 
 from __future__ import annotations

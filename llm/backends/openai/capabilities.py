@@ -1,4 +1,10 @@
-"""Opening a backend: clients, the probe, and whether all addresses serve alike."""
+"""What can this endpoint do with this model? Asked once, before the run; a 200 is no proof, only what is in it.
+
+Servers differ, and some lie: 200 with logprobs, a schema or a stop string ignored, 500 for a field that they do not know. So
+each ability is tried on a question whose right use shows in the reply.
+
+Opening a backend: clients, the probe, and whether all addresses serve alike.
+"""
 
 from __future__ import annotations
 
