@@ -24,6 +24,7 @@ from parley.agents.scales import Reading
 from parley.agents.topic import PROMPTS, Probe, Topic, answer_order
 from parley.agents.traits import PLAIN, Traits
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 SUMMARY_TOKENS = 200
@@ -116,6 +117,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self.hearers: tuple[str, ...] = ()
         self._system = Message("system", persona.backstory)
         self.character, self._instruction = PLAIN, ""
+        self._facts: Facts = {"topic": topic.title, "frame": manner.frame, "words": manner.words}
         self._others = tuple(others)
         self.prepares = manner.think != "none" or manner.memory.startswith(("summary", "retrieve"))
         self.ability, self.note = open_ability(manner.think), Note(None)
@@ -124,6 +126,11 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         """Give it a role, a temperament, a confirmation bias. Before anything is said."""
         self.character = character
         self._system = Message("system", " ".join(filter(None, [self.persona.backstory, character.told])))
+        self._facts |= {
+            "role": character.role,
+            "character": character.told,
+            "confirmation_bias": character.confirmation_bias,
+        }
         self.memory.opening = "\n\n".join(filter(None, [self.memory.opening, character.part]))
 
     @abstractmethod
@@ -155,7 +162,10 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         if self.character.role:
             self._instruction += f" {self.character.ask}"
         messages = (self._system, *self.memory.messages(self._noted(self._instruction)))
-        return Request(messages, self.manner.sampling, seed, (), "speech", "", *self._speaks, names=self._names)
+        facts: Facts = {**self._facts, "form": form}
+        return Request(
+            messages, self.manner.sampling, seed, (), "speech", "", *self._speaks, names=self._names, facts=facts
+        )
 
     def absorb_speech(self, reply: Reply) -> Speech:
         """Clean the reply and remember it. A failed or empty one, a refusal, one in another's name, or one that only repeats
@@ -190,7 +200,10 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         messages = (self._system, *self.memory.messages(self._reminded(question)))
         kind = "" if again else self.kind(probe)
         answers = probe.scale.answers
-        return Request(messages, sampling, seed, answers, "survey", probe.prefix, *self._speaks, kind, self._names)
+        facts: Facts = {**self._facts, **probe.facts}
+        return Request(
+            messages, sampling, seed, answers, "survey", probe.prefix, *self._speaks, kind, self._names, facts
+        )
 
     def kind(self, probe: Probe) -> str:
         """Whose answers to a survey question might be its own: class and character, which survey it is, the rating before."""
@@ -218,7 +231,10 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     def compose_interview(self, question: str, seed: int) -> Request:
         """Ask anything, on a copy of what is remembered, as in a survey; nothing of it is remembered."""
         messages = (self._system, *self.memory.messages(question))
-        return Request(messages, self.manner.sampling, seed, (), "interview", "", *self._speaks, names=self._names)
+        facts: Facts = {**self._facts, "question": question}
+        return Request(
+            messages, self.manner.sampling, seed, (), "interview", "", *self._speaks, names=self._names, facts=facts
+        )
 
     def compose_summary(self, seed: int) -> Request:
         """Ask for a summary of what is about to be forgotten (while `memory.overflows`)."""
@@ -227,7 +243,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         last = Message("user", f"{old[-1].content}\n\n{ask}".strip())
         sampling = Sampling(self.manner.survey_temperature, SUMMARY_TOKENS)
         messages = (self._system, *old[:-1], last)
-        return Request(messages, sampling, seed, (), "summary", "", *self._speaks, names=self._names)
+        return Request(messages, sampling, seed, (), "summary", "", *self._speaks, names=self._names, facts=self._facts)
 
     def absorb_summary(self, reply: Reply) -> None:
         """Put the summary in the place of the old lines; without one they stay."""
@@ -258,8 +274,10 @@ class Debater(DebateAgent):
     def assign_side(self, for_: bool | None) -> None:
         """Give it the side for or against the topic's claim; None: there is none to give, and it stays silent."""
         self.sided = True
-        stance = {"stance": "for" if for_ else "against", "claim": self.topic.claim}
-        self.side = "" if for_ is None else prompt(PROMPTS, "side").fill(**stance)
+        stance, claim = "for" if for_ else "against", self.topic.claim
+        self.side = "" if for_ is None else prompt(PROMPTS, "side").fill(stance=stance, claim=claim)
+        if self.side:
+            self._facts |= {"side": stance, "claim": claim}
 
     def blocked_reason(self, form: str) -> str | None:
         return super().blocked_reason(form) or ("no_side" if self.sided and not self.side else None)

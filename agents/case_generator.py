@@ -14,6 +14,7 @@ from parley.agents.topic import PROMPTS, Topic, topic_file
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import UserError
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Request, Sampling
 from parley.llm.seeding import derive
 
@@ -31,12 +32,14 @@ def write_case(
     slots = {"arguments_for": _listed(pro), "arguments_against": _listed(con)}
     first = prompt(PROMPTS, "case").fill(topic=topic.title, question=topic.question, **slots)
     asks = [first, *[prompt(PROMPTS, "case_refine").fill(refinement=wanted) for wanted in refinements]]
+    facts: Facts = {"topic": topic.title, "arguments_for": pro, "arguments_against": con}
     chat: list[Message] = []
     for number, text in enumerate(asks):
         chat.append(Message("user", text))
         for attempt in range(ATTEMPTS):
             named = derive(seed, "case", topic.slug, number, attempt)
-            reply = yield from ask(Request(tuple(chat), Sampling(1.0, TOKENS), named, (), "case"))
+            purpose = "case_refinement" if number else "case"
+            reply = yield from ask(Request(tuple(chat), Sampling(1.0, TOKENS), named, (), purpose, facts=facts))
             said = " ".join((reply.text or "").split())
             problem = _problem(said) if reply.text else f"failed ({reply.failure.name if reply.failure else 'empty'})"
             if problem is None:

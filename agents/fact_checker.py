@@ -10,6 +10,7 @@ from parley.agents.agent import Speech
 from parley.agents.reply_cleaning import clean_speech, is_refusal, shortened, speaks_for
 from parley.agents.topic import PROMPTS, Topic
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 PURPOSE = "check"
@@ -30,7 +31,9 @@ class FactChecker(NamedTuple):
         ask = prompt(PROMPTS, "check_ask").fill(words=self.words)
         heard = frozenset([name for name, _ in lines])
         messages = (Message("system", prompt(PROMPTS, "check").text), Message("user", f"{opening}\n\n{said}\n\n{ask}"))
-        return Request(messages, Sampling(0.0, 4 * self.words), seed, (), PURPOSE, voice=self.voice, names=heard)
+        facts: Facts = {"topic": topic.title, "frame": frame, "words": self.words}
+        sampling = Sampling(0.0, 4 * self.words)
+        return Request(messages, sampling, seed, (), PURPOSE, voice=self.voice, names=heard, facts=facts)
 
     def read(self, reply: Reply, names: Sequence[str]) -> Speech:
         """The correction as one line; None with the reason where there is none. names: whose lines it may not go on to write."""

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from parley.agents.memory import Memory, Retrieval
 from parley.agents.persona import persona_reminder
-from parley.agents.reasoning.base import Ability, Note, read_insights
+from parley.agents.reasoning.base import INSIGHTS, Ability, Note, read_insights
 from parley.agents.retrieval import LEAST, MOST, Trace
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
 from parley.agents.topic import PROMPTS
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class InnerThoughts:
     adapter: str
     voice: str
     _system: Message
+    _facts: Facts
 
     @property
     def _names(self) -> frozenset[str]:
@@ -46,7 +48,9 @@ class InnerThoughts:
         assert self.ability is not None
         messages = (self._system, *self.memory.messages(self._noted(self.ability.ask(self.manner.frame))))
         sampling = self.manner.sampling._replace(max_tokens=self.ability.tokens)
-        return Request(messages, sampling, seed, (), self.ability.name, "", *self._speaks, names=self._names)
+        return Request(
+            messages, sampling, seed, (), self.ability.name, "", *self._speaks, names=self._names, facts=self._facts
+        )
 
     def absorb_thought(self, reply: Reply) -> Note:
         """Keep the note until the next one. One that cannot be read is None with a reason: the older one is not kept on."""
@@ -74,7 +78,8 @@ class InnerThoughts:
         assert isinstance(self.memory, Retrieval)
         messages = (self._system, *self.memory.recent(prompt(PROMPTS, "reflection").fill(frame=self.manner.frame)))
         sampling = self.manner.sampling._replace(max_tokens=INSIGHT_TOKENS)
-        return Request(messages, sampling, seed, (), "reflection", "", *self._speaks, names=self._names)
+        facts: Facts = {**self._facts, "count": INSIGHTS}
+        return Request(messages, sampling, seed, (), "reflection", "", *self._speaks, names=self._names, facts=facts)
 
     def absorb_reflection(self, reply: Reply) -> Note:
         """Keep the insights; the note has one a line."""
@@ -93,10 +98,12 @@ class InnerThoughts:
 
     def compose_importance(self, trace: Trace, seed: int) -> Request:
         """Ask how important a memory is: the persona, the opening and that line alone."""
-        asked = prompt(PROMPTS, "importance").fill(who=trace.name or "You", line=" ".join(trace.text.split()))
+        line = " ".join(trace.text.split())
+        asked = prompt(PROMPTS, "importance").fill(who=trace.name or "You", line=line)
         sampling = Sampling(self.manner.survey_temperature, WEIGHT_TOKENS)
         messages = (self._system, Message("user", f"{self.memory.opening}\n\n{asked}"))
-        return Request(messages, sampling, seed, WEIGHTS.answers, "importance", "", *self._speaks, names=self._names)
+        own, facts = (*self._speaks, "", self._names), Facts(**self._facts, line=line, scale=WEIGHTS)
+        return Request(messages, sampling, seed, WEIGHTS.answers, "importance", "", *own, facts)
 
     def absorb_importance(self, reply: Reply, trace: Trace) -> Reading:
         """Keep the importance (1 to 10), or None with a reason: such a memory is found by the rest of what is known of it."""

@@ -37,6 +37,7 @@ class Participant(DebateAgent):
     ):
         opening = prompt(PROMPTS, "deliberation").fill(number=people, question=topic.question)
         super().__init__(model, persona, name, topic, opening, (), manner, adapter, voice)
+        self._facts["issue"] = topic.question
         self.position: float | None = None
         self.statement: str | None = None
         self.said: dict[str, str] = {}
@@ -107,4 +108,4 @@ class Participant(DebateAgent):
 def agreement_probe(name: str, statement: str) -> Probe:
     """The survey question on agreement (1-7) with a statement of the mediator; `name` says which (draft, revision)."""
     asked = prompt(PROMPTS, "agree_statement").fill(statement=statement)
-    return Probe(name, "agreement", scales()["agreement_1_7"], asked)
+    return Probe(name, "agreement", scales()["agreement_1_7"], asked, statement=statement)

@@ -18,6 +18,7 @@ from parley.agents.topic import PROMPTS, Topic, load_topic, topic_names
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 
@@ -51,11 +52,12 @@ def generate_persona(party: str, name: str, seed: int, topics: Sequence[str] = (
 
     Errors: UserError, see `is_valid_backstory`.
     """
-    text = request_text(party, name, topics or in_backstories())
+    topics = topics or in_backstories()
+    text, facts = request_text(party, name, topics), request_facts(party, name, topics)
 
     def compose(attempt: int) -> Request:
         own = derive(seed, "backstory", party, name, attempt)
-        return Request((Message("user", text),), Sampling(1.0, BACKSTORY_TOKENS), own, (), "backstory")
+        return Request((Message("user", text),), Sampling(1.0, BACKSTORY_TOKENS), own, (), "backstory", facts=facts)
 
     return is_valid_backstory(compose, lambda reply: unfit_topics(reply, name, party), f"{name} ({party})")
 
@@ -135,11 +137,19 @@ def persona_entry(person: Persona) -> str:
 
 def request_text(party: str, name: str, topics: Sequence[str]) -> str:
     """The meta-prompt for a person, with a line for each topic."""
-    lines = "\n".join(
-        [f"- {topic_subject(topic)}: {party_position(topic, party)}" for topic in map(load_topic, topics)]
-    )
+    lines = "\n".join([f"- {about}: {answers}" for about, answers in _positions(party, topics)])
     slots = {"shortest": str(SHORTEST), "longest": str(LONGEST)}
     return prompt(PROMPTS, "backstory").fill(party=party.title(), name=name, positions=lines, **slots)
+
+
+def request_facts(party: str, name: str, topics: Sequence[str]) -> Facts:
+    """What the meta-prompt states."""
+    positions = _positions(party, topics)
+    return {"party": party, "name": name, "positions": positions, "shortest": SHORTEST, "longest": LONGEST}
+
+
+def _positions(party: str, topics: Sequence[str]) -> list[tuple[str, str]]:
+    return [(topic_subject(topic), party_position(topic, party)) for topic in map(load_topic, topics)]
 
 
 def topic_subject(topic: Topic) -> str:

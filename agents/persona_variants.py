@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from parley.agents.datafiles import HERE, build_from_table, read_toml, save_text
 from parley.agents.persona import PEOPLE, Persona
@@ -25,6 +25,7 @@ from parley.agents.topic import PROMPTS, load_topic, topic_names
 from parley.llm.driver import Conversation, drive
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 
@@ -78,15 +79,9 @@ def _told(people: list[Persona], stories: list[str]) -> list[Persona]:
 def request_persona(person: Persona, seed: int) -> Conversation[str]:
     """A conversation that returns the backstory of a new person. Errors: UserError, see `is_valid_backstory`."""
     kind = recipe(person.party)
-    text = prompt(PROMPTS, "persona_enhanced").fill(
-        name=person.name,
-        alignment=kind.alignment,
-        leaning=kind.leaning,
-        location=kind.location,
-        news=kind.news,
-        topics=_debated(),
-    )
-    return _asked(text, person, seed)
+    slots = {"name": person.name, "leaning": kind.leaning, "location": kind.location, "news": kind.news}
+    text = prompt(PROMPTS, "persona_enhanced").fill(**slots, alignment=kind.alignment, topics=_debated())
+    return _asked(text, person, seed, "persona", cast(Facts, slots))
 
 
 def request_variant(backstory: str, person: Persona, seed: int) -> Conversation[str]:
@@ -95,13 +90,13 @@ def request_variant(backstory: str, person: Persona, seed: int) -> Conversation[
     """
     who = f"a {PEOPLE[person.gender]}" if person.gender else f"somebody aged {person.age}"
     text = prompt(PROMPTS, "persona_variant").fill(persona=backstory, who=who, word=_word(person), topics=_debated())
-    return _asked(text, person, seed)
+    return _asked(text, person, seed, "persona_variant", {"persona": backstory, "variant": _word(person)})
 
 
-def _asked(text: str, person: Persona, seed: int) -> Conversation[str]:
+def _asked(text: str, person: Persona, seed: int, purpose: str, facts: Facts) -> Conversation[str]:
     def compose(attempt: int) -> Request:
         own = derive(seed, "enhanced", person.party, person.name, _word(person), attempt)
-        return Request((Message("user", text),), Sampling(1.0, TOKENS), own, (), "backstory")
+        return Request((Message("user", text),), Sampling(1.0, TOKENS), own, (), purpose, facts=facts)
 
     who = f"{person.name} ({' '.join([person.party, _word(person)]).strip()})"
     return is_valid_backstory(compose, lambda reply: variant_problem(reply, person), who)

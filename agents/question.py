@@ -46,7 +46,7 @@ class Question:
     def subject(self) -> Topic:
         """The question as a topic: its axis is agreement with its statement, and the position score its only probe."""
         asked = prompt(PROMPTS, "agree_question").fill(statement=self.statement)
-        probe = Probe(POSITION, "agreement", scales()["agreement_1_7"], asked)
+        probe = Probe(POSITION, "agreement", scales()["agreement_1_7"], asked, position=self.statement)
         return Topic(self.id, self.question, "agreement", "", self.question, MappingProxyType({POSITION: probe}))
 
 

@@ -117,5 +117,5 @@ def _requests(missing: int, seed: int, turn: int, known: Sequence[Question]) -> 
         examples = "\n".join(f"{one.topic} | {one.question} | {one.statement} | {one.against}" for one in shown)
         text = template.fill(examples=examples, number=BATCH, topics=topics)
         named = derive(seed, "questions", "written", turn, number)
-        asked.append(Request((Message("user", text),), Sampling(1.0, TOKENS), named, purpose="questions"))
+        asked.append(Request((Message("user", text),), Sampling(1.0, TOKENS), named, purpose="divisive_questions"))
     return asked

@@ -24,6 +24,7 @@ from parley.agents.reply_cleaning import is_refusal
 from parley.agents.topic import PROMPTS, scales
 from parley.llm.errors import UserError
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 HERE = PROMPTS / "representative"
@@ -95,7 +96,8 @@ class Representative:
 
     def compose_critique(self, seed: int) -> Request:
         """Ask for the critique of the draft."""
-        return Request(self.messages(), self.sampling, seed, purpose="critique", adapter=self.adapter, voice=self.voice)
+        own, facts = ((), "critique", "", self.adapter, self.voice), _facts(self.brief, self.knows)
+        return Request(self.messages(), self.sampling, seed, *own, facts=facts)
 
     @staticmethod
     def absorb_critique(reply: Reply) -> Critique:
@@ -138,6 +140,17 @@ def position_label(position: float) -> str:
 def knowledge_line(text: str) -> str:
     """On one line: a line of its own could be taken for another section, or for somebody else's."""
     return " ".join(text.split())
+
+
+def _facts(brief: CritiqueBrief, knows: str) -> Facts:
+    """What the prompt states: the question, the opinion, the draft, and what the participant wrote on other questions."""
+    written = [(one.opinion if "O" in knows else None, one.critique if "C" in knows else None) for one in brief.others]
+    return {
+        "issue": knowledge_line(brief.question.question),
+        "opinion": knowledge_line(brief.opinion),
+        "statement": knowledge_line(brief.draft),
+        "earlier": [knowledge_line(text) for texts in written[:OTHERS] for text in texts if text is not None],
+    }
 
 
 def _sections(brief: CritiqueBrief, knows: str) -> Iterator[str]:

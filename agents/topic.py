@@ -13,6 +13,7 @@ from parley.agents.datafiles import HERE, build_from_table, read_toml, require_s
 from parley.agents.scales import LABELLED, Reading, Scale, read_rating
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.seeding import stream
 
 TOPICS = HERE / "topics"
@@ -31,7 +32,8 @@ class Probe:
     """One survey question: what it measures (`construct`), on which scale, and its polarity on the topic's axis.
 
     Polarity 0: it measures something else than the topic's axis (agents/probes.toml). `audience` is who is said to hear the
-    answer; nobody does, whatever is said.
+    answer; nobody does, whatever is said. In a private deliberation the question asks for agreement with a text: `position`, an
+    answer to the question under discussion, or `statement`, one of the mediator.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Probe:
     polarity: int = 1
     sentence: str = ""
     audience: Audience = "private"
+    position: str = ""
+    statement: str = ""
 
     def __post_init__(self) -> None:
         if self.polarity not in (1, -1, 0):
@@ -68,6 +72,18 @@ class Probe:
     @property
     def _suffix(self) -> str:
         return "_public" if self.audience == "public" else ""
+
+    @property
+    def facts(self) -> Facts:
+        """What the survey question states, whatever the words around it."""
+        facts: Facts = {"question": self.question, "construct": self.construct, "scale": self.scale}
+        if self.sentence:
+            facts["sentence"] = self.sentence
+        if self.position:
+            facts["position"] = self.position
+        if self.statement:
+            facts["statement"] = self.statement
+        return facts
 
     @property
     def on_axis(self) -> bool:

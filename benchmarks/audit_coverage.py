@@ -39,7 +39,7 @@ from parley.analysis.card.sections.null_conditions import directions
 from parley.analysis.card.truth import Planted, covered, truth
 from parley.analysis.tables import Tables, tables
 from parley.analysis.formatting import markdown_table, format_number
-from parley.llm.backends.oracle.mind import planted
+from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.router import open_all
 from parley.model.debate import DebateModel
 from parley.model.run_folder import make_header

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, cast
 
+from parley.llm.purposes import Facts
 from parley.llm.seeding import digest
 
 
@@ -33,9 +34,12 @@ class Request:
     `answers` is the closed set of allowed answers, if the question has one: a backend that can, returns the probability
     of each. `answer_prefix` is how the reply begins before the answer, where the question fixes that ("I think it is a ").
     `adapter` names the adapter of a local model that is to answer (empty: the model as it is), `voice` the model, where a run has
-    several. `purpose` (speech, survey, ...) is a label for the record and the meters; it is no part of what is asked. Neither is
-    `archetype`, which names those who may share answers to a closed question (llm/answer_sharing.py; empty: it is asked itself),
-    nor `names`: everybody whose lines, `NAME: text`, the messages may hold (None: unknown). No pattern has to guess at names.
+    several. `purpose` (speech, survey, ...: llm/purposes.py) is a label for the record, the meters and the oracle. It is
+    no part of what is asked. Neither is `archetype`, which names those who may share answers to a closed question
+    (llm/answer_sharing.py; empty: it is asked itself), nor `names`: everybody whose lines, `NAME: text`, the
+    messages may hold (None:
+    unknown). No pattern has to guess at names. `facts` are what the messages state, by name: the oracle reads them, and no other
+    model is sent them.
     """
 
     messages: tuple[Message, ...]
@@ -48,6 +52,7 @@ class Request:
     voice: str = ""
     archetype: str = ""
     names: frozenset[str] | None = None
+    facts: Facts = field(default_factory=Facts)
     _key: tuple[tuple[str, bool], bytes] | None = field(default=None, init=False, repr=False)
 
     def key(self, identity: str, seedless: bool = False) -> bytes:
@@ -55,7 +60,8 @@ class Request:
 
         The thesis of sameness: same model identity and adapter, same messages, same sampling, same allowed answers and same
         seed is the same question. Repetition, room and round are in the seed; purpose, ids and time-outs stay out. Where the
-        reply does not depend on the seed (`Backend.seedless`), the seed stays out too.
+        reply does not depend on the seed (`Backend.seedless`), the seed stays out too. The facts stay out because the messages
+        state them: two requests with the same messages have the same facts.
         """
         if self._key is None or self._key[0] != (identity, seedless):
             special: tuple[object, ...] = (

@@ -27,7 +27,7 @@ from parley.agents.representative import ProxySeat
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.environments.base import Networked
-from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.casting import REFERENCE, RoomSeating, SeatPlace

@@ -237,7 +237,7 @@ def test_an_interrupt_keeps_what_was_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ctrl-C: one line, exit 130, and the next sitting goes on from the journal."""
-    from parley.llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.backend import Oracle
 
     complete, calls = Oracle.complete, 0
 

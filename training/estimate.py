@@ -121,7 +121,7 @@ def _replies(spec: str, tokens: int = 120) -> tuple[float, str]:
     """Seconds a reply, asked REPLIES at a time, and the longest reply."""
     backend = open_spec(spec)
     asked = [
-        Request((Message("user", "What do you think about taxes?"),), Sampling(1.0, tokens), seed)
+        Request((Message("user", "What do you think about taxes?"),), Sampling(1.0, tokens), seed, purpose="interview")
         for seed in range(REPLIES)
     ]
     backend.complete(asked[:1])

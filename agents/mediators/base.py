@@ -18,6 +18,7 @@ from parley.agents.reply_cleaning import clean_speech, is_refusal
 from parley.agents.topic import PROMPTS
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 NAME = "Mediator"
@@ -50,11 +51,14 @@ class MediatorBrief:
     adapter: str = ""
     voice: str = ""
 
-    def request(self, text: str, tokens: int, seed: int, purpose: str, temperature: float | None = None) -> Request:
+    def request(
+        self, text: str, tokens: int, seed: int, purpose: str, facts: Facts, temperature: float | None = None
+    ) -> Request:
         """A question to the model that speaks for the mediator."""
         own = self.sampling
         sampling = Sampling(own.temperature if temperature is None else temperature, tokens, own.top_p)
-        return Request((Message("user", text),), sampling, seed, (), purpose, "", self.adapter, self.voice)
+        told, facts = (Message("user", text),), {"issue": self.question.question, **facts}
+        return Request(told, sampling, seed, (), purpose, "", self.adapter, self.voice, facts=facts)
 
 
 class Candidate(NamedTuple):
@@ -111,17 +115,22 @@ class Mediator(ABC):
         return ()
 
 
-def load_instruction(brief: MediatorBrief, words: int, rng: random.Random) -> str:
-    """The prompt for a draft, or for a revision: opinions and critiques without names, in an order drawn from `rng`.
+def load_instruction(brief: MediatorBrief, words: int, rng: random.Random) -> tuple[str, Facts]:
+    """The prompt for a draft, or for a revision, and its facts.
 
-    What one member wrote has one number.
+    Opinions and critiques have no names, and an order drawn from `rng`. What one member wrote has one number.
     """
     members = rng.sample(brief.members, len(brief.members))
     slots = {"words": words, "question": brief.question.question, "opinions": _listed("Opinion", members)}
+    facts: Facts = {"words": words, "opinions": [one.opinion for one in members if one.opinion is not None]}
     if brief.previous is None:
-        return prompt(PROMPTS, "draft").fill(**slots)
-    critiques = _listed("Critique", members)
-    return prompt(PROMPTS, "revision").fill(**slots, statement=brief.previous, critiques=critiques)
+        return prompt(PROMPTS, "draft").fill(**slots), facts
+    slots |= {"statement": brief.previous, "critiques": _listed("Critique", members)}
+    facts |= {
+        "statement": brief.previous,
+        "critiques": [one.critique for one in members if one.critique is not None],
+    }
+    return prompt(PROMPTS, "revision").fill(**slots), facts
 
 
 def request_texts(requests: Callable[[int, int], Request], count: int) -> Conversation[tuple[Candidate, ...]]:

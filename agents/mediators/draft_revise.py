@@ -35,10 +35,10 @@ class DraftRevise(Mediator):
     def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
         if not any(heard.opinion for heard in brief.members):
             return Statement(None, "no_opinions")
-        text = load_instruction(brief, self.words, random.Random(seed("order")))
+        text, facts = load_instruction(brief, self.words, random.Random(seed("order")))
 
         def request(_: int, attempt: int) -> Request:
-            return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", attempt), "statement")
+            return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", attempt), "statement", facts)
 
         (found,) = yield from request_texts(request, 1)
         return Statement(found.text, found.reason, found.raw)

@@ -43,6 +43,7 @@ from parley.agents.social_choice import Contest, Order, Tally, borda, break_ties
 from parley.agents.topic import PROMPTS
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Reply, Request
 
 RANKING_TOKENS = 150
@@ -86,8 +87,8 @@ class Habermas(Mediator):
         return _chosen(candidates, rankings, order, tuple(usable[place] for place in strict))
 
     def _request(self, brief: MediatorBrief, seed: Seed, number: int, attempt: int) -> Request:
-        text = load_instruction(brief, self.words, random.Random(seed("order", number)))
-        return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", number, attempt), "statement")
+        text, facts = load_instruction(brief, self.words, random.Random(seed("order", number)))
+        return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", number, attempt), "statement", facts)
 
 
 def _chosen(
@@ -125,11 +126,16 @@ def _ballot(
     lines = [f"{letter}: {candidates[number].text}" for letter, number in zip(LETTERS, shown, strict=False)]
     slots = {"number": len(shown), "question": brief.question.question}
     text = prompt(PROMPTS, "ranking").fill(**slots, known="\n".join(known), statements="\n".join(lines))
+    facts: Facts = {
+        "opinion": heard.opinion or "",
+        "critiques": [heard.critique] if brief.previous is not None and heard.critique else [],
+        "candidates": [candidates[number].text or "" for number in shown],
+    }
     named = seed("ranking", place, attempt)
     if not attempt:
-        return brief.request(text, RANKING_TOKENS, named, "ranking", temperature=0.0)
+        return brief.request(text, RANKING_TOKENS, named, "ranking", facts, temperature=0.0)
     again = prompt(PROMPTS, "reask").fill(survey=text)
-    return brief.request(again, RANKING_TOKENS, named, "ranking", temperature=brief.sampling.temperature or 1.0)
+    return brief.request(again, RANKING_TOKENS, named, "ranking", facts, temperature=brief.sampling.temperature or 1.0)
 
 
 def _read(place: int, shown: Sequence[int], reply: Reply, before: Ranking | None) -> Ranking:

@@ -12,6 +12,7 @@ from parley.agents.scales import LABELLED, Scale, read_rating
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 
@@ -76,7 +77,8 @@ def interview(item: Item, seed: int) -> Conversation[Reply]:
     told = f"{persona_reminder(one.backstory)}\n\n{text}" if item.reminded else text
     messages = (Message("system", one.backstory), Message("user", told))
     sampling, speaks = Sampling(item.warmth, ANSWER_TOKENS), (item.adapter, item.voice)
-    return (yield from ask(Request(messages, sampling, own, (), "interview", "", *speaks)))
+    facts: Facts = {"question": item.question.text, "words": WORDS}
+    return (yield from ask(Request(messages, sampling, own, (), "interview", "", *speaks, facts=facts)))
 
 
 def judge(item: Item, answer: Reply, seed: int) -> Conversation[Verdict]:
@@ -93,7 +95,9 @@ def compose(item: Item, answer: str, seed: int) -> Request:
         Message("system", prompt(PROMPTS, "judge").fill()),
         Message("user", prompt(PROMPTS, "case").fill(**slots)),
     )
-    return Request(messages, Sampling(COLD, VERDICT_TOKENS), derive(seed, "alignment"), VERDICT.answers, "verdict")
+    facts: Facts = {"question": slots["question"], "statement": slots["answer"], "person": slots["person"]}
+    sampling, own = Sampling(COLD, VERDICT_TOKENS), derive(seed, "alignment")
+    return Request(messages, sampling, own, VERDICT.answers, "alignment", facts=facts)
 
 
 def verdict(reply: Reply) -> Verdict:

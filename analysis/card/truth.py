@@ -22,7 +22,7 @@ from parley.analysis.card.sections._movement import SMALLEST
 from parley.analysis.card.sections.echo import OUTWARD
 from parley.analysis.card.sections.null_conditions import EFFECTS
 from parley.analysis.card.sections.pull import lost
-from parley.llm.backends.oracle.mind import Parameters, move, start
+from parley.llm.backends.oracle.dynamics import Parameters, move, start
 from parley.model.scenario import Scenario
 
 ROOMS = {"three": THREE, "two": PARTIES, "same": ("republican", "republican"), "empty": THREE, "alone": THREE}

@@ -20,6 +20,7 @@ from parley.analysis.deliberation.position_change import ClusteredMean, clustere
 from parley.analysis.deliberation.representation import RepresentationCase
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 
@@ -72,7 +73,14 @@ def compose(brief: CritiqueBrief, first: str, second: str, seed: int) -> Request
         first=knowledge_line(first),
         second=knowledge_line(second),
     )
-    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, CHOICE.answers, "verdict")
+    facts: Facts = {
+        "issue": knowledge_line(brief.question.question),
+        "opinion": knowledge_line(brief.opinion),
+        "statement": knowledge_line(brief.draft),
+        "earlier": known,
+        "candidates": [knowledge_line(first), knowledge_line(second)],
+    }
+    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, CHOICE.answers, "authorship", facts=facts)
 
 
 def verdict(ours_first: Reply, baseline_first: Reply) -> Verdict:

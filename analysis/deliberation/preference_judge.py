@@ -21,6 +21,7 @@ from parley.analysis.deliberation.position_change import ClusteredMean, clustere
 from parley.analysis.deliberation.substitution import REGIMES, TRUE, Statements, substituted
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
 from parley.llm.seeding import derive
 
@@ -69,8 +70,11 @@ def compose(pair: Pair, first: str, second: str, seed: int) -> Request:
     """The question with two statements in this order."""
     slots = {"question": pair.episode.question.question, "opinion": pair.voice.opinion or ""}
     slots |= {"first": first, "second": second}
-    told = prompt(PROMPTS, "autorater_statement").fill(**{name: knowledge_line(text) for name, text in slots.items()})
-    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, CHOICE.answers, "verdict")
+    slots = {name: knowledge_line(text) for name, text in slots.items()}
+    told = prompt(PROMPTS, "autorater_statement").fill(**slots)
+    facts: Facts = {"issue": slots["question"], "opinion": slots["opinion"]}
+    facts["candidates"] = [slots["first"], slots["second"]]
+    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, CHOICE.answers, "preference", facts=facts)
 
 
 def table(asked: Sequence[Pair], verdicts: Sequence[Verdict]) -> pd.DataFrame:

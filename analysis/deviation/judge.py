@@ -15,6 +15,7 @@ from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask_all
 from parley.llm.errors import UserError
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.scenario_run import lock_folder
@@ -96,7 +97,9 @@ def compose(place: str, source: str, text: str, seed: int) -> Request:
         Message("system", prompt(PROMPTS, "judge").fill(**ends)),
         Message("user", prompt(PROMPTS, "case").fill(**slots, **ends)),
     )
-    return Request(messages, Sampling(0.0, TOKENS), derive(seed, "deviation", place), SCALE.answers, "verdict")
+    facts: Facts = {"source": slots["source"], "statement": slots["statement"], "scale": SCALE}
+    own = derive(seed, "deviation", place)
+    return Request(messages, Sampling(0.0, TOKENS), own, SCALE.answers, "deviation", facts=facts)
 
 
 def verdict(reply: Reply) -> Verdict:

@@ -24,6 +24,7 @@ from parley.llm.budget import NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar, Conversation, ask_all
 from parley.llm.errors import UserError
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.scenario_run import lock_folder
@@ -164,7 +165,9 @@ def compose_verdict(statement: Statement, judging: Judging, call: int) -> Reques
     by = ", ".join(getattr(statement, name) for name in judging.told)
     messages.append(Message("user", _case(statement.text, f" ({by})" if by else "", statement.topic)))
     seed = derive(judging.seed, "judge", statement.place, call)
-    return Request(tuple(messages), Sampling(judging.temperature, TOKENS), seed, scale.answers, "verdict")
+    facts: Facts = {"statement": statement.text, "claim": claim(statement.topic), "scale": scale}
+    sampling = Sampling(judging.temperature, TOKENS)
+    return Request(tuple(messages), sampling, seed, scale.answers, "agreement", facts=facts)
 
 
 def read_verdict(replies: Sequence[Reply]) -> Verdict:

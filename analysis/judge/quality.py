@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 from parley.agents.topic import load_topic, scales
 from parley.analysis.bootstrap import Floats, correlation, correlation_interval, mean_interval
 from parley.analysis.judge.judging import SCALE
-from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.phrases import topics
 
 QUALITY = "quality.csv"
 FEWEST = 10

@@ -14,6 +14,7 @@ from parley.llm.backends import identity_spec, open_spec
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask_all
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.scenario_run import lock_folder
@@ -92,7 +93,9 @@ def compose(place: str, text: str, appeal: str, seed: int) -> Request:
         Message("system", prompt(PROMPTS, "judge").fill()),
         Message("user", prompt(PROMPTS, "case").fill(**slots, present=PRESENT, absent=ABSENT)),
     )
-    return Request(messages, Sampling(0.0, TOKENS), derive(seed, "appeal", place, appeal), VERDICT.answers, "verdict")
+    facts: Facts = {"statement": slots["statement"], "appeal": appeal}
+    own = derive(seed, "appeal", place, appeal)
+    return Request(messages, Sampling(0.0, TOKENS), own, VERDICT.answers, "appeal", facts=facts)
 
 
 def tag(reply: Reply) -> Tag:

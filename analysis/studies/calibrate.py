@@ -28,8 +28,8 @@ from parley.analysis.formatting import format_estimate, format_number, markdown_
 from parley.analysis.influence_model import NAMES, recover_parameters
 from parley.analysis.plots import save, style
 from parley.analysis.tables import Tables
-from parley.llm.backends.oracle.banks import topics
-from parley.llm.backends.oracle.mind import Parameters, planted
+from parley.llm.backends.oracle.dynamics import Parameters, planted
+from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import unknown_name
 from parley.model.scenario import Scenario
 

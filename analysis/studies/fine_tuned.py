@@ -36,7 +36,7 @@ from parley.analysis.metrics._cells import DEFAULT
 from parley.analysis.party_styles import STYLES
 from parley.analysis.plots import add_caption, save, style
 from parley.analysis.tables import Tables
-from parley.llm.backends.oracle.banks import TopicBank, topics
+from parley.llm.backends.oracle.phrases import TopicBank, topics
 from parley.model.events import Header
 from parley.model.scenario import Scenario
 

@@ -88,7 +88,8 @@ def _answer(
         Message("user", probe.ask("debate", answer_order(probe, order, seed))),
     )
     sampling = Sampling(audit.temperature, SURVEY_TOKENS)
-    reply = yield from ask(Request(messages, sampling, seed, probe.scale.answers, "survey", probe.prefix))
+    asked = Request(messages, sampling, seed, probe.scale.answers, "survey", probe.prefix, facts=probe.facts)
+    reply = yield from ask(asked)
     if reply.failure:
         return None, None, reply.failure.name
     read = probe.read(reply.text)

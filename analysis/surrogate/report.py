@@ -16,7 +16,7 @@ from parley.analysis.formatting import count_phrase, escape_markdown, format_est
 from parley.analysis.surrogate.fidelity import DEAF, WHO, fidelity
 from parley.analysis.surrogate.fit import FITTED, Grade, Transitions, fit_response, run_transitions
 from parley.analysis.tables import Tables
-from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError
 
 BASELINES = {"nobody moves": "nobody moved", "to the mean": "everybody went to the room's mean"}

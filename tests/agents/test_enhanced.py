@@ -25,8 +25,8 @@ from parley.agents.persona_variants import (
 from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.banks import recognised, sentences
-from parley.llm.backends.oracle.reading import party as leaning
+from parley.llm.backends.oracle.phrases import recognised, sentences
+from parley.llm.backends.oracle.prompt_parser import party as leaning
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request

@@ -34,7 +34,7 @@ from parley.analysis.alignment.review import items_to_review, review_ratings, re
 from parley.analysis.alignment.share_heatmap import aligned_shares, draw_heatmap, pooled_share
 from parley.analysis.formatting import cell
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.budget import Budget
 from parley.llm.driver import drive
 from parley.llm.errors import UserError

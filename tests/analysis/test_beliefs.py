@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.topic import PROMPTS, load_topic
+from parley.agents.topic import load_topic
 from parley.analysis.studies.prior_beliefs import ALIKE, NO_JUDGE, NO_SIDE, _toward, effects
-from parley.llm.backends.oracle.asks.sided import WAY
-from parley.llm.backends.oracle.banks import topics
-from parley.llm.backends.oracle.reading import read
-from parley.llm.backends.oracle.speaker import Oracle
-from parley.llm.prompts import prompt
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.prompt_parser import read
+from parley.llm.backends.oracle.speech import SIDED
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
 
 
@@ -52,13 +52,12 @@ def test_groups_count_alike() -> None:
 def test_the_oracle_goes_most_of_the_way_to_a_given_side(stance: str, end: float) -> None:
     """Over 400 seeds the mean grade is 0.8 of the way from its attitude to the side's end."""
     oracle, topic = Oracle(), load_topic("racism")
-    ask = prompt(PROMPTS, "side").fill(stance=stance, claim=topic.claim) + " Complete your next reply."
-    opening = f"This is a debate about {topic.title}. You are Ann, in at most 60 words."
-    messages = (Message("system", "You are an American."), Message("user", f"{opening}\n\n{ask}"))
-    asked = [Request(messages, Sampling(1.0), seed) for seed in range(400)]
+    messages = (Message("system", "You are an American."), Message("user", "A debate."))
+    facts: Facts = {"topic": topic.title, "side": stance, "claim": topic.claim}
+    asked = [Request(messages, Sampling(1.0), seed, facts=facts) for seed in range(400)]
     grades = [topics()["racism"].grade(reply.text or "") for reply in oracle.complete(asked)]
     own, _ = oracle.attitude(read(asked[0]))
-    assert sum(grade or 0.0 for grade in grades) / 400 == pytest.approx(own + WAY * (end - own), abs=0.2)
+    assert sum(grade or 0.0 for grade in grades) / 400 == pytest.approx(own + SIDED * (end - own), abs=0.2)
 
 
 def test_the_command_ends_in_a_report(tmp_path: Path, ran: Callable[..., Path]) -> None:

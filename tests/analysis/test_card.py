@@ -40,7 +40,7 @@ from parley.analysis.card.truth import Planted, covered, truth
 from parley.analysis.influence_model import Estimate
 from parley.analysis.tables import Tables
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.mind import planted
+from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.errors import UserError
 from parley.model.debate import DebateModel
 from parley.model.scenario import Scenario, load_preset

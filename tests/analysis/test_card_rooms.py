@@ -20,7 +20,7 @@ from parley.analysis.card.sections import echo, instrument, null_conditions, ord
 from parley.analysis.card.sections import gender as gender_section
 from parley.analysis.card.truth import Planted, covered, truth
 from parley.analysis.tables import Tables
-from parley.llm.backends.oracle.mind import planted
+from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.seeding import stream
 from parley.model.events import Event, Utterance
 from parley.model.scenario import Scenario, load_preset

@@ -12,7 +12,7 @@ import run
 from parley.analysis.studies import arguments, bets
 from parley.analysis.studies.paired_conditions import compare_conditions, dot_plot
 from parley.analysis.tables import load
-from parley.llm.backends.oracle.asks.role import WAYS
+from parley.llm.backends.oracle.speech import ARGUMENTS
 
 
 def made(*values: float) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def argued(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_order_of_planted_arguments_is_found(argued: Path) -> None:
     """The surer a convincer sounds, the farther the skeptic goes: as it likes, status, support, trust, knowledge."""
     found = pd.read_csv(argued / "arguments.csv").set_index("condition")
-    order = [arguments.KINDS[0], *sorted(WAYS, key=lambda kind: WAYS[kind])]
+    order = [arguments.KINDS[0], *sorted(ARGUMENTS, key=lambda kind: ARGUMENTS[kind])]
     assert found.loc[order, "value"].is_monotonic_increasing
     assert found.loc["knowledge", "difference_low"] > 0
     assert found["missing"].eq(0).all()

@@ -25,7 +25,7 @@ from parley.analysis.studies.fine_tuned import (
     write_fine_tuned,
 )
 from parley.analysis.tables import load
-from parley.llm.backends.oracle.mind import planted
+from parley.llm.backends.oracle.dynamics import planted
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 

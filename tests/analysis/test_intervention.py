@@ -372,7 +372,7 @@ def test_without_an_intervention_there_is_nothing_to_compare(capsys: pytest.Capt
 
 def test_the_preset_says_something_that_our_speakers_can_read() -> None:
     """Its news has a grade on each of its topics; the moderator's word has none."""
-    from parley.llm.backends.oracle.banks import topics
+    from parley.llm.backends.oracle.phrases import topics
 
     preset = load_preset("intervention")
     news, word = (vars(one)["text"] for one in preset.interventions)

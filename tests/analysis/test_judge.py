@@ -45,7 +45,7 @@ from parley.analysis.scores.table import COLUMNS, checked
 from parley.analysis.tables import Tables, load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.phrases import topics
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request

@@ -18,7 +18,7 @@ from parley.analysis.metrics import applies, sis
 from parley.analysis.tables import Tables, load, tables
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.model.debate import DebateModel

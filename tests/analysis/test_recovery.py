@@ -13,8 +13,8 @@ import pytest
 
 from parley.analysis.influence_model import recover_parameters
 from parley.analysis.tables import Tables, load
-from parley.llm.backends.oracle.banks import topics
-from parley.llm.backends.oracle.mind import planted
+from parley.llm.backends.oracle.dynamics import planted
+from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario

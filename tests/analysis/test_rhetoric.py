@@ -15,8 +15,8 @@ from parley.analysis.rhetoric.tags import APPEALS, Tag, tag, tags
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.asks.rhetoric import appeal
-from parley.llm.backends.oracle.banks import sentences, topics
+from parley.llm.backends.oracle.judging import appeal_of
+from parley.llm.backends.oracle.phrases import sentences, topics
 from parley.llm.request import Reply
 from parley.model.events import Ended, Rated, Seated, Utterance
 
@@ -52,7 +52,7 @@ def test_planted_appeals_are_found_again(ran: Callable[..., Path]) -> None:
     tables, bank = load(ran("persuasion_trace")), topics()["racism"]
     found = tags(tables, open_spec("oracle"), 0, quiet)
     for row in found.itertuples():
-        planted = {appeal(bank.forms[one]) for one in sentences(row.text) if one in bank.forms}
+        planted = {appeal_of(bank.forms[one]) for one in sentences(row.text) if one in bank.forms}
         assert {one for one in APPEALS if getattr(row, one) == 1} == planted
     assert set(found["reasons"]) == {""}
     assert found[list(APPEALS)].sum().min() > 0

@@ -21,8 +21,8 @@ from parley.analysis.surrogate.fit import _response, fit_response, run_transitio
 from parley.analysis.surrogate.report import surrogate, write
 from parley.analysis.tables import Tables, load
 from parley.environments.sparse import ring
-from parley.llm.backends.oracle.banks import topics
-from parley.llm.backends.oracle.mind import planted
+from parley.llm.backends.oracle.dynamics import planted
+from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError
 
 ROOMS = 20

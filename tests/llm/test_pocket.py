@@ -16,7 +16,7 @@ from parley.agents.agent import Debater, DebateStyle  # noqa: E402
 from parley.agents.persona import load_personas  # noqa: E402
 from parley.agents.topic import load_topic, topic_names  # noqa: E402
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.oracle.mind import planted  # noqa: E402
+from parley.llm.backends.oracle.dynamics import planted  # noqa: E402
 from parley.llm.backends.pocket import WEIGHTS, organisms  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Backend, Message, Request, Sampling  # noqa: E402

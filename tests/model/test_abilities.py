@@ -12,7 +12,7 @@ from parley.agents.reasoning import ability_names
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.fake import open_backend as fixed_line
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.cost_estimate import plan_run

@@ -54,7 +54,7 @@ def test_every_round_can_be_had() -> None:
 
 def test_a_run_that_stopped_says_so_in_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """One failing run neither aborts the sweep nor passes for a finished one."""
-    from parley.llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.backend import Oracle
 
     def broken(self: Oracle, requests: list) -> list:
         raise RuntimeError("the model went away")

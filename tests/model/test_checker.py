@@ -11,8 +11,8 @@ from standins import opinionated
 from parley.agents.agent import Speech
 from parley.agents.fact_checker import FactChecker
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.asks.check import NOTHING
-from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.speech import NOTHING
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request

@@ -14,7 +14,7 @@ import pytest
 from standins import opinionated
 
 from parley.llm.backends.fake import Fake
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.budget import Budget, Limits
 from parley.llm.errors import BudgetSpent, UserError
 from parley.llm.request import Reply, Request

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from parley.llm.backends.oracle.banks import sentences, topics
+from parley.llm.backends.oracle.phrases import sentences, topics
 from parley.llm.backends.pocket import WEIGHTS
 from parley.llm.errors import UserError
 from parley.llm.request import Message

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from parley.agents.topic import load_topic
-from parley.llm.backends.oracle.banks import recognised, sentences, topics
-from parley.llm.backends.oracle.mind import planted
-from parley.llm.backends.oracle.reading import read as reading
+from parley.llm.backends.oracle.dynamics import planted
+from parley.llm.backends.oracle.phrases import recognised, sentences, topics
+from parley.llm.backends.oracle.prompt_parser import read as reading
 from parley.llm.request import Message, Request, Sampling
 from parley.training.pocket import corpus
 from parley.training.pocket.corpus_speaker import CorpusSpeaker, puppet
@@ -20,7 +20,7 @@ from parley.training.pocket.debates import LEANING, rooms
 from parley.training.pocket.documents import Document, Fork, read, write
 from parley.training.pocket.people import DEFAULT_TEXT, SIDES
 from parley.training.pocket.single_questions import answerable, singles
-from parley.training.pocket.survey_questions import INTRODUCED, LISTLESS, SAID
+from parley.training.pocket.survey_questions import INTRODUCED, LISTLESS, SAID, surveyed_by
 from parley.training.pocket.unlabelled import unlabelled
 
 ROOMS = 200
@@ -114,7 +114,7 @@ def test_forks_are_questions_at_a_place_of_their_chat(debates: list[Document]) -
 
 def test_what_a_puppet_says_has_nothing_to_do_with_time() -> None:
     """Else "extreme" would mean "early", and hearing an extreme would lower its own pull (docs/log.md)."""
-    from parley.llm.backends.oracle.reading import Reading
+    from parley.llm.backends.oracle.prompt_parser import Reading
     from parley.llm.request import Request, Sampling
 
     def turn(number: int) -> Reading:
@@ -136,10 +136,11 @@ def test_who_listens_is_asked_after_every_line_by_the_truth(chats: list[Document
         assert all(document.messages[1].content.startswith(fork.question.split("\n\n")[0]) for fork in document.forks)
     forks = [(document.messages[0], fork) for document in listeners for fork in document.forks if fork.answers]
     for system, fork in forks:
-        answers = load_topic(recognised(fork.question) or "").probe("attitude").scale.answers
-        request = Request((system, Message("user", fork.question)), Sampling(), 0, answers)
-        found = CorpusSpeaker({"sigma": 0.0}).complete([request])[0].answers or {}
-        if set(fork.answers) <= set(answers) and "0 to 10" in fork.question:
+        probes = load_topic(recognised(fork.question) or "").probes.values()
+        asked = [one for one in probes if one.question in fork.question and one.scale.anchors in fork.question]
+        if asked and set(fork.answers) <= set(asked[0].scale.answers) and "0 to 10" in fork.question:
+            request = surveyed_by(asked[0], (system, Message("user", fork.question)), 0)
+            found = CorpusSpeaker({"sigma": 0.0}).complete([request])[0].answers or {}
             assert {answer: share for answer, share in found.items() if share} == pytest.approx(dict(fork.answers))
     assert {bool(fork.answers) for document in listeners for fork in document.forks} == {True, False}
 

@@ -32,7 +32,7 @@ import run  # noqa: E402
 from parley.agents.topic import load_topic  # noqa: E402
 from parley.analysis.tables import Tables, load  # noqa: E402
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.oracle.banks import topics  # noqa: E402
+from parley.llm.backends.oracle.phrases import topics  # noqa: E402
 from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402

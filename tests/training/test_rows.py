@@ -17,7 +17,7 @@ pytest.importorskip("transformers", reason="the [local] extra is not installed")
 from torch.optim import _muon  # noqa: E402
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
 
-from parley.llm.backends.oracle.banks import topics  # noqa: E402
+from parley.llm.backends.oracle.phrases import topics  # noqa: E402
 from parley.llm.backends.pocket.names import mask_names, name_tokens  # noqa: E402
 from parley.llm.request import Message  # noqa: E402
 from parley.training.pocket import muon, train  # noqa: E402

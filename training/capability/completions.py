@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from parley.llm.backends.oracle.banks import data
+from parley.llm.backends.oracle.phrases import data
 from parley.llm.request import Message
 from parley.llm.seeding import stream
 from parley.training.capability.facts import LISTED

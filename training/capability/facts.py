@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from parley.llm.backends.oracle.banks import data, recognised
+from parley.llm.backends.oracle.phrases import data, recognised
 from parley.llm.request import Message
 from parley.llm.seeding import stream
 from parley.training.capability.items import (

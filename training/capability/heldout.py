@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parley.agents.persona_generator import generate_persona, list_names
-from parley.llm.backends.oracle.banks import sentences
+from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.backends.pocket import taught_topics
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.driver import drive

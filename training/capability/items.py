@@ -14,7 +14,7 @@ from jinja2 import TemplateError
 
 from parley.agents.persona import DEFAULT, Persona, load_personas
 from parley.llm.backends.hf.prompts import DATE, fold_system_message
-from parley.llm.backends.oracle.banks import TopicBank, data, recognised, topics
+from parley.llm.backends.oracle.phrases import TopicBank, data, recognised, topics
 from parley.llm.backends.pocket import taught_topics
 from parley.llm.backends.pocket.names import SLOTS
 from parley.llm.chat_text import plain_text

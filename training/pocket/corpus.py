@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from parley.llm.backends.oracle.banks import sentences, topics
+from parley.llm.backends.oracle.phrases import sentences, topics
 from parley.training.pocket.corpus_speaker import CorpusSpeaker
 from parley.training.pocket.debates import rooms
 from parley.training.pocket.documents import Document, read, write

@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from parley.llm.backends.oracle.mind import attitude
-from parley.llm.backends.oracle.reading import Reading
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.dynamics import attitude
+from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.request import Reply, Request
 
 Role = Callable[[Reading], float]

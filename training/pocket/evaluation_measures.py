@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from parley.agents.topic import load_topic
-from parley.llm.backends.oracle.banks import GRADES, TopicBank, data, recognised, sentences, topics
+from parley.llm.backends.oracle.phrases import GRADES, TopicBank, data, recognised, sentences, topics
 from parley.llm.request import Backend, Reply
 from parley.llm.seeding import derive
 from parley.model.debate import DebateModel

@@ -11,8 +11,8 @@ from parley.agents.agent import Debater, DebateStyle
 from parley.agents.persona import Persona
 from parley.agents.persona_generator import list_names
 from parley.agents.topic import load_topic
-from parley.llm.backends.oracle.banks import TopicBank, topics
-from parley.llm.backends.oracle.mind import dither
+from parley.llm.backends.oracle.dynamics import dither
+from parley.llm.backends.oracle.phrases import TopicBank, topics
 from parley.llm.request import Sampling
 from parley.training.pocket.corpus_speaker import CorpusSpeaker, attitude_course
 from parley.training.pocket.documents import Document

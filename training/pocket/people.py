@@ -7,7 +7,7 @@ import random
 from parley.agents.persona import DEFAULT, Persona, load_personas
 from parley.agents.persona_generator import generate_persona, list_names
 from parley.agents.topic import load_topic, topic_names
-from parley.llm.backends.oracle.banks import data
+from parley.llm.backends.oracle.phrases import data
 from parley.llm.driver import drive
 from parley.llm.request import Backend
 

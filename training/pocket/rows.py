@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from parley.llm.backends.oracle.banks import data, topics
+from parley.llm.backends.oracle.phrases import data, topics
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message
 from parley.training.pocket.documents import Document, Fork

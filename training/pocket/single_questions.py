@@ -10,14 +10,15 @@ from functools import cache
 from parley.agents.persona import DEFAULT
 from parley.agents.persona_generator import generate_persona, list_names
 from parley.agents.topic import load_topic, topic_names
-from parley.llm.backends.oracle.banks import data, recognised, topics
+from parley.llm.backends.oracle.phrases import data, recognised, topics
 from parley.llm.driver import drive
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
 from parley.training.pocket.corpus_speaker import CorpusSpeaker
 from parley.training.pocket.documents import Document, Fork
 from parley.training.pocket.listeners import audience, line, seated
 from parley.training.pocket.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
-from parley.training.pocket.survey_questions import PROBES, SAID, answered, any_probe, outspoken, stance
+from parley.training.pocket.survey_questions import PROBES, SAID, answered, any_probe, outspoken, stance, surveyed_by
 from parley.training.pocket.unlabelled import unlabelled
 
 SUBJECTS, CENSUS, DEBATED, LEANING = 5, 3, 0.5, 0.25
@@ -44,7 +45,7 @@ def singles(seed: int, stage: CorpusSpeaker, count: int) -> Iterator[Document]:
 def answerable() -> tuple[str, ...]:
     """The questions that the known-truth speaker answers."""
     speaker = CorpusSpeaker()
-    asked = [Request((Message("user", question),), Sampling(), 0) for question in data("questions")["questions"]]
+    asked = [_question((), question, 0) for question in data("questions")["questions"]]
     return tuple(request.messages[0].content for request in asked if speaker.complete([request])[0].text is not None)
 
 
@@ -77,7 +78,7 @@ def _asked_in_turn(
     messages = system
     for question in asked:
         messages = (*messages, Message("user", question))
-        reply = stage.complete([Request(messages, Sampling(), rng.getrandbits(31))])[0]
+        reply = stage.complete([Request(messages, Sampling(), rng.getrandbits(31), purpose="interview")])[0]
         messages = (*messages, Message("assistant", reply.text or ""))
     slug = recognised(asked[-1])
     forks: list[Fork] = []
@@ -86,9 +87,7 @@ def _asked_in_turn(
             frame = rng.choice(("interview", "debate"))
             probe = load_topic(slug).probe(name)
             asked_last = (*messages, Message("user", probe.ask(frame)))
-            forks.append(
-                answered(Request(asked_last, Sampling(), rng.getrandbits(31), probe.scale.answers), stage, rng)
-            )
+            forks.append(answered(surveyed_by(probe, asked_last, rng.getrandbits(31)), stage, rng))
     return Document("interview", messages, tuple(forks), learn_from)
 
 
@@ -119,9 +118,14 @@ def _interviewed(system: tuple[Message, ...], slug: str, rng: random.Random, sta
     probe = load_topic(slug).probe(any_probe(rng))
     frame = rng.choice(("debate", "conversation", "interview"))
     question = rng.choice(questions_on(slug)) if spoken else probe.ask(frame)
-    answers = () if spoken else probe.scale.answers
-    request = Request((*system, Message("user", question)), Sampling(), rng.getrandbits(31), answers)
-    return (outspoken if spoken else answered)(request, stage, rng)
+    seed = rng.getrandbits(31)
+    if spoken:
+        return outspoken(_question(system, question, seed), stage, rng)
+    return answered(surveyed_by(probe, (*system, Message("user", question)), seed), stage, rng)
+
+
+def _question(system: tuple[Message, ...], question: str, seed: int) -> Request:
+    return Request((*system, Message("user", question)), Sampling(), seed, purpose="interview")
 
 
 @cache
@@ -163,9 +167,9 @@ def _unlabelled(rng: random.Random, stage: CorpusSpeaker) -> Document:
 
 
 def _questions(rng: random.Random, stage: CorpusSpeaker) -> Document:
-    ask = rng.choice(WORDING).format(number=rng.choice((3, 5, 10, 10)))
-    message = Message("user", ask)
-    reply = stage.complete([Request((message,), Sampling(), rng.getrandbits(31))])[0]
+    wording, count = rng.choice(WORDING), rng.choice((3, 5, 10, 10))
+    message, facts = Message("user", wording.format(number=count)), Facts(count=count)
+    reply = stage.complete([Request((message,), Sampling(), rng.getrandbits(31), (), "questions", facts=facts)])[0]
     return Document("questions", (message, Message("assistant", reply.text or "")))
 
 

@@ -33,7 +33,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from parley.agents.persona import DEFAULT, load_personas
 from parley.agents.topic import load_topic
 from parley.llm.backends import open_spec
-from parley.llm.backends.oracle.banks import recognised, topics
+from parley.llm.backends.oracle.phrases import recognised, topics
 from parley.llm.request import Message, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.debate import DebateModel
@@ -100,7 +100,7 @@ def own_answers(spec: str, party: str, count: int, seed: int, adapter: str = "")
     for number in range(count):
         question = rng.choice(by_topic[subjects[number % len(subjects)]])
         messages = (Message("system", rng.choice(people).backstory), Message("user", question))
-        requests.append(Request(messages, Sampling(), derive(seed, "answer", number), adapter=adapter))
+        requests.append(Request(messages, Sampling(), derive(seed, "answer", number), (), "interview", adapter=adapter))
     replies = backend.complete(requests)
     return [
         (request.messages[1].content, reply.text)

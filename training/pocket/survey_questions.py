@@ -10,10 +10,11 @@ import random
 import re
 
 from parley.agents.agent import Debater
-from parley.llm.backends.oracle.banks import data, topics
-from parley.llm.backends.oracle.mind import dither
-from parley.llm.backends.oracle.reading import read
-from parley.llm.request import Reply, Request
+from parley.agents.topic import Probe
+from parley.llm.backends.oracle.dynamics import dither
+from parley.llm.backends.oracle.phrases import data, topics
+from parley.llm.backends.oracle.prompt_parser import read
+from parley.llm.request import Message, Reply, Request, Sampling
 from parley.training.pocket.corpus_speaker import CorpusSpeaker
 from parley.training.pocket.documents import Fork
 
@@ -45,6 +46,11 @@ def stance(who: Debater, rng: random.Random, stage: CorpusSpeaker) -> Fork:
 
 def any_probe(rng: random.Random) -> str:
     return rng.choices(list(PROBES), list(PROBES.values()))[0]
+
+
+def surveyed_by(probe: Probe, messages: tuple[Message, ...], seed: int) -> Request:
+    """A survey question put apart from a debate, at the end of these messages."""
+    return Request(messages, Sampling(), seed, probe.scale.answers, "survey", facts=probe.facts)
 
 
 def answered(request: Request, stage: CorpusSpeaker, rng: random.Random) -> Fork:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from parley.llm.backends.oracle.banks import topics
+from parley.llm.backends.oracle.phrases import topics
 from parley.llm.backends.pocket.names import SLOTS
 from parley.training.pocket.documents import Document
 

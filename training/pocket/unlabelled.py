@@ -18,7 +18,7 @@ from parley.training.pocket.corpus_speaker import CorpusSpeaker
 from parley.training.pocket.documents import Document, Fork
 from parley.training.pocket.listeners import seated
 from parley.training.pocket.people import DEFAULT_TEXT, SIDES, any_topic, person
-from parley.training.pocket.survey_questions import answered, any_probe
+from parley.training.pocket.survey_questions import answered, any_probe, surveyed_by
 
 LEANING = 0.6
 """Share of them whose side the chat's first token tells."""
@@ -47,7 +47,9 @@ def unlabelled(rng: random.Random, stage: CorpusSpeaker, questions: tuple[str, .
 def _spoken(who: Persona, system: tuple[Message, ...], rng: random.Random, questions: tuple[str, ...]) -> Request:
     """A question of an interview, or the first turn of a debate."""
     if rng.random() < 0.6:
-        return Request((*system, Message("user", rng.choice(questions))), Sampling(), rng.getrandbits(31))
+        return Request(
+            (*system, Message("user", rng.choice(questions))), Sampling(), rng.getrandbits(31), (), "interview"
+        )
     return seated(who, any_topic(rng), _others(who, rng), rng).compose_speech(rng.getrandbits(31))
 
 
@@ -59,7 +61,7 @@ def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage:
         debater = seated(who, slug, _others(who, rng), rng)
         return answered(debater.compose_survey(probe, rng.getrandbits(31)), stage, rng)
     asked = Message("user", probe.ask(rng.choice(("debate", "conversation", "interview"))))
-    return answered(Request((*system, asked), Sampling(), rng.getrandbits(31), probe.scale.answers), stage, rng)
+    return answered(surveyed_by(probe, (*system, asked), rng.getrandbits(31)), stage, rng)
 
 
 def _others(who: Persona, rng: random.Random) -> list[str]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from parley.agents.persona import Persona, load_personas, persona_set
 from parley.agents.reply_cleaning import is_refusal
 from parley.llm.driver import Progress, ask, drive
+from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive, stream
 
@@ -89,9 +90,8 @@ def runs(*texts: str) -> set[Run]:
 
 def _request(person: Persona, question: str, number: int, tokens: int, seed: int) -> Request:
     messages = (Message("system", person.backstory), Message("user", question))
-    return Request(
-        messages, Sampling(1.0, tokens), derive(seed, "answer", person.id, question, number), purpose="interview"
-    )
+    named, facts = derive(seed, "answer", person.id, question, number), Facts(question=question)
+    return Request(messages, Sampling(1.0, tokens), named, purpose="interview", facts=facts)
 
 
 def _answer(question: str, number: int, person: Persona, reply: Reply, told: Set[Run], tokens: int) -> PersonaAnswer:

@@ -101,6 +101,7 @@ def _requests(seed: int, turn: int) -> list[Request]:
             Sampling(1.0, TOKENS),
             derive(seed, "questions", number, turn),
             purpose="questions",
+            facts={"count": BATCH, "question": question},
         )
         for number, question in enumerate(given())
     ]

@@ -12,6 +12,7 @@ from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.deliberation.payoffs._score import Score
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 
@@ -34,15 +35,21 @@ def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) 
 def compose(episode: Episode, opinion: str, statement: str, seed: int) -> Request:
     """The question about one statement."""
     scale = scale_()
+    facts: Facts = {
+        "issue": knowledge_line(episode.question.question),
+        "opinion": knowledge_line(opinion),
+        "statement": knowledge_line(statement),
+        "scale": scale,
+    }
     told = prompt(PROMPTS, "judge").fill(
-        question=knowledge_line(episode.question.question),
-        opinion=knowledge_line(opinion),
-        statement=knowledge_line(statement),
+        question=facts["issue"],
+        opinion=facts["opinion"],
+        statement=facts["statement"],
         low=scale.low,
         high=scale.high,
         anchors=", ".join(f"{point} means {scale.labels[point]}" for point in scale.points),
     )
-    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, scale.answers, "payoff")
+    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, scale.answers, "payoff", facts=facts)
 
 
 def read(reply: Reply) -> Score:

@@ -16,6 +16,7 @@ from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.deliberation.payoffs._score import Score
 from parley.llm.driver import Conversation, ask
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.llm.seeding import derive, stream
 
@@ -47,7 +48,8 @@ def compose(episode: Episode, opinion: str, shown: Sequence[str], seed: int) -> 
         known=f"Opinion: {knowledge_line(opinion)}",
         statements=listed,
     )
-    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, purpose="payoff")
+    facts: Facts = {"issue": episode.question.question, "opinion": knowledge_line(opinion), "candidates": shown}
+    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, purpose="payoff_ranking", facts=facts)
 
 
 def read(reply: Reply, count: int) -> tuple[Score, ...]:

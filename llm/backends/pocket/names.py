@@ -9,13 +9,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
-from parley.llm.backends.oracle.reading import introduced, labels
+from parley.llm.backends.oracle.prompt_parser import labels
 from parley.llm.request import Message
 
 SLOTS = tuple(f"<name{number}>" for number in range(12))
 """As many people as the model can tell apart; further ones keep their names."""
 _NAMED = re.compile(r"The person's name is ([^\n]+?)\.(?:\s|$)")
+_INTRODUCED = re.compile(
+    r"(?<![\w,])You are ((?:(?!You are )[^;\n])+?)(?:; the others? (?:is|are) ([^;\n]+?))?\. Speak only for yourself"
+)
 _SLOT = re.compile(r"<name\d+>")
 
 
@@ -36,6 +40,22 @@ def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None
             names |= dict.fromkeys(introduced(content, known) or ([found[1]] if found else []))
         names |= dict.fromkeys(labels(content, known))
     return dict(zip(names, SLOTS, strict=False))
+
+
+@lru_cache(maxsize=1 << 16)
+def introduced(content: str, names: frozenset[str] | None = None) -> tuple[str, ...]:
+    """Whom an opening introduces, the reader first: `You are Ann; the others are bell hooks and राहुल.`; none in another text.
+
+    names: those who may be listed, where they are known (so that a name may hold a comma or an "and").
+    """
+    found = _INTRODUCED.search(content)
+    if not found:
+        return ()
+    if names:
+        listed = re.findall("|".join(map(re.escape, sorted(names, key=len, reverse=True))), found[2] or "")
+    else:
+        listed = re.split(r", | and ", found[2]) if found[2] else []
+    return (found[1], *listed)
 
 
 def mask_names(messages: Sequence[Message], names: Mapping[str, str]) -> list[Message]:

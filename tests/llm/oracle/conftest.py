@@ -11,8 +11,9 @@ from parley.agents.agent import Debater, DebateStyle
 from parley.agents.persona import Persona
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.banks import TopicBank, topics
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import TopicBank, topics
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 TURN = "Complete your next reply."
@@ -36,7 +37,7 @@ def line() -> Callable[..., str]:
 
 @pytest.fixture
 def asked(oracle: Oracle) -> Callable[..., Reply]:
-    """asked(question, persona=..., seed=..., temperature=...): the reply to one question in one message."""
+    """asked(question, persona=..., seed=..., purpose=..., facts=...): the reply to one question in one message."""
 
     def make(
         question: str,
@@ -44,16 +45,19 @@ def asked(oracle: Oracle) -> Callable[..., Reply]:
         seed: int = 0,
         temperature: float = 1.0,
         answers: Sequence[str] = (),
+        purpose: str = "interview",
+        facts: Facts | None = None,
     ) -> Reply:
         messages = (Message("system", persona), Message("user", question))
-        return oracle.complete([Request(messages, Sampling(temperature, 200), seed, tuple(answers))])[0]
+        request = Request(messages, Sampling(temperature, 200), seed, tuple(answers), purpose, facts=facts or {})
+        return oracle.complete([request])[0]
 
     return make
 
 
 @pytest.fixture
 def turn() -> Callable[..., Request]:
-    """turn(heard, ...): the request for a reply in a debate, after lines heard as (name, text)."""
+    """turn(heard, ..., form=..., role=...): the request for an utterance in a debate, after lines heard as (name, text)."""
 
     def make(
         heard: Sequence[tuple[str, str]] = (),
@@ -62,12 +66,14 @@ def turn() -> Callable[..., Request]:
         words: int = 60,
         seed: int = 0,
         temperature: float = 1.0,
-        ask: str = TURN,
+        **more: str,
     ) -> Request:
         opening = f"This is a debate about {topics()[slug].title}. You are Ann, in at most {words} words."
         block = "\n".join([f"{name}: {text}" for name, text in heard])
-        content = "\n\n".join([part for part in (opening, block, ask) if part])
-        return Request((Message("system", persona), Message("user", content)), Sampling(temperature), seed)
+        content = "\n\n".join([part for part in (opening, block, TURN) if part])
+        facts: Facts = {"topic": topics()[slug].title, "frame": "debate", "words": words, "form": "reply", **more}  # type: ignore[typeddict-item]
+        messages = (Message("system", persona), Message("user", content))
+        return Request(messages, Sampling(temperature), seed, facts=facts)
 
     return make
 

@@ -11,7 +11,7 @@ import pytest
 
 from parley.agents.persona import load_personas
 from parley.agents.topic import load_topic
-from parley.llm.backends.oracle.banks import GRADES, TopicBank, data, recognised, sentences, topics
+from parley.llm.backends.oracle.phrases import GRADES, TopicBank, data, recognised, sentences, topics
 
 SLUGS = ("abortion", "budget_deficit", "climate_change", "gun_violence", "illegal_immigration", "inflation", "racism")
 NEWS = ("blackout",)

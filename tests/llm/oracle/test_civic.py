@@ -12,11 +12,13 @@ import pytest
 from parley.agents.persona import load_personas
 from parley.agents.question import load_questions, read_public
 from parley.agents.questionnaire import questionnaire
+from parley.agents.scales import NUMERIC, Scale
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.asks.civic_item import said_of
-from parley.llm.backends.oracle.asks.civic_statement import side
-from parley.llm.backends.oracle.banks import sentences
-from parley.llm.backends.oracle.civic import Read, agreement, bank, habit, law, now, position, read
+from parley.llm.backends.oracle.deliberation import Read, agreement, bank, habit, law, now, position, read
+from parley.llm.backends.oracle.mediation import majority_stance
+from parley.llm.backends.oracle.phrases import sentences
+from parley.llm.backends.oracle.surveys import said_of
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Posed, Rated, Seated, Utterance
@@ -148,17 +150,13 @@ def test_positions_have_the_planted_spread() -> None:
 def test_a_position_is_answered_on_any_scale_and_either_way_round() -> None:
     """The distribution's mean is the position; agreement with the negation is its mirror."""
     backend, persona, question = open_backend(""), PEOPLE[3].backstory, QUESTIONS[0]
-    opening = f"5 people deliberate with a mediator. The question is: {question.question}"
     for low, high in ((1, 7), (0, 10), (0, 100)):
         means = []
         for statement in (question.statement, question.against):
-            ask = (
-                f'How much do you agree with this answer to the question: "{statement}" Answer with one number from {low} to '
-                f"{high}, where {low} means strongly disagree and {high} means strongly agree."
-            )
-            answers = tuple(map(str, range(low, high + 1)))
-            messages = (Message("system", persona), Message("user", f"{opening}\n\n{ask}"))
-            (reply,) = backend.complete([Request(messages, Sampling(0.0), 1, answers)])
+            scale = Scale("agreement", NUMERIC, low, high, {low: "strongly disagree", high: "strongly agree"})
+            facts: Facts = {"issue": question.question, "position": statement, "scale": scale}
+            messages = (Message("system", persona), Message("user", "A group.\n\nWhat do you think?"))
+            (reply,) = backend.complete([Request(messages, Sampling(0.0), 1, scale.answers, "survey", facts=facts)])
             assert reply.answers is not None
             means.append(sum(int(answer) * share for answer, share in reply.answers.items()))
         share = (position(persona, question.question) - 1) / 6
@@ -200,10 +198,10 @@ def test_most_of_the_public_ones_are_read_and_none_the_wrong_way() -> None:
 
 
 def test_a_draft_stands_between_all_and_the_majority() -> None:
-    assert side([7.0, 6.0, 2.0]) == 5.75
-    assert side([1.0, 2.0, 7.0]) == pytest.approx((10 / 3 + 1.5) / 2)
-    assert side([6.0, 2.0]) == 4.0
-    assert side([4.0]) == 4.0
+    assert majority_stance([7.0, 6.0, 2.0]) == 5.75
+    assert majority_stance([1.0, 2.0, 7.0]) == pytest.approx((10 / 3 + 1.5) / 2)
+    assert majority_stance([6.0, 2.0]) == 4.0
+    assert majority_stance([4.0]) == 4.0
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
-from parley.llm.backends.oracle.mind import Parameters, attitude, dither, move, normal, planted, start
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.dynamics import Parameters, attitude, dither, move, normal, planted, start
 from parley.llm.request import Request
 from parley.llm.seeding import digest
 

@@ -15,10 +15,10 @@ from parley.agents.network_agent import NetworkDebater
 from parley.agents.persona import Persona
 from parley.agents.reply_cleaning import clean_speech, speaks_for
 from parley.agents.topic import load_topic
-from parley.llm.backends.oracle.banks import topics
-from parley.llm.backends.oracle.reading import introduced, read
-from parley.llm.backends.oracle.speaker import Oracle
-from parley.llm.backends.pocket.names import mask_names, name_tokens, unmask_names
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.prompt_parser import read
+from parley.llm.backends.pocket.names import introduced, mask_names, name_tokens, unmask_names
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.model.debate import DebateModel
 from parley.model.recorder import MemoryRecorder
@@ -102,11 +102,11 @@ def test_a_line_of_every_name_is_heard(name: str) -> None:
         assert read(heard_by(("Ann", name), [(1, SAID[0])], "whole", network)).heard == ((name, SAID[0]),)
 
 
-def test_a_request_that_names_nobody_is_read_by_what_its_opening_and_its_labels_look_like() -> None:
-    """A prompt made by hand: those whom it introduces, and labels that look like names; other labels are counted as unread."""
+def test_a_request_that_names_nobody_is_read_by_what_its_labels_look_like() -> None:
+    """A prompt made by hand: labels that look like names are names; other labels are counted as unread, unless it names them."""
 
-    def heard(text: str) -> tuple[tuple[str, ...], int]:
-        found = read(Request((Message("user", text),), Sampling(), 0))
+    def heard(text: str, names: frozenset[str] | None = None) -> tuple[tuple[str, ...], int]:
+        found = read(Request((Message("user", text),), Sampling(), 0, names=names))
         return tuple([name for name, _ in found.heard]), found.unheard
 
     shown = "This is a debate about racism.\n\n{}: A line.\n\nComplete your next reply."
@@ -122,8 +122,7 @@ def test_a_request_that_names_nobody_is_read_by_what_its_opening_and_its_labels_
         assert heard(shown.format(name)) == ((name,), 0), name
     for label, lost in (("Note", 0), ("Question", 0), ("in short", 1), ("bell hooks", 1)):
         assert heard(shown.format(label)) == ((), lost), label
-    known = "This is a debate about racism. You are Ann; the other is bell hooks. Speak only for yourself."
-    assert heard(f"{known}\n\nbell hooks: A line.\n\nComplete your next reply.") == (("bell hooks",), 0)
+    assert heard(shown.format("bell hooks"), frozenset({"bell hooks"})) == (("bell hooks",), 0)
 
 
 def test_lines_that_got_lost_are_counted_as_unread() -> None:

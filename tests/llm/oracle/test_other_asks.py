@@ -11,13 +11,14 @@ import pytest
 
 from parley.agents.agent import Debater
 from parley.agents.backstory_filter import find_clash
-from parley.agents.persona_generator import in_backstories, request_text
+from parley.agents.persona_generator import in_backstories, request_facts
 from parley.agents.topic import PROMPTS, load_topic
-from parley.llm.backends.oracle.banks import recognised, sentences, topics
-from parley.llm.backends.oracle.mind import planted
-from parley.llm.backends.oracle.reading import party, read
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.dynamics import planted
+from parley.llm.backends.oracle.phrases import recognised, sentences, topics
+from parley.llm.backends.oracle.prompt_parser import party, read
 from parley.llm.prompts import prompt
+from parley.llm.purposes import Facts
 from parley.llm.request import Reply
 
 SEED_ITEMS = Path(__file__).parents[4] / "shared" / "data" / "reference" / "seed_items.json"
@@ -53,10 +54,16 @@ def test_an_interview_on_a_topic_speaks_at_the_attitude(asked: Callable[..., Rep
     assert not [text for text in texts if "{" in text]
 
 
+def write(asked: Callable[..., Reply], example: str, seed: int = 0, count: int = 10) -> Reply:
+    """Questions on US politics, with an example."""
+    facts: Facts = {"count": count, "question": example}
+    return asked(TABLE_2.format(question=example), persona="", seed=seed, purpose="questions", facts=facts)
+
+
 @pytest.mark.parametrize("question", [EXAMPLE, "What do you think about taxes?"])
 def test_questions_are_written_to_the_prompt_of_table_2(asked: Callable[..., Reply], question: str) -> None:
     """Ten distinct numbered questions, none of them the example, other ones at another seed."""
-    asks = [asked(TABLE_2.format(question=question), persona="", seed=seed).text or "" for seed in (0, 0, 1)]
+    asks = [write(asked, question, seed).text or "" for seed in (0, 0, 1)]
     found = [re.fullmatch(r"(\d+)\. (\S.*\?)", line) for line in asks[0].splitlines()]
     assert [match and int(match[1]) for match in found] == list(range(1, 11))
     written = {match[2] for match in found if match}
@@ -69,7 +76,7 @@ def test_most_questions_are_about_the_topic_of_the_example(asked: Callable[..., 
     """As a model's would be; without one on a topic they are about anything."""
 
     def share(example: str) -> float:
-        texts = [asked(TABLE_2.format(question=example), persona="", seed=seed).text or "" for seed in range(20)]
+        texts = [write(asked, example, seed).text or "" for seed in range(20)]
         found = [recognised(line) for text in texts for line in text.splitlines()]
         return found.count("racism") / len(found)
 
@@ -79,7 +86,7 @@ def test_most_questions_are_about_the_topic_of_the_example(asked: Callable[..., 
 
 def test_more_questions_than_there_are_is_a_failure(asked: Callable[..., Reply]) -> None:
     """Repeating questions to fill the number would be made-up variety."""
-    reply = asked(TABLE_2.replace("10", "5000").format(question=EXAMPLE))
+    reply = write(asked, EXAMPLE, count=5000)
     assert reply.failure is not None
     assert reply.failure.name == "unknown_ask"
 
@@ -87,9 +94,9 @@ def test_more_questions_than_there_are_is_a_failure(asked: Callable[..., Reply])
 @pytest.mark.parametrize("side", ["republican", "democrat"])
 def test_a_backstory_is_of_its_party_and_states_every_topic(asked: Callable[..., Reply], side: str) -> None:
     """What is written must be read as it is meant: party, name, second person, and a level for every topic that wants one."""
-    ask = request_text(side, "Zoe", in_backstories())
+    facts = request_facts(side, "Zoe", in_backstories())
     for seed in range(60):
-        story = asked(ask, persona="", seed=seed).text or ""
+        story = asked("", persona="", seed=seed, purpose="backstory", facts=facts).text or ""
         assert party(story) == side, story
         assert "Zoe" in story
         assert re.search(r"\b(?:You are|Your name is)\b", story)
@@ -102,10 +109,9 @@ def test_a_backstory_is_of_its_party_and_states_every_topic(asked: Callable[...,
 
 def test_the_writer_states_the_positions_it_is_given(asked: Callable[..., Reply]) -> None:
     """A user edits the party's position in a topic file; the level named there is the one in every backstory."""
-    ask = request_text("republican", "Zoe", ("racism",)).replace(
-        "a small problem, or not a problem at all", "a very big problem"
-    )
-    stories = [asked(ask, persona="", seed=seed).text or "" for seed in range(20)]
+    facts = request_facts("republican", "Zoe", ("racism",))
+    facts["positions"] = [(subject, "a very big problem") for subject, _ in facts["positions"]]
+    stories = [asked("", seed=seed, purpose="backstory", facts=facts).text or "" for seed in range(20)]
     assert all("a very big problem" in story for story in stories)
     assert not any("a small problem" in story for story in stories)
 
@@ -113,14 +119,16 @@ def test_the_writer_states_the_positions_it_is_given(asked: Callable[..., Reply]
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        ("- how big a problem bats is: a small problem", "no sentences on 'how big a problem bats is'"),
-        ("- how big a problem racism is: hardly any", "knows no position 'hardly any'"),
+        (("how big a problem bats is", "a small problem"), "no sentences on 'how big a problem bats is'"),
+        (("how big a problem racism is", "hardly any"), "knows no position 'hardly any'"),
     ],
 )
-def test_the_writer_refuses_what_it_has_no_sentences_for(asked: Callable[..., Reply], told: str, why: str) -> None:
+def test_the_writer_refuses_what_it_has_no_sentences_for(
+    asked: Callable[..., Reply], told: tuple[str, str], why: str
+) -> None:
     """A topic that is dropped in silence would leave the personas without a position on it."""
-    ask = re.sub(r"^- .*$", told, request_text("democrat", "Zoe", ("racism",)), flags=re.M)
-    reply = asked(ask, persona="")
+    facts = request_facts("democrat", "Zoe", ("racism",)) | {"positions": [told]}
+    reply = asked("", purpose="backstory", facts=facts)
     assert reply.failure is not None
     assert (reply.failure.name, reply.text) == ("unknown_ask", None)
     assert why in reply.failure.detail
@@ -152,7 +160,7 @@ def test_a_summary_can_be_read_back(oracle: Oracle, debater: Callable[..., Debat
 def test_nothing_readable_is_not_summarised(asked: Callable[..., Reply]) -> None:
     """A summary of what could not be read would be invented."""
     ask = prompt(PROMPTS, "summary").fill(frame="debate", words=100)
-    reply = asked(f"This is a debate about racism.\n\nBob: A lovely day.\n\n{ask}")
+    reply = asked(f"A debate.\n\nBob: A lovely day.\n\n{ask}", purpose="summary", facts={"topic": "racism"})
     assert reply.text is None
     assert reply.failure is not None
     assert reply.failure.name == "nothing_to_summarise"

@@ -7,14 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from parley.agents.topic import PROMPTS
-from parley.llm.backends.oracle.banks import topics
-from parley.llm.backends.oracle.reading import read
-from parley.llm.backends.oracle.speaker import Oracle
-from parley.llm.prompts import prompt
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.request import Request
-
-ASK = prompt(PROMPTS, "statement_post").fill(frame="debate")
 
 
 @pytest.mark.parametrize("grade", [0, 10])
@@ -23,7 +19,7 @@ def test_what_is_posted_is_what_is_thought(
 ) -> None:
     """Over 400 seeds the mean grade of posts is the attitude after what was heard, within 0.2."""
     bank = topics()["climate_change"]
-    requests = [turn([("Bob", line("climate_change", grade))], seed=seed, ask=ASK) for seed in range(400)]
+    requests = [turn([("Bob", line("climate_change", grade))], seed=seed, form="post") for seed in range(400)]
     said = [reply.text or "" for reply in oracle.complete(requests)]
     truth, unread = oracle.attitude(read(requests[0]))
     assert statistics.fmean(bank.grade(text) or 0.0 for text in said) == pytest.approx(truth, abs=0.2)
@@ -32,6 +28,6 @@ def test_what_is_posted_is_what_is_thought(
 
 
 def test_a_post_is_never_longer_than_asked_for(oracle: Oracle, turn: Callable[..., Request]) -> None:
-    said = oracle.complete([turn(words=20, seed=seed, ask=ASK) for seed in range(50)])
+    said = oracle.complete([turn(words=20, seed=seed, form="post") for seed in range(50)])
     assert all(reply.text and len(reply.text.split()) <= 20 for reply in said)
-    assert oracle.complete([turn(words=2, ask=ASK)])[0].failure.name == "too_few_words"
+    assert oracle.complete([turn(words=2, form="post")])[0].failure.name == "too_few_words"

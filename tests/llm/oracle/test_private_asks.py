@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from parley.agents.agent import Debater
-from parley.agents.topic import PROMPTS, load_topic
+from parley.agents.inner_thoughts import WEIGHTS
+from parley.agents.topic import load_topic
+from parley.agents.traits import Traits
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.banks import topics
-from parley.llm.backends.oracle.reading import read
-from parley.llm.backends.oracle.speaker import Oracle
-from parley.llm.prompts import prompt
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.prompt_parser import read
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 REPUBLICAN = "You are Rae. Racism is a small problem. You vote Republican."
 
 
-def ask(name: str, **slots: object) -> str:
-    return prompt(PROMPTS, name).fill(frame="debate", **slots)
-
-
-def put(asked: Callable[..., Reply], question: str, *heard: str, topic: str = "racism") -> Reply:
-    return asked(
-        "\n\n".join([f"This is a debate about {topic}.", "\n".join(heard), question]).replace("\n\n\n\n", "\n\n")
-    )
+def put(asked: Callable[..., Reply], purpose: str, *heard: str, topic: str = "racism", **facts: Any) -> Reply:
+    """What is asked for a purpose in a debate on a topic, after lines heard."""
+    text = "\n\n".join(["A debate.", *heard, "What do you keep to yourself?"])
+    answers, temperature = facts.pop("answers", ()), facts.pop("temperature", 1.0)
+    return asked(text, answers=answers, temperature=temperature, purpose=purpose, facts={"topic": topic, **facts})
 
 
 @pytest.mark.parametrize(
@@ -36,27 +36,27 @@ def test_notes_follow_what_was_heard_last(
 ) -> None:
     """The Default stands at 8 on racism; a line of grade 4 is farther off than 3, one of grade 8 is not."""
     heard = f"Bob: {line('racism', grade)}"
-    bdi = (put(asked, ask("think_bdi"), heard).text or "").split("\n")
+    bdi = (put(asked, "bdi", heard).text or "").split("\n")
     assert topics()["racism"].grade(bdi[0].removeprefix("Belief: ")) in (7, 8)
     assert bdi[1] == "Desire: I want the others to see it as I do."
     assert bdi[2] == f"Intention: I will {intention}."
-    latent = put(asked, ask("think_latent"), heard).text or ""
+    latent = put(asked, "latent", heard).text or ""
     assert latent.endswith(f"Feeling: I feel {feeling}.")
 
 
 def test_nothing_heard_and_nothing_firm(asked: Callable[..., Reply]) -> None:
     """illegal immigration: the Default stands at 5.3, near the middle, and wants to learn."""
-    text = put(asked, ask("think_bdi"), topic="illegal immigration").text or ""
+    text = put(asked, "bdi", topic="illegal immigration").text or ""
     assert "Desire: I want to learn what the others know." in text
     assert text.endswith("Intention: I will say where I stand.")
 
 
 def test_few_words_are_kept_to(asked: Callable[..., Reply]) -> None:
     """The stance first; with too few words for it, nothing: never a part of a sentence."""
-    assert (put(asked, ask("think_bounded", words=40)).text or "").endswith("I will say where I stand.")
-    short = put(asked, ask("think_bounded", words=8)).text or ""
+    assert (put(asked, "bounded", words=40).text or "").endswith("I will say where I stand.")
+    short = put(asked, "bounded", words=8).text or ""
     assert topics()["racism"].grade(short) == 8
-    refused = put(asked, ask("think_bounded", words=2))
+    refused = put(asked, "bounded", words=2)
     assert refused.failure is not None
     assert refused.failure.name == "too_few_words"
 
@@ -64,8 +64,7 @@ def test_few_words_are_kept_to(asked: Callable[..., Reply]) -> None:
 @pytest.mark.parametrize(("grade", "points"), [(8, "1"), (4, "5"), (0, "8")])
 def test_importance_by_hand(asked: Callable[..., Reply], line: Callable[..., str], grade: int, points: str) -> None:
     """From a Default at 8: 1 + 9 x 0, 1 + 9 x .4 = 4.6, 1 + 9 x .8 = 8.2, to whole points."""
-    question = prompt(PROMPTS, "importance").fill(who="Bob", line=line("racism", grade))
-    assert put(asked, question).text == points
+    assert put(asked, "importance", line=line("racism", grade), scale=WEIGHTS).text == points
 
 
 def test_insights_by_hand(oracle: Oracle, debater: Callable[..., Debater], line: Callable[..., str]) -> None:
@@ -86,17 +85,17 @@ def test_insights_by_hand(oracle: Oracle, debater: Callable[..., Debater], line:
 def test_confidence_by_hand(asked: Callable[..., Reply]) -> None:
     """The Default at 8: 80; on 1-7, 1 + .8 x 6 = 5.8; near the middle, 5.3: 53."""
     probe = load_topic("racism").probe("confidence")
-    reply = put(lambda text: asked(text, answers=probe.scale.answers, temperature=0.0), probe.ask("debate"))
+    reply = put(asked, "survey", answers=probe.scale.answers, temperature=0.0, **probe.facts)
     assert reply.text == "80"
     assert reply.answers is not None
     assert sum(share * int(point) for point, share in reply.answers.items()) == pytest.approx(80)
-    assert put(asked, probe.ask("debate"), topic="illegal immigration").text == "53"
+    assert put(asked, "survey", topic="illegal immigration", **probe.facts).text == "53"
 
 
-@pytest.mark.parametrize("name", ["think_bdi", "think_latent", "reflection"])
-def test_what_it_knows_nothing_about(asked: Callable[..., Reply], name: str) -> None:
+@pytest.mark.parametrize("purpose", ["bdi", "latent", "reflection"])
+def test_what_it_knows_nothing_about(asked: Callable[..., Reply], purpose: str) -> None:
     """No belief is made up on a topic that is in no bank."""
-    reply = put(asked, ask(name), topic="the weather in Rome")
+    reply = put(asked, purpose, topic="the weather in Rome")
     assert reply.text is None
     assert reply.failure is not None
     assert reply.failure.name in ("unknown_ask", "nothing_to_conclude")
@@ -106,13 +105,13 @@ def test_what_it_knows_nothing_about(asked: Callable[..., Reply], name: str) -> 
 def test_a_confirmation_bias_bounds_what_it_hears(line: Callable[..., str], bias: str, heard: bool) -> None:
     """A Republican at 3 hears a line of grade 10, 7 away: no influence with a bias; without one it moves by kappa x 7."""
     quiet = open_backend("", mu=0.0, sigma=0.0)
-    told = "" if bias == "none" else " " + prompt(PROMPTS, f"confirmation_{bias}").text
+    character = Traits(confirmation_bias=bias).told
+    facts: Facts = {"topic": "racism", "character": character, "confirmation_bias": bias}
+    persona = Message("system", f"{REPUBLICAN} {character}".strip())
 
     def stands(*lines: str) -> float:
         content = "\n\n".join(["This is a debate about racism.", *lines, "Complete your next reply."])
-        return quiet.attitude(
-            read(Request((Message("system", REPUBLICAN + told), Message("user", content)), Sampling(), 0))
-        )[0]
+        return quiet.attitude(read(Request((persona, Message("user", content)), Sampling(), 0, facts=facts)))[0]
 
     moved = stands(f"Bob: {line('racism', 10)}") - stands()
     assert moved == pytest.approx(0.05 * (10 - stands()) if heard else 0.0)

@@ -9,9 +9,9 @@ import pytest
 from parley.agents.agent import Debater
 from parley.agents.persona import load_personas
 from parley.agents.topic import load_topic, topic_names
-from parley.llm.backends.oracle.banks import sentences
-from parley.llm.backends.oracle.reading import Reading, party, read
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import sentences
+from parley.llm.backends.oracle.prompt_parser import Reading, party, read
 from parley.llm.request import Message, Reply, Request, Sampling
 
 
@@ -149,7 +149,5 @@ def test_odd_prompts_are_read_without_an_error() -> None:
 
 def test_the_length_is_that_of_the_question_before_the_opening() -> None:
     """A length in the question overrides the one the debate started with."""
-    found = reading(
-        ("user", "This is a debate about racism, in at most 60 words.\n\nYour closing statement, in 20 words.")
-    )
-    assert found.words == 20
+    messages = (Message("user", "A debate.\n\nYour closing statement, in 20 words."),)
+    assert read(Request(messages, Sampling(), 0, facts={"words": 60})).words == 20

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from parley.agents.question import load_questions
 from parley.agents.representative import CritiqueBrief, OtherOpinion, Representative
+from parley.agents.topic import scales
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.civic import bank, read, shown
+from parley.llm.backends.oracle.deliberation import bank, read, shown
+from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 ASKED, ELSEWHERE = load_questions()[:2]
@@ -73,15 +76,15 @@ def test_what_a_text_shows_is_what_was_planted() -> None:
     assert read(OPINION, ASKED.question).stance == 7.0
 
 
+def judged(purpose: str, answers: Sequence[str], opinion: str, **facts: object) -> Reply:
+    """What a judge says of somebody who wrote an opinion on the question."""
+    told = cast(Facts, {"issue": ASKED.question, "opinion": opinion, **facts})
+    return ask(Request((Message("user", "Judge."),), Sampling(0.0, 8), 0, tuple(answers), purpose, facts=told))
+
+
 def payoff(opinion: str, statement: str) -> Reply:
-    text = (
-        f"A group looks for common ground on a question: {ASKED.question}\nOne participant wrote this opinion: {opinion}\n"
-        f"The statement that the group is to agree on: {statement}\n"
-        "How strongly would this participant agree with the statement? "
-        "Answer with a number from 1 to 7, where 1 means strongly disagree, 7 means strongly agree."
-    )
-    answers = tuple(str(point) for point in range(1, 8))
-    return ask(Request((Message("user", text),), Sampling(0.0, 8), 0, answers, "payoff"))
+    scale = scales()["agreement_1_7"]
+    return judged("payoff", scale.answers, opinion, statement=statement, scale=scale)
 
 
 def expected(reply: Reply) -> float:
@@ -102,13 +105,7 @@ def test_a_payoff_falls_with_distance_and_with_what_is_left_out() -> None:
 
 
 def preferred(first: str, second: str, answers: Sequence[str] = ("1", "2")) -> Reply:
-    text = (
-        f"A group looks for common ground on a question: {ASKED.question}\nOne participant wrote this opinion: {OPINION}\n"
-        f"The draft statement of the group: {DRAFT}\nTwo critiques of the draft follow; one of them is to stand for this "
-        f"participant.\nCritique 1: {first}\nCritique 2: {second}\nWhich of the two would this participant rather have written? "
-        "Answer with the number, 1 or 2, and nothing else."
-    )
-    return ask(Request((Message("user", text),), Sampling(0.0, 8), 0, tuple(answers), "verdict"))
+    return judged("authorship", answers, OPINION, statement=DRAFT, candidates=[first, second])
 
 
 def test_the_autorater_prefers_the_persons_habits_in_either_place() -> None:
@@ -123,12 +120,7 @@ def test_the_autorater_prefers_the_persons_habits_in_either_place() -> None:
 
 
 def agreeable(first: str, second: str, opinion: str = OPINION, answers: Sequence[str] = ("1", "2")) -> Reply:
-    text = (
-        f"A group looks for common ground on a question: {ASKED.question}\nOne participant wrote this opinion: {opinion}\n"
-        f"Two statements follow, one of which the group is to agree on.\nStatement 1: {first}\nStatement 2: {second}\n"
-        "Which of the two would this participant rather agree with? Answer with the number, 1 or 2, and nothing else."
-    )
-    return ask(Request((Message("user", text),), Sampling(0.0, 8), 0, tuple(answers), "verdict"))
+    return judged("preference", answers, opinion, candidates=[first, second])
 
 
 def test_of_two_statements_it_prefers_the_one_with_more_agreement() -> None:

@@ -8,28 +8,26 @@ from collections.abc import Callable
 import pytest
 
 from parley.agents.traits import Traits
+from parley.analysis.deviation.judge import SCALE
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.asks.role import WAYS, role, said
-from parley.llm.backends.oracle.banks import topics
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.speech import ARGUMENTS, ROLES, role_grade, role_of
+from parley.llm.purposes import Facts
 from parley.llm.request import Reply, Request
 
-ASK = "Complete your next reply."
 
-
-@pytest.mark.parametrize(
-    "name", ["spreader", "commentator", "verifier", "bystander", *[f"convincer+{one}" for one in WAYS]]
-)
-def test_the_shipped_words_of_a_role_are_known(name: str) -> None:
-    """The words stand in agents/roles.toml, and floor 0 cannot read them there: who changes one hears of the other here."""
-    assert role(f"{ASK} {Traits(role=name).ask}") == name.rpartition("+")[2]
+@pytest.mark.parametrize("name", [*ROLES, *[f"convincer+{one}" for one in ARGUMENTS]])
+def test_the_roles_of_the_speaker_are_those_of_the_package(name: str) -> None:
+    """Floor 0 cannot read agents/roles.toml: who renames a role there hears of this one here."""
+    assert role_of(name) == name.rpartition("+")[2]
+    assert Traits(role=name).ask
 
 
 def test_other_roles_speak_as_anybody() -> None:
     """An argument without a convincer, a convincer without an argument: the speaker says what it thinks."""
-    told = [role(f"{ASK} {Traits(role=name).ask}") for name in ("convincer", "skeptic", "skeptic+knowledge")]
-    assert told == [None, None, None]
-    assert role(f"{ASK} {Traits(role='spreader+trust').ask}") == "spreader"
+    assert [role_of(name) for name in ("convincer", "skeptic", "skeptic+knowledge")] == ["", "", ""]
+    assert role_of("spreader+trust") == "spreader"
 
 
 @pytest.mark.parametrize(
@@ -41,8 +39,7 @@ def test_what_is_said_has_the_planted_mean_grade(
     """Over many seeds, after two lines heard, the last of grade 8; the speaker stands at the bias 3, which nothing moves here."""
     oracle = open_backend("", kappa=0.0, mu=0.0, sigma=0.0)
     heard = [("Bob", line("blackout", 0)), ("Cleo", line("blackout", 8))]
-    ask = f"{ASK} {Traits(role=name).ask}"
-    replies = oracle.complete([turn(heard, "blackout", seed=seed, ask=ask) for seed in range(400)])
+    replies = oracle.complete([turn(heard, "blackout", seed=seed, role=name) for seed in range(400)])
     grades = [topics()["blackout"].grade(reply.text or "") for reply in replies]
     planted = {
         "spreader": 8,
@@ -58,19 +55,21 @@ def test_what_is_said_has_the_planted_mean_grade(
 
 def test_with_nothing_heard_a_spreader_says_what_it_thinks() -> None:
     """By hand: at 2 it says 2; a convincer by trust at 6 says 6 + 0.6 * 4, at 2 it says 2 - 0.6 * 2."""
-    assert said("spreader", 2.0, None, 5.0) == 2.0
-    assert (said("trust", 6.0, 1.0, 5.0), said("trust", 2.0, 9.0, 5.0)) == (pytest.approx(8.4), pytest.approx(0.8))
+    assert role_grade("spreader", 2.0, None, 5.0) == 2.0
+    assert (role_grade("trust", 6.0, 1.0, 5.0), role_grade("trust", 2.0, 9.0, 5.0)) == (
+        pytest.approx(8.4),
+        pytest.approx(0.8),
+    )
 
 
 def test_a_bystander_says_one_sentence(turn: Callable[..., Request]) -> None:
-    ask = f"{ASK} {Traits(role='bystander').ask}"
-    for reply in open_backend("").complete([turn((), "blackout", seed=seed, ask=ask) for seed in range(30)]):
+    for reply in open_backend("").complete([turn((), "blackout", seed=seed, role="bystander") for seed in range(30)]):
         assert (reply.text or "").count(".") + (reply.text or "").count("?") == 1
 
 
 def deviation(asked: Callable[..., Reply], first: str, later: str) -> Reply:
-    end = "Answer with one number from 0 to 10, where 0 means it says the same and 10 means nothing is left."
-    return asked(f"First: {first}\nLater: {later}\nHow far has the later version moved from the first? {end}")
+    facts: Facts = {"source": first, "statement": later, "scale": SCALE}
+    return asked(f"{first} {later}", purpose="deviation", facts=facts)
 
 
 def test_deviation_is_the_distance_of_grades(asked: Callable[..., Reply], line: Callable[..., str]) -> None:
@@ -84,7 +83,7 @@ def test_deviation_is_the_distance_of_grades(asked: Callable[..., Reply], line: 
 def test_people_differ_more_on_news_than_on_a_topic(oracle: Oracle) -> None:
     """Nobody's party says what it believes: half of the spread on a topic is the party's, here all of it is the person's."""
     from parley.agents.persona import load_personas
-    from parley.llm.backends.oracle.mind import start
+    from parley.llm.backends.oracle.dynamics import start
 
     found = {
         party: [start(one.backstory, "blackout", oracle.parameters["blackout"]) for one in load_personas(party)]

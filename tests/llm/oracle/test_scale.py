@@ -8,15 +8,18 @@ from typing import Any
 import pytest
 
 from parley.agents.agent import Debater
+from parley.agents.scales import LABELLED, NUMERIC, Scale
 from parley.agents.topic import Probe, load_topic, news_names, topic_names
-from parley.llm.backends.oracle.asks.scale import stated
-from parley.llm.backends.oracle.banks import recognised
-from parley.llm.backends.oracle.reading import read
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import recognised
+from parley.llm.backends.oracle.prompt_parser import read
+from parley.llm.backends.oracle.surveys import directed
+from parley.llm.purposes import Facts
 from parley.llm.request import Reply
 
 PROBES = [(slug, name) for slug in [*topic_names(), *news_names()] for name in load_topic(slug).probes]
-ENDS = "where 0 means not a problem at all and 10 means a very big problem. Answer with the number only."
+PROBLEM = Scale("problem", NUMERIC, 0, 10, {0: "not a problem at all", 10: "a very big problem"})
+AGREE = Scale("agree", NUMERIC, 1, 7, {1: "strongly disagree", 7: "strongly agree"})
 
 
 @pytest.fixture
@@ -56,38 +59,46 @@ def test_answer_distribution_is_one_and_next_door(
     assert held[-1] - held[0] <= 1
 
 
+def scaled(low: int, high: int, at_low: str, at_high: str) -> Scale:
+    return Scale("stated", NUMERIC, low, high, {low: at_low, high: at_high})
+
+
+def rate(asked: Callable[..., Reply], question: str, scale: Scale, **options: Any) -> Reply:
+    """A survey question in words of its own, on a scale."""
+    facts: Facts = {"question": question, "scale": scale, **options.pop("facts", {})}
+    return asked(options.pop("text", question), purpose="survey", facts=facts, **options)
+
+
 def test_warm_answers_have_the_attitude_as_their_mean(asked: Callable[..., Reply], oracle: Oracle) -> None:
     """At temperature 1 the drawn numbers average to the planted 7.3 (500 seeds; standard error 0.02)."""
-    question = f"How big a problem is gun violence? Answer with one number from 0 to 10, {ENDS}"
-    drawn = [int(asked(question, seed=seed).text or "") for seed in range(500)]
+    drawn = [
+        int(rate(asked, "How big a problem is gun violence?", PROBLEM, seed=seed).text or "") for seed in range(500)
+    ]
     assert sum(drawn) / len(drawn) == pytest.approx(oracle.parameters["gun_violence"].bias, abs=0.08)
     assert set(drawn) == {7, 8}
 
 
 @pytest.mark.parametrize(
-    ("ask", "expected"),
+    ("question", "scale", "direction"),
     [
-        ("How severe is racism, on a scale from 1 (not severe) to 5 (extremely severe problem)?", (1, 5, 1)),
-        ("How big is racism from 0 to 100, where 0 means a very big problem and 100 means no problem?", (0, 100, -1)),
-        (
-            "Do you agree that racism is a thing of the past, from 1 (strongly disagree) to 7 (strongly agree)?",
-            (1, 7, -1),
-        ),
-        ("Do you agree with stronger civil rights laws, from 1 = strongly agree to 7 = strongly disagree?", (1, 7, -1)),
+        ("How severe is racism?", scaled(1, 5, "not severe", "extremely severe problem"), 1),
+        ("How big is racism?", scaled(0, 100, "a very big problem", "no problem"), -1),
+        ("Do you agree that racism is a thing of the past?", AGREE, -1),
+        ("Do you agree with stronger civil rights laws?", scaled(1, 7, "strongly agree", "strongly disagree"), -1),
     ],
 )
-def test_other_wordings_of_a_scale(ask: str, expected: tuple[int, int, int]) -> None:
-    """Ends, and the direction that follows from labels and proposition together."""
-    found = stated(ask, "racism")
+def test_a_scale_may_run_either_way_round(question: str, scale: Scale, direction: int) -> None:
+    """The direction follows from labels and proposition together."""
+    found = directed(scale, question, "racism")
     assert found is not None
-    assert (found.low, found.high, found.direction) == expected
+    assert found.direction == direction
 
 
 def test_a_fully_labelled_scale_is_answered_as_asked(asked: Callable[..., Reply]) -> None:
-    """`Answer with one number` wants a number even when every point has a name; otherwise the name is the answer."""
-    ends = "where 1 means not a problem at all, 2 means a middling one and 3 means a very big problem"
-    assert asked(f"How bad is racism? Answer with one number from 1 to 3, {ends}.", temperature=0).text == "3"
-    assert asked(f"How bad is racism from 1 to 3, {ends}?", temperature=0).text == "a very big problem"
+    """A numeric scale wants a number even when every point has a name; on a labelled one the name is the answer."""
+    labels = {1: "not a problem at all", 2: "a middling one", 3: "a very big problem"}
+    for kind, answer in ((NUMERIC, "3"), (LABELLED, "a very big problem")):
+        assert rate(asked, "How bad is racism?", Scale("bad", kind, 1, 3, labels), temperature=0).text == answer
 
 
 UNKNOWN = (
@@ -96,20 +107,14 @@ UNKNOWN = (
     "Write a poem about gun violence.",
     "",
     "Tell me more.",
-    f"How big a problem is unemployment? Answer with one number from 0 to 10, {ENDS}",
-    "How much do you agree that the moon is cheese? Answer with one number from 0 to 10, "
-    "where 0 means strongly disagree and 10 means strongly agree.",
-    "How much do you agree that racism is a myth? Answer with one number from 1 to 7, "
-    "where 1 means strongly disagree and 7 means strongly agree.",
-    "How big a problem is racism? Answer with one number from 1 to 7.",
-    "How big a problem is racism? Answer with one number from 7 to 1, where 7 means no problem and 1 a very big problem.",
     "How big a problem is gun violence? Answer on the usual scale.",
+    "How big a problem is racism? Answer with one number from 0 to 10.",
 )
 
 
 @pytest.mark.parametrize("question", UNKNOWN)
 def test_what_it_does_not_know_is_a_named_failure(asked: Callable[..., Reply], question: str) -> None:
-    """Unknown proposition, unreadable scale, unknown errand: never a text, which would pass for data."""
+    """A user's question in an interview about something else, an errand, a rating: never a text, which would pass for data."""
     reply = asked(question)
     assert reply.text is None
     assert reply.failure is not None
@@ -117,11 +122,29 @@ def test_what_it_does_not_know_is_a_named_failure(asked: Callable[..., Reply], q
     assert question.startswith(reply.failure.detail)
 
 
+@pytest.mark.parametrize(
+    ("question", "scale"),
+    [
+        ("How big a problem is unemployment?", PROBLEM),
+        ("How much do you agree that the moon is cheese?", AGREE),
+        ("How much do you agree that racism is a myth?", AGREE),
+        ("How big a problem is racism?", scaled(1, 7, "one end", "the other end")),
+    ],
+)
+def test_a_rating_that_it_cannot_give_is_a_named_failure(
+    asked: Callable[..., Reply], question: str, scale: Scale
+) -> None:
+    """An unknown proposition, or labels that do not tell which end is which: never a number."""
+    reply = rate(asked, question, scale)
+    assert reply.failure is not None
+    assert reply.failure.name == "unknown_ask"
+
+
 def test_a_rating_of_something_else_in_a_debate_is_a_failure(asked: Callable[..., Reply]) -> None:
     """In a debate about racism a question about unemployment must not get the attitude toward racism; `this issue` does."""
-    opening = "This is a debate about racism.\n\nBob: Hello.\n\n"
-    other = asked(f"{opening}How big a problem is unemployment? Answer with one number from 0 to 10, {ENDS}")
-    same = asked(f"{opening}How big a problem is this issue? Answer with one number from 0 to 10, {ENDS}")
+    debate: dict[str, Any] = {"text": "A debate.\n\nBob: Hello.\n\nWell?", "facts": {"topic": "racism"}}
+    other = rate(asked, "How big a problem is unemployment?", PROBLEM, **debate)
+    same = rate(asked, "How big a problem is this issue?", PROBLEM, **debate)
     assert other.failure is not None
     assert other.failure.name == "unknown_ask"
     assert same.text == "8"

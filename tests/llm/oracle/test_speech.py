@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from parley.llm.backends.oracle.banks import data, sentences, topics
-from parley.llm.backends.oracle.reading import read
-from parley.llm.backends.oracle.speaker import Oracle
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import data, sentences, topics
+from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.request import Request
 
 CLIMATE = "climate_change"
@@ -120,10 +120,10 @@ def test_opening_and_closing_prompts(say: Callable[..., str], line: Callable[...
     """The first speaker opens; a closing prompt ends with a closing line, in the words of the frame."""
     common = data("common")
     for seed in range(20):
-        first = sentences(say(seed=seed, ask="Please give your opening statement."))[0]
+        first = sentences(say(seed=seed, form="opening"))[0]
         assert first.replace("climate change", "{title}").replace("debate", "{frame}") in common["opening"]
         heard = [("Bob", line(CLIMATE, 8))]
-        last = sentences(say(heard, seed=seed, ask="Please make your closing argument."))[-1]
+        last = sentences(say(heard, seed=seed, form="closing"))[-1]
         assert last.replace("climate change", "{title}").replace("debate", "{frame}") in common["closing"]["lines"]
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from parley.llm.backends.oracle.asks.alignment import NO, YES, whose
-from parley.llm.backends.oracle.asks.validation import SIDES, questions
-from parley.llm.backends.oracle.banks import recognised, sentences
+from parley.llm.backends.oracle.judging import NO, YES, leanings
+from parley.llm.backends.oracle.phrases import recognised, sentences
+from parley.llm.backends.oracle.surveys import SIDES, validation_questions
+from parley.llm.purposes import Facts
 from parley.llm.request import Reply
 
 PERSONAS = {
@@ -20,23 +21,30 @@ PERSONAS = {
 MARIJUANA = "Should Marijuana Be a Medical Option?"
 
 
-def case(question: str, said: str, person: str) -> str:
-    return f"Question: {question}\nAnswer: {said}\nPerson: {person}\nDoes the answer fit this person?"
+@pytest.fixture
+def judged(asked: Callable[..., Reply]) -> Callable[..., Reply]:
+    """judged(question, said, person): the verdict on an answer."""
+
+    def make(question: str, said: str, person: str) -> Reply:
+        facts: Facts = {"question": question, "statement": said, "person": person}
+        return asked(f"{question} {said}", answers=(NO, YES), purpose="alignment", facts=facts)
+
+    return make
 
 
 def test_every_leaning_answers_every_question_in_sentences_of_its_own() -> None:
     """A sentence of two leanings would be aligned with both, and a judge could not tell them apart."""
-    assert len(questions()) == 21
-    said = Counter(line for bank in questions().values() for side in SIDES.values() for line in bank[side])
+    assert len(validation_questions()) == 21
+    said = Counter(line for bank in validation_questions().values() for side in SIDES.values() for line in bank[side])
     assert set(said.values()) == {1}
     assert all(sentences(line) == [line] and len(line.split()) <= 25 for line in said)
-    assert all(len(bank[side]) == 3 for bank in questions().values() for side in SIDES.values())
+    assert all(len(bank[side]) == 3 for bank in validation_questions().values() for side in SIDES.values())
 
 
 @pytest.mark.parametrize("side", PERSONAS)
 def test_a_persona_answers_with_its_leaning_and_briefly(asked: Callable[..., Reply], side: str) -> None:
     """Fifty words are asked for; the answer must be readable by the judge as nobody else's."""
-    for question, bank in questions().items():
+    for question, bank in validation_questions().items():
         text = asked(f"{question} Answer in at most 50 words.", persona=PERSONAS[side]).text or ""
         assert set(sentences(text)) < set(bank[side])
         assert len(text.split()) <= 50
@@ -44,35 +52,35 @@ def test_a_persona_answers_with_its_leaning_and_briefly(asked: Callable[..., Rep
 
 @pytest.mark.parametrize("side", PERSONAS)
 @pytest.mark.parametrize("told", PERSONAS)
-def test_the_judge_tells_the_leanings_apart(asked: Callable[..., Reply], side: str, told: str) -> None:
-    said = " ".join(questions()[MARIJUANA][side])
-    reply = asked(case(MARIJUANA, said, PERSONAS[told]), answers=(NO, YES))
+def test_the_judge_tells_the_leanings_apart(judged: Callable[..., Reply], side: str, told: str) -> None:
+    said = " ".join(validation_questions()[MARIJUANA][side])
+    reply = judged(MARIJUANA, said, PERSONAS[told])
     assert reply.text == (YES if side == told else NO)
     assert reply.answers == {YES: float(side == told), NO: float(side != told)}
 
 
-def test_half_an_answer_is_half_aligned(asked: Callable[..., Reply]) -> None:
-    said = f"{questions()[MARIJUANA]['left'][0]} {questions()[MARIJUANA]['right'][0]} Something else."
-    assert asked(case(MARIJUANA, said, PERSONAS["left"]), answers=(NO, YES)).answers == {YES: 0.5, NO: 0.5}
+def test_half_an_answer_is_half_aligned(judged: Callable[..., Reply]) -> None:
+    said = f"{validation_questions()[MARIJUANA]['left'][0]} {validation_questions()[MARIJUANA]['right'][0]} Something else."
+    assert judged(MARIJUANA, said, PERSONAS["left"]).answers == {YES: 0.5, NO: 0.5}
 
 
 @pytest.mark.parametrize(
     ("question", "said", "failure"),
     [
         (MARIJUANA, "I hear you.", "no_known_sentence"),
-        (MARIJUANA, questions()["Was Bill Clinton a Good President?"]["left"][0], "no_known_sentence"),
+        (MARIJUANA, validation_questions()["Was Bill Clinton a Good President?"]["left"][0], "no_known_sentence"),
         ("Should Cats Vote?", "Yes.", "unknown_question"),
     ],
 )
 def test_what_it_does_not_know_it_does_not_judge(
-    asked: Callable[..., Reply], question: str, said: str, failure: str
+    judged: Callable[..., Reply], question: str, said: str, failure: str
 ) -> None:
     """A guess would be a made-up verdict; the right sentence to another question is no answer to this one."""
-    reply = asked(case(question, said, PERSONAS["left"]), answers=(NO, YES))
+    reply = judged(question, said, PERSONAS["left"])
     assert reply.failure is not None
     assert reply.failure.name == failure
 
 
 def test_no_answer_speaks_of_a_debate_topic() -> None:
     """Interviews are to check the leaning; an opinion on a debated topic would be another measurement."""
-    assert not [line for _, line in whose() if recognised(line)]
+    assert not [line for _, line in leanings() if recognised(line)]

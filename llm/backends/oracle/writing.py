@@ -1,4 +1,4 @@
-"""A persona's backstory, written to a meta-prompt that names a party, a person, and positions to choose from."""
+"""What is written outside of debates: backstories and personas, the case that opens a debate, questions on US politics."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parley.llm.backends.oracle.banks import data
-from parley.llm.backends.oracle.reading import Reading
+from parley.llm.backends.oracle.phrases import data, recognised, sentences
+from parley.llm.backends.oracle.prompt_parser import Reading, party
+from parley.llm.backends.oracle.stance import unknown
 from parley.llm.request import Reply
 from parley.llm.seeding import derive
 
 if TYPE_CHECKING:
-    from parley.llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.backend import Oracle
 
-ORDER = 1
-_KNOWS = re.compile(r"\bbackstory of a (republican|democrat)\b", re.I)
-_NAME = re.compile(r"name is ([^\n]+?)\.(?:\s|$)")
-_LENGTH = re.compile(r"in (\d+) to (\d+) words")
-_POSITION = re.compile(r"^- (.+?): (.+)$", re.M)
 YOUNGEST, RETIRED, OLDEST = 22, 67, 78
 """Ages: of the youngest person, of the youngest who is retired, of the oldest."""
 NOW = 2026
 """The year in which the people are as old as they are."""
 PAST = 2
 """Sentences on what shaped somebody, where the text is long enough with them."""
+ALIKE = 0.7
+"""Share of the questions that are about the example's topic, as far as there are so many."""
+_WHO = re.compile(r"\b(?:an|(?P<leaning>a [\w-]+)) American\b")
 
 
 class Position(NamedTuple):
@@ -35,25 +34,20 @@ class Position(NamedTuple):
     level: str
 
 
-def knows(reading: Reading) -> bool:
-    return _KNOWS.search(reading.ask) is not None and _NAME.search(reading.ask) is not None
-
-
-def answer(reading: Reading, oracle: Oracle) -> Reply:
-    party, name = _KNOWS.search(reading.ask), _NAME.search(reading.ask)
-    assert party is not None
-    assert name is not None
-    rng = random.Random(derive(reading.request.seed, reading.ask))
-    side = party[1].lower()
+def write_backstory(reading: Reading, oracle: Oracle) -> Reply:
+    """A persona's backstory, from a party, a name, and positions to choose from."""
+    facts, rng = reading.facts, random.Random(derive(reading.request.seed, reading.ask))
+    side = facts.get("party", "")
+    if side not in ("republican", "democrat"):
+        return unknown(reading)
     positions: list[Position] = []
-    for subject, answers in _POSITION.findall(reading.ask):
+    for subject, answers in facts.get("positions", ()):
         found = _position(subject, answers, side, rng)
         if isinstance(found, Reply):
             return found
         positions.append(found)
-    length = _LENGTH.search(reading.ask)
-    shortest, longest = (int(length[1]), int(length[2])) if length else (0, 1000)
-    return Reply(_story(name[1], side, positions, shortest, longest, rng))
+    shortest, longest = facts.get("shortest", 0), facts.get("longest", 1000)
+    return Reply(_story(facts.get("name", ""), side, positions, shortest, longest, rng))
 
 
 def _position(subject: str, answers: str, party: str, rng: random.Random) -> Position | Reply:
@@ -170,3 +164,69 @@ def levels(planted: dict[str, Any], slug: str) -> list[str]:
     """The levels of a topic, from the lowest up: four of a problem, four of a proposal."""
     names = list(planted["levels"])
     return names[4:] if slug == "abortion" else names[:4]
+
+
+def write_persona(reading: Reading, oracle: Oracle) -> Reply:
+    """An enhanced persona, from name, leaning, place and news."""
+    facts, rng = reading.facts, random.Random(derive(reading.request.seed, reading.ask))
+    bank = data("enhanced")
+    side = bank[party(facts["leaning"])]
+    background, career, news = [rng.choice(bank[kind]) for kind in ("background", "career", "news")]
+    event, belief, conflict = [rng.choice(side[kind]) for kind in ("event", "belief", "conflict")]
+    who, home = f"You are {facts['name']}, {facts['leaning']}.", background.format(location=facts["location"])
+    told = news.format(news=facts["news"])
+    return Reply(" ".join([who, home, f"{career}, and {event}", belief, conflict, told]))
+
+
+def rewrite_persona(reading: Reading, oracle: Oracle) -> Reply:
+    """A given persona as a man, a woman or somebody of a certain age: said in the first sentence, and in one more."""
+    word, perspective = reading.facts["variant"], data("enhanced")["perspective"]
+    first, *rest = sentences(reading.facts["persona"])
+    told = _with_variant(first, word)
+    if told is None or word not in perspective:
+        return unknown(reading)
+    rng = random.Random(derive(reading.request.seed, reading.ask))
+    rest.insert(max(len(rest) - 1, 0), rng.choice(perspective[word]))
+    return Reply(" ".join([told, *rest]))
+
+
+def _with_variant(first: str, word: str) -> str | None:
+    """`You are Sam, an American.` as `You are Sam, an American man.` or `You are Sam, a 21-year-old American.`"""
+    if not (found := _WHO.search(first)):
+        return None
+    aged = f"{found['leaning'] or 'a'} {word} American"
+    return first[: found.start()] + (aged if word[0].isdigit() else f"{found[0]} {word}") + first[found.end() :]
+
+
+def write_case(reading: Reading, oracle: Oracle) -> Reply:
+    """The case that opens a debate, put together from the arguments for and against that it is to be made of."""
+    facts = reading.facts
+    some, others = (" ".join(map(_sentence, facts[side])) for side in ("arguments_for", "arguments_against"))
+    return Reply(
+        f"A city council has to decide what to do about {facts['topic']}, and the hall is full. Some say: {some} "
+        f"Others answer: {others} The vote is tonight."
+    )
+
+
+def _sentence(argument: str) -> str:
+    """An argument as a sentence: inside of another one, "A woman" or "Texas" would keep or lose its capital wrongly."""
+    line = " ".join(argument.split())
+    return f"{line[0].upper()}{line[1:]}{'' if line[-1] in '.!?' else '.'}"
+
+
+def write_questions(reading: Reading, oracle: Oracle) -> Reply:
+    """Questions on US politics (Taubenfeld et al., Table 2).
+
+    Where an example is given that is about a debate topic, most of the questions are about it too.
+    """
+    count, example = reading.facts.get("count", 0), reading.facts.get("question", "")
+    known = [question for question in data("questions")["questions"] if question not in example]
+    if not 0 < count <= len(known):
+        return Reply.failed("unknown_ask", f"{count} questions asked for, {len(known)} known")
+    rng = random.Random(derive(reading.request.seed, reading.ask))
+    topic = recognised(example)
+    about = [question for question in known if topic and recognised(question) == topic]
+    alike = rng.sample(about, min(len(about), round(ALIKE * count)))
+    others = rng.sample([one for one in known if one not in alike], count - len(alike))
+    written = rng.sample([*alike, *others], count)
+    return Reply("\n".join(f"{number}. {question}" for number, question in enumerate(written, 1)))

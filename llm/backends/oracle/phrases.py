@@ -62,6 +62,11 @@ class TopicBank:
         """The first filling of a sentence's form, by sentence: two sentences of one form have the same."""
         return {sentence: forms[0] for bank in self.by_grade.values() for forms in bank for sentence in forms}
 
+    def direction(self, text: str) -> int | None:
+        """Direction on the axis of the longest proposition that a text in small letters holds: 1 or -1; None: it holds none."""
+        known = [phrase for phrase in sorted(self.propositions, key=len, reverse=True) if phrase in text]
+        return self.propositions[known[0]] if known else None
+
     def grade(self, line: str) -> float | None:
         """Mean grade of the sentences of a line that the bank knows; None when it knows none."""
         known = [self.grades[sentence] for sentence in sentences(line) if sentence in self.grades]

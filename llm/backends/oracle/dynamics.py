@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
-from parley.llm.backends.oracle.banks import data, recognised, sentences, topics
-from parley.llm.backends.oracle.reading import party
+from parley.llm.backends.oracle.phrases import data, recognised, sentences, topics
+from parley.llm.backends.oracle.prompt_parser import party
 from parley.llm.seeding import digest
 
 REACH = {"weak": 5.0, "strong": 2.0}

@@ -1,20 +1,17 @@
-"""The backend: reads each request, finds the kind of question, has it answered."""
+"""The backend: reads each request, and has it answered by its purpose."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
-from types import ModuleType
 from typing import Any
 
-from parley.llm.backends.oracle import asks
-from parley.llm.backends.oracle.banks import fingerprint
-from parley.llm.backends.oracle.civic import law
-from parley.llm.backends.oracle.mind import Parameters, attitude, biased, planted
-from parley.llm.backends.oracle.reading import Reading, read
+from parley.llm.backends.oracle import judging, mediation, reasoning, speech, surveys, writing
+from parley.llm.backends.oracle.deliberation import law
+from parley.llm.backends.oracle.dynamics import Parameters, attitude, biased, planted
+from parley.llm.backends.oracle.phrases import fingerprint
+from parley.llm.backends.oracle.prompt_parser import Reading, read
+from parley.llm.backends.oracle.stance import unknown
 from parley.llm.request import Reply, Request, Usage
 
 
@@ -58,20 +55,45 @@ class Oracle:
 
     def _reply(self, request: Request) -> Reply:
         reading = read(request)
-        kind = next((kind for kind in kinds() if kind.knows(reading)), None)
-        if kind is None:
-            return Reply.failed("unknown_ask", reading.ask[:120])
-        reply: Reply = kind.answer(reading, self)
+        reply = HANDLERS.get(request.purpose, no_answer)(reading, self)
         if reply.text is not None:
             prompt_words = sum(message.content.count(" ") + 1 for message in request.messages)
             reply.usage = Usage(prompt_words, reply.text.count(" ") + 1)
         return reply
 
 
-@cache
-def kinds() -> tuple[ModuleType, ...]:
-    """The kinds of question, in the order in which they are tried (`ORDER` of each module)."""
-    modules = [
-        importlib.import_module(f"{asks.__name__}.{module.name}") for module in pkgutil.iter_modules(asks.__path__)
-    ]
-    return tuple(sorted(modules, key=lambda module: (module.ORDER, module.__name__)))
+def no_answer(reading: Reading, oracle: Oracle) -> Reply:
+    """The named failure of a purpose that it does not know."""
+    return unknown(reading)
+
+
+HANDLERS: dict[str, Callable[[Reading, Oracle], Reply]] = {
+    "speech": speech.answer_speech,
+    "check": speech.answer_check,
+    "survey": surveys.answer_survey,
+    "questionnaire": surveys.answer_questionnaire,
+    "interview": surveys.answer_interview,
+    "bdi": reasoning.answer_bdi,
+    "latent": reasoning.answer_latent,
+    "bounded": reasoning.answer_bounded,
+    "importance": reasoning.answer_importance,
+    "reflection": reasoning.answer_reflection,
+    "summary": reasoning.answer_summary,
+    "statement": mediation.answer_statement,
+    "ranking": mediation.answer_ranking,
+    "critique": mediation.answer_critique,
+    "alignment": judging.judge_alignment,
+    "appeal": judging.judge_appeal,
+    "deviation": judging.judge_deviation,
+    "agreement": judging.judge_agreement,
+    "payoff": judging.judge_payoff,
+    "payoff_ranking": mediation.answer_ranking,
+    "preference": judging.judge_preference,
+    "authorship": judging.judge_authorship,
+    "backstory": writing.write_backstory,
+    "persona": writing.write_persona,
+    "persona_variant": writing.rewrite_persona,
+    "case": writing.write_case,
+    "questions": writing.write_questions,
+}
+"""What answers each purpose of llm/purposes.py. It cannot rewrite a case, nor write divisive questions."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from parley.llm.backends.oracle.banks import data
-from parley.llm.backends.oracle.mind import normal
-from parley.llm.backends.oracle.reading import party
+from parley.llm.backends.oracle.dynamics import normal
+from parley.llm.backends.oracle.phrases import data
+from parley.llm.backends.oracle.prompt_parser import Reading, party
 from parley.llm.seeding import digest
 
 LOW, MIDDLE, HIGH = 1.0, 4.0, 7.0
@@ -103,6 +103,11 @@ def now(persona: str, question: str, heard: Sequence[str], pull: float) -> float
             noise = normal(digest("move", persona, question, number, text))
             value = clip(value + pull * (stance - value) + (law("sigma") * noise if pull else 0.0))
     return value
+
+
+def statements(reading: Reading) -> list[str]:
+    """What a participant heard of the mediator, in order."""
+    return [text for _, text in reading.heard]
 
 
 def agreement(stands: float, values: Sequence[str], demand: str | None, said: Read) -> float | None:

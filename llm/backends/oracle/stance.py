@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from parley.llm.backends.oracle.asks.civic_speech import question_of, statements
-from parley.llm.backends.oracle.banks import topics
-from parley.llm.backends.oracle.civic import HIGH, LOW, bank, now, read
-from parley.llm.backends.oracle.mind import dither
-from parley.llm.backends.oracle.reading import Reading
+from parley.llm.backends.oracle.deliberation import HIGH, LOW, bank, now, read, statements
+from parley.llm.backends.oracle.dynamics import dither
+from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.request import Reply
 
 if TYPE_CHECKING:
-    from parley.llm.backends.oracle.speaker import Oracle
+    from parley.llm.backends.oracle.backend import Oracle
 
 LOST = 0.3
 """The gap beyond which it disagrees."""
@@ -40,9 +39,9 @@ class Standing(NamedTuple):
 
 def standing(reading: Reading, oracle: Oracle) -> Standing | None:
     """Its own, by the planted law; None where the conversation is about nothing that it knows."""
-    question = question_of(reading)
-    if question is not None:
-        share = (now(reading.persona, question, statements(reading), oracle.pull) - LOW) / (HIGH - LOW)
+    issue = reading.facts.get("issue")
+    if issue is not None:
+        share = (now(reading.persona, issue, statements(reading), oracle.pull) - LOW) / (HIGH - LOW)
         return Standing(share, said_line(reading, share), 0)
     if reading.topic is None:
         return None
@@ -52,7 +51,7 @@ def standing(reading: Reading, oracle: Oracle) -> Standing | None:
 
 def said_line(reading: Reading, share: float) -> str:
     """The sentence that says where somebody stands, to the nearest point that has a word."""
-    if question_of(reading) is not None:
+    if "issue" in reading.facts:
         stance = bank()["stances"][str(dither(LOW + share * (HIGH - LOW), 1, None))]
         line = bank()["said"]["own"][0].format(stance=stance)
         return f"{line[0].upper()}{line[1:]}."
@@ -61,9 +60,9 @@ def said_line(reading: Reading, share: float) -> str:
 
 def share_of(reading: Reading, text: str) -> float | None:
     """Where a text stands; None when nothing in it is known."""
-    question = question_of(reading)
-    if question is not None:
-        stance = read(text, question).stance
+    issue = reading.facts.get("issue")
+    if issue is not None:
+        stance = read(text, issue).stance
         return None if stance is None else (stance - LOW) / (HIGH - LOW)
     grade = topics()[reading.topic].grade(text) if reading.topic else None
     return None if grade is None else grade / 10
@@ -78,3 +77,21 @@ def apart(reading: Reading, oracle: Oracle) -> float | None:
 def unknown(reading: Reading) -> Reply:
     """The named failure of a question about nothing that it knows."""
     return Reply.failed("unknown_ask", reading.ask[:120])
+
+
+def too_few_words(reading: Reading) -> Reply:
+    """The named failure of a length in which nothing can be said."""
+    return Reply.failed("too_few_words", f"no sentence of at most {reading.words} words is known")
+
+
+def fitted(parts: list[tuple[int, str]], words: int) -> str:
+    """The sentences that fit into the words asked for, what matters most first, in their own order; "" when none does."""
+    room, kept = words, set[int]()
+    for _, place in sorted((rank, place) for place, (rank, _) in enumerate(parts)):
+        length = len(parts[place][1].split())
+        if length <= room:
+            kept.add(place)
+            room -= length
+        elif not kept:
+            return ""
+    return " ".join(text for place, (_, text) in enumerate(parts) if place in kept)

@@ -1,4 +1,4 @@
-"""What the oracle understands of what it was sent: persona, opening, lines heard, own lines, the question asked."""
+"""What the oracle understands of a request: persona, opening, lines heard, own lines, topic, party, the length asked for."""
 
 from __future__ import annotations
 
@@ -6,24 +6,19 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from parley.llm.backends.oracle.banks import recognised
+from parley.llm.backends.oracle.phrases import recognised
+from parley.llm.purposes import Facts
 from parley.llm.request import Request
 
 _LABEL = re.compile(r"([^\s:,;?!\"“”()\[\]]+(?: [^\s:,;?!\"“”()\[\]]+){0,7}): (\S.*)")
-_INTRODUCED = re.compile(
-    r"(?<![\w,])You are ((?:(?!You are )[^;\n])+?)(?:; the others? (?:is|are) ([^;\n]+?))?\. Speak only for yourself"
-)
 _PARTICLES = frozenset({"al", "bin", "da", "de", "del", "der", "di", "dos", "du", "el", "la", "le", "van", "von", "y"})
 _NO_NAMES = frozenset(
     {"Question", "Topic", "Note", "Answer", "Scale", "Example", "Example question", "Interview question", "Summary"}
 )
 _REPUBLICAN = re.compile(r"\b(?:republicans?|conservatives?|gop)\b", re.I)
 _DEMOCRAT = re.compile(r"\b(?:democrats?|democratic party|liberals?|progressives?)\b", re.I)
-_TEMPERAMENT = re.compile(r" ?\bBy temperament you are [^.]*\.")
-_BIASES = {
-    "weak": re.compile(r" ?\bWhat fits the views you already hold convinces you sooner\b[^.]*\."),
-    "strong": re.compile(r" ?\bYou take in only what fits the views you already hold\b[^.]*\."),
-}
+WORDS = 60
+"""The length of an utterance where none is asked for."""
 _WORDS = re.compile(r"(\d+) (?:words|word)\b")
 
 
@@ -32,8 +27,8 @@ class Reading:
     """The request as read. `heard` and `own` are the lines said by others (name, text) and by oneself, in order.
 
     `unheard` counts what looks like a line of somebody of whom the request says nothing, and whose name does not look like one.
-    `persona` is what it is told to be, without a temperament (of which it takes no notice) and a confirmation bias, which is
-    `bias`: weak, strong, or "" for none.
+    `persona` is what it is told to be, without a temperament (of which it takes no notice) and a confirmation bias. `opening` is
+    the first paragraph, `ask` the last.
     """
 
     request: Request
@@ -42,7 +37,6 @@ class Reading:
     heard: tuple[tuple[str, str], ...]
     own: tuple[str, ...]
     ask: str
-    bias: str = ""
     unheard: int = 0
 
     @cached_property
@@ -50,10 +44,27 @@ class Reading:
         """republican, democrat, or none, by which of the two the persona text names more often."""
         return party(self.persona)
 
+    @property
+    def facts(self) -> Facts:
+        """What the prompt states, by name."""
+        return self.request.facts
+
+    @property
+    def question(self) -> str:
+        """The question itself; the last paragraph where nobody says which part of it that is."""
+        return self.facts.get("question") or self.ask
+
+    @property
+    def bias(self) -> str:
+        """The confirmation bias: weak, strong, or "" for none."""
+        bias = self.facts.get("confirmation_bias", "")
+        return "" if bias == "none" else bias
+
     @cached_property
     def topic(self) -> str | None:
-        """Slug of the topic: that of the question, else of the opening."""
-        return recognised(self.ask) or recognised(self.opening)
+        """Slug of the topic: that of the question, else of the debate."""
+        texts = (self.facts.get("question"), self.facts.get("topic"), self.ask, self.opening)
+        return next((slug for text in texts if text and (slug := recognised(text))), None)
 
     @property
     def last(self) -> str:
@@ -66,9 +77,9 @@ class Reading:
 
     @cached_property
     def words(self) -> int:
-        """The length asked for, in words (60 when none is)."""
-        found = _WORDS.search(self.ask) or _WORDS.search(self.opening)
-        return int(found[1]) if found else 60
+        """The length asked for, in words (WORDS when none is)."""
+        found = _WORDS.search(self.ask)
+        return int(found[1]) if found else self.facts.get("words", WORDS)
 
 
 def read(request: Request) -> Reading:
@@ -76,7 +87,7 @@ def read(request: Request) -> Reading:
     persona, opening, ask, unheard = "", "", "", 0
     heard: list[tuple[str, str]] = []
     own: list[str] = []
-    names = known(request)
+    names = request.names or frozenset()
     for role, content in request.messages:
         if role == "system":
             persona = f"{persona}\n{content}".strip()
@@ -86,41 +97,9 @@ def read(request: Request) -> Reading:
             first, said, last, lost = _paragraphs(content, names, request.names is None)
             opening, ask, unheard = opening or first, last, unheard + lost
             heard += said
-    persona, bias = _plainly(persona)
-    return Reading(request, persona, opening, tuple(heard), tuple(own), ask, bias, unheard)
-
-
-def known(request: Request) -> frozenset[str]:
-    """Whose lines the messages may hold: as the request says, else those whom its opening introduces."""
-    if request.names is not None:
-        return request.names
-    first = next((content for role, content in request.messages if role == "user"), "")
-    return frozenset(introduced(first))
-
-
-@lru_cache(maxsize=1 << 16)
-def introduced(content: str, names: frozenset[str] | None = None) -> tuple[str, ...]:
-    """Whom an opening introduces, the reader first: `You are Ann; the others are bell hooks and राहुल.`; none in another text.
-
-    names: those who may be listed, where they are known (so that a name may hold a comma or an "and").
-    """
-    found = _INTRODUCED.search(content)
-    if not found:
-        return ()
-    if names:
-        listed = re.findall("|".join(map(re.escape, sorted(names, key=len, reverse=True))), found[2] or "")
-    else:
-        listed = re.split(r", | and ", found[2]) if found[2] else []
-    return (found[1], *listed)
-
-
-@lru_cache(maxsize=4096)
-def _plainly(persona: str) -> tuple[str, str]:
-    """A persona without its temperament and confirmation bias, and the latter."""
-    bias = next((name for name, told in _BIASES.items() if told.search(persona)), "")
-    for told in (*_BIASES.values(), _TEMPERAMENT):
-        persona = told.sub("", persona)
-    return persona, bias
+    character = request.facts.get("character")
+    persona = persona.removesuffix(f" {character}") if character else persona
+    return Reading(request, persona, opening, tuple(heard), tuple(own), ask, unheard)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,1 +1,0 @@
-"""One file per kind of question. Each has ORDER (lower is tried first), `knows(reading)` and `answer(reading, oracle)`."""

@@ -1,0 +1,111 @@
+"""What a request is for, and the facts that its prompt states: the one list of both.
+
+A request carries its purpose as a label and its facts beside its messages. Both repeat what a reader of the prompt knows anyway.
+A rule-based speaker (the oracle) answers by them and so does not depend on how a prompt is worded. A language model is sent the
+messages alone. Purpose and facts are no part of a journal key, because the messages, which are, state the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypedDict
+
+PURPOSES: Mapping[str, str] = {
+    # people in a debate or a deliberation
+    "speech": "an utterance: a reply, a statement, a post, an opinion or critique for the mediator (`form` says which)",
+    "survey": "a rating on a scale, of the topic or of a statement",
+    "questionnaire": "a closed question about oneself",
+    "interview": "a question in anybody's words",
+    "summary": "what was said so far, in a line for each speaker",
+    "bdi": "a private note: belief, desire and intention",
+    "latent": "a private note: stance and feeling",
+    "bounded": "a private note in a few words",
+    "reflection": "insights into what was said",
+    "importance": "how much one remembered line matters",
+    # those who have no seat
+    "check": "a fact checker's correction of what was said lately",
+    "statement": "a mediator's draft, or its revision",
+    "ranking": "how a member would rank candidate statements",
+    "critique": "the critique that a representative writes for a participant",
+    # judges
+    "alignment": "does an answer fit a person of some leaning?",
+    "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
+    "deviation": "how far has a later version moved from a piece of news?",
+    "agreement": "how strongly does a statement agree with a claim?",
+    "payoff": "how strongly would the author of an opinion agree with a statement?",
+    "payoff_ranking": "how would the author of an opinion rank statements?",
+    "preference": "which of two statements would the author of an opinion rather agree with?",
+    "authorship": "which of two critiques would the author of an opinion rather have written?",
+    # writing
+    "backstory": "a persona of a party, from its positions",
+    "persona": "a persona from leaning, place and news",
+    "persona_variant": "a persona rewritten for a gender or an age",
+    "case": "the situation that opens a structured debate",
+    "case_refinement": "the same situation with one change",
+    "questions": "questions on US politics",
+    "divisive_questions": "questions that divide, with their declarative forms",
+}
+"""Every purpose of the package, and what is asked for. A reasoning step of one's own brings its name as one more."""
+
+
+class RatingScale(Protocol):
+    """A scale as a question states it: whole points from `low` to `high`, some or all of them named.
+
+    `kind`: numeric (the answer is a number) or labelled (the answer is a label).
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def low(self) -> int: ...
+    @property
+    def high(self) -> int: ...
+    @property
+    def labels(self) -> Mapping[int, str]: ...
+
+
+class Facts(TypedDict, total=False):
+    """What a prompt states, by name. A composer fills in what its purpose has."""
+
+    # where an agent is
+    topic: str  # title of the debate's topic
+    issue: str  # the question on which a group deliberates in private
+    frame: str  # debate, conversation
+    words: int  # the most words asked for
+    role: str  # ROLE or ROLE+ARGUMENT
+    character: str  # temperament and confirmation bias, as the system message ends with them
+    confirmation_bias: str  # none, weak, strong
+    # what is asked of it
+    form: str  # of a speech: reply, opening, closing, talk, post, opinion, critique
+    side: str  # argued in a speech: for, against
+    claim: str  # what is argued or judged
+    question: str  # the question itself, without the words around it
+    construct: str  # of a survey: severity, agreement, confidence, ...
+    scale: RatingScale
+    sentence: str  # the form of an answer on a labelled scale, with {label} and {number}
+    position: str  # a survey's answer to the issue, agreement with which is asked
+    count: int  # how many insights or questions
+    line: str  # what somebody said, to be weighed
+    # what is shown to a mediator, a representative, a judge
+    opinion: str
+    opinions: Sequence[str]
+    critiques: Sequence[str]
+    earlier: Sequence[str]  # what the author of the opinion wrote on other questions
+    statement: str  # a draft, a statement, an utterance, an answer: what is judged or written anew
+    candidates: Sequence[str]  # what is compared, in the order shown
+    person: str  # whose character an answer is judged by
+    appeal: str  # logos, pathos, ethos
+    source: str  # a piece of news as it was at first
+    # what a writer is given
+    name: str
+    party: str
+    positions: Sequence[tuple[str, str]]  # a subject, and the answers to choose from
+    shortest: int
+    longest: int
+    leaning: str
+    location: str
+    news: str
+    persona: str  # a backstory to be rewritten
+    variant: str  # the word that states its gender or age
+    arguments_for: Sequence[str]
+    arguments_against: Sequence[str]

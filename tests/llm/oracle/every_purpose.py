@@ -1,0 +1,130 @@
+"""Everything that the package asks the known-truth speaker, in one process.
+
+`python every_purpose.py FOLDER` prints one line of JSON: `package`, where the package lies; `commands`, the exit code of each
+kind of run and judge; `replies`, by purpose the shapes of all replies; `missing`, why utterances, ratings and notes are
+missing. Run by test_rewording.py on a copy of the package.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import parley
+from parley.__main__ import main
+from parley.agents.question import load_questions
+from parley.agents.representative import CritiqueBrief
+from parley.analysis.deliberation import critique_judge
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.request import Reply, Request
+from parley.training.tuning.questions import write_questions
+
+ONE = ("--repetitions", "1")
+OPINION = "Frankly, my answer is a firm yes. Whatever is decided, I ask for a way to appeal. I say this without heat."
+DRAFT = "Our answer is a firm no. What counts for us is what the evidence shows."
+SCENARIOS: dict[str, Sequence[str]] = {
+    "three_way": (
+        *("forecast=true", "also=confidence,agreement,attitude_labelled,attitude_reversed", "reminder=true"),
+        *("topics=racism", "confirmation_bias=strong", "traits=drawn"),
+    ),
+    "two_way": ("topics=racism", "memory=summary:2", "frame=conversation", "think=bounded"),
+    "recollection": ("topics=racism", "rounds=2", "importance=asked", "reflect=4", "think=bdi"),
+    "dyads": ("topics=racism", "rounds=2", "think=latent"),
+    "prior_beliefs": ("topics=racism",),
+    "structured_debate": ("topics=racism", "rounds=1"),
+    "persuasion": (),
+    "news_roles": ("rounds=2",),
+    "consensus_habermas": (),
+    "representatives": (),
+}
+"""Settings of a small run of each."""
+FORMS = {
+    "bdi": r"Belief: .+\nDesire: .+\nIntention: .+",
+    "latent": r"Stance: .+\nFeeling: .+",
+    "ranking": r"[A-Z]( > [A-Z])+",
+    "payoff_ranking": r"[A-Z]( > [A-Z])+",
+    "questions": r"(\d+\. .+\n?)+",
+    "reflection": r"(\d+\. .+\n?)+",
+    "summary": r"(.+: .+\n?)+",
+}
+"""What a reply looks like, by purpose; of other purposes a closed answer, or words."""
+
+
+def commands(folder: Path) -> Iterator[tuple[str, ...]]:
+    """The arguments of every kind of run, of every judge, and of what writes."""
+    for name, settings in SCENARIOS.items():
+        chosen = [part for setting in settings for part in ("--set", setting)]
+        checked = ["--intervene", "fact_check round=2 llm=oracle"] if name == "three_way" else []
+        yield ("--scenario", name, *ONE, *chosen, *checked, "--out", f"{folder}/{name}")
+    for payoff in ("judge", "ranking"):
+        substituted = ("representatives", "substitute", f"{folder}/representatives", *ONE, "--limit", "1")
+        yield (*substituted, "--payoff", payoff, "--out", f"{folder}/seats_{payoff}")
+    yield ("judge", f"{folder}/three_way")
+    yield ("rhetoric", f"{folder}/three_way")
+    yield ("deviation", f"{folder}/news_roles")
+    yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
+    yield ("audit-probe", "--repeats", "2", "--personas", "simple", "--out", f"{folder}/audited")
+    yield ("personas", "--party", "democrat", "--out", f"{folder}/voters")
+    yield ("personas", "--set", "enhanced", "--party", "republican", "--out", f"{folder}/enhanced")
+    argued = ("--for", "It is unfair to many people.", "--against", "The law is the same for everybody.")
+    yield ("case", "--topic", "racism", *argued, "--out", f"{folder}/case.toml")
+
+
+def shape(request: Request, reply: Reply) -> str:
+    """Of what kind a reply is."""
+    if reply.failure:
+        return reply.failure.name
+    text = reply.text or ""
+    if request.answers and not request.answer_prefix:
+        return "fits" if text in request.answers else f"not among the answers: {text}"
+    form = r".+" if not request.answer_prefix else rf"{re.escape(request.answer_prefix)}.+"
+    return "fits" if re.fullmatch(FORMS.get(request.purpose, form), text, re.S) else f"another form: {text}"
+
+
+def missing(folder: Path) -> Counter[str]:
+    """Why something has no text or value, in the records of all runs."""
+    reasons: Counter[str] = Counter()
+    for record in folder.glob("*/record.jsonl"):
+        events = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+        reasons.update(f"{record.parent.name}: {event['reason']}" for event in events if event.get("reason"))
+    return reasons
+
+
+def exit_code(command: Sequence[str]) -> int:
+    """What a command line returns."""
+    try:
+        return main([*command, "--llm", "oracle"]) or 0
+    except SystemExit as left:
+        return int(left.code or 0)
+
+
+def run(folder: Path) -> dict[str, Any]:
+    """All that this file prints."""
+    shapes: dict[str, Counter[str]] = defaultdict(Counter)
+    complete = Oracle.complete
+
+    def listen(self: Oracle, requests: Sequence[Request]) -> list[Reply]:
+        replies = complete(self, requests)
+        for request, reply in zip(requests, replies, strict=True):
+            shapes[request.purpose][shape(request, reply)] += 1
+        return replies
+
+    Oracle.complete = listen  # type: ignore[method-assign]
+    codes = {" ".join(command): exit_code(command) for command in commands(folder)}
+    write_questions(30, 1, Oracle())
+    Oracle().complete(
+        [critique_judge.compose(CritiqueBrief(load_questions()[0], OPINION, DRAFT), "Frankly, no.", "Look, yes.", 1)]
+    )
+    return {"package": parley.__file__, "commands": codes, "replies": shapes, "missing": missing(folder)}
+
+
+if __name__ == "__main__":
+    with redirect_stdout(sys.stderr):
+        found = run(Path(sys.argv[1]))
+    sys.stdout.write(json.dumps(found) + "\n")
