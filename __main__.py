@@ -1,5 +1,7 @@
 """The command line, as `parley`, `python -m parley` or `python run.py`. Wiring only; nothing heavy is imported
 before it is needed.
+
+argparse with a table of commands by the names of their modules: typer or click would import every module for `--help`.
 """
 
 from __future__ import annotations
@@ -12,23 +14,25 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from parley.llm.errors import UserError, unknown_name
-from parley.model.commandline import Interrupted, Parser, Progress, natural, program, stoppable, told
-from parley.model.options import add_budget, add_scenario, budget, chosen, prices
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, prices_from_args, scenario_from_args
+from parley.model.cli import Parser, add_option, natural, program
+from parley.model.progress import Interrupted, Progress, stoppable, summary_line
 
 if TYPE_CHECKING:
     from parley.llm.request import Backend
     from parley.model.scenario import Scenario
 
-EXAMPLES = """examples:
-  python run.py --list
-  python run.py --scenario echo_chamber
-  python run.py --scenario three_way --llm oracle --topic climate_change,racism --repetitions 10
-  python run.py --scenario two_way --llm openai:gpt-4o-mini --max-cost 2
-  python run.py --scenario two_way --llm openai:llama3 --base-url http://127.0.0.1:11434/v1
-  python run.py audit --llm oracle"""
+EXAMPLES = """--list
+--scenario echo_chamber
+--scenario three_way --llm oracle --topic climate_change,racism --repetitions 10
+--scenario two_way --llm openai:gpt-4o-mini --max-cost 2
+--scenario two_way --llm openai:llama3 --base-url http://127.0.0.1:11434/v1
+audit --llm oracle"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with stoppable():
             if given and not given[0].startswith("-"):
                 return command(given[0])(given[1:])
-            return debate(given)
+            return run(given)
     except UserError as error:
         print(f"{program()}: {error}", file=sys.stderr)
         return 2
@@ -55,37 +59,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
 
 
-def debate_parser() -> argparse.ArgumentParser:
+def run_parser() -> Parser:
+    """The options of `run.py`."""
     parser = Parser(
-        prog="run.py",
+        "",
+        "Run debates between language-model agents, and measure how their opinions change.",
+        EXAMPLES,
+        cli.scenario(),
+        *cli.debating("runs/<scenario>-<time>"),
+        cli.dry_run("print agents, rooms, calls and tokens, and run nothing"),
+        cli.retry_failures(),
         usage="%(prog)s [COMMAND] [options]",
-        description="Run debates between language-model agents, and measure how their opinions change.",
-        epilog=f"{overview()}\n\n{EXAMPLES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"{overview()}\n\n",
     )
-    parser.add_argument(
-        "--list", action="store_true", help="show every scenario with the paper and figures it stands for"
-    )
-    add_scenario(parser)
-    parser.add_argument("--seed", metavar="N", help="same seed, same record")
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="run folder (runs/<scenario>-<time>); an unfinished one is resumed"
-    )
-    parser.add_argument(
+    add_option(parser, "--list", "list every scenario, with its source, and every topic", action="store_true")
+    page = parser.add_argument_group("page")
+    add_option(
+        page,
         "--ui",
+        "open the page in the browser with this scenario, and run nothing (docs/app.md)",
         action="store_true",
-        help="open the page in the browser with this scenario, and run nothing yet (docs/app.md)",
     )
-    parser.add_argument("--host", metavar="ADDRESS", help="with --ui, who may look: this machine alone (127.0.0.1)")
-    parser.add_argument("--port", metavar="N", type=natural, help="with --ui (the first free one from 8765)")
-    parser.add_argument("--dry-run", action="store_true", help="print agents, rooms, calls and tokens, and run nothing")
-    add_budget(parser, "run folder")
+    add_option(page, "--host ADDRESS", "with --ui: the address to serve at (default: 127.0.0.1, this machine alone)")
+    add_option(page, "--port N", "with --ui: the port (default: the first free one from 8765)", natural)
     return parser
 
 
-def debate(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str]) -> int:
     """`run.py --scenario NAME ...`"""
-    options = debate_parser().parse_args(arguments)
+    options = run_parser().parse_args(arguments)
     if options.list:
         return show_list()
     if not options.scenario:
@@ -93,13 +95,13 @@ def debate(arguments: Sequence[str]) -> int:
     misplaced = [name for name in ("host", "port") if getattr(options, name) is not None and not options.ui]
     if misplaced:
         raise UserError(f"--{misplaced[0]} is where --ui serves the page: give --ui too, or leave it out")
-    scenario, given = chosen(options)
+    scenario, given = scenario_from_args(options)
     if options.ui:
         return page(options, scenario, given)
     if options.dry_run:
         from parley.model.cost_estimate import estimate_lines
 
-        print("\n".join(estimate_lines(scenario, prices(scenario, options))))
+        print("\n".join(estimate_lines(scenario, prices_from_args(options, scenario))))
         return 0
     return hold(scenario, given, options)
 
@@ -109,7 +111,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
     from parley.model.scenario_run import RunSpec, run_scenario
 
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    (limits,) = budget(options, scenario)
+    (limits,) = budgets_from_args(options, scenario)
     task = RunSpec(scenario, folder, given, limits, options.retry_failures)
     with Progress(scenario) as bar:
 
@@ -119,14 +121,14 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
             bar.found(backend)
 
         outcome = run_scenario(task, bar.calls, bar.step, on_open=begin)
-    print(told(scenario, folder, outcome))
+    print(summary_line(scenario, folder, outcome))
 
     from parley.analysis.report import SUMMARY, main_figure, write_report
 
     if outcome.already and (folder / SUMMARY).exists():
         figure = main_figure(folder)
     else:
-        figure = write_report(folder, prices(scenario, options))
+        figure = write_report(folder, prices_from_args(options, scenario))
     print(f"summary  {folder / SUMMARY}\nfigure   {figure}")
     if outcome.stopped:
         raise UserError(outcome.stopped)
@@ -142,7 +144,7 @@ def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]
     from parley.analysis.commands_page import serve
     from parley.analysis.provenance import field_value
 
-    unset = debate_parser().get_default
+    unset = run_parser().get_default
     if idle := [f"--{name.replace('_', '-')}" for name in NOT_FOR_A_PAGE if getattr(options, name) != unset(name)]:
         raise UserError(
             f"--ui does not take {', '.join(idle)}: a page runs nothing yet, makes folders of its own and knows no limits; "
@@ -236,8 +238,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "questions": ("parley.analysis.commands_writing", "write divisive questions with a model"),
         "case": ("parley.analysis.commands_writing", "write the case that opens a structured debate"),
     },
+    "Set up": {
+        "completion": ("parley.__main__", "print a script by which a shell completes commands and options"),
+    },
 }
-"""By group: each command, the module of its function, and what it does."""
+"""By group: each command, the module of its function and its parser (`sweep`, `sweep_parser`), and what it does."""
 
 
 def overview() -> str:
@@ -252,13 +257,46 @@ def overview() -> str:
 
 def command(name: str) -> Callable[[Sequence[str]], int]:
     """The function of a command. Errors: UserError on an unknown one, with the nearest."""
-    homes = {one: home for group in COMMANDS.values() for one, (home, _) in group.items()}
-    if name == "run":
-        return debate
-    if name not in homes:
-        raise unknown_name("command", name, homes)
-    found: Callable[[Sequence[str]], int] = getattr(import_module(homes[name]), name.replace("-", "_"))
+    found: Callable[[Sequence[str]], int] = getattr(_home(name), name.replace("-", "_"))
     return found
+
+
+def parser_of(name: str) -> Parser:
+    """The parser of a command. Errors: as of `command`."""
+    found: Parser = getattr(_home(name), f"{name.replace('-', '_')}_parser")()
+    return found
+
+
+def _home(name: str) -> ModuleType:
+    homes = {one: home for group in COMMANDS.values() for one, (home, _) in group.items()}
+    if name not in homes:
+        if Path(__file__).with_name("model").joinpath("scenarios", f"{name}.toml").exists():
+            raise UserError(f"{name} is a scenario, not a command: {program()} --scenario {name}")
+        raise unknown_name("command", name, homes)
+    return sys.modules[__name__] if homes[name] == "parley.__main__" else import_module(homes[name])
+
+
+def completion_parser() -> Parser:
+    """The options of `run.py completion`."""
+    parser = Parser(
+        "completion",
+        "Print a script by which your shell completes the commands and options of `parley` with the Tab key.\n"
+        'bash: add the line `eval "$(parley completion bash)"` to ~/.bashrc\n'
+        "zsh: write the script to a file _parley in a folder of your $fpath",
+        "completion bash\ncompletion zsh",
+    )
+    add_option(parser, "SHELL", "bash or zsh", choices=("bash", "zsh"))
+    return parser
+
+
+def completion(arguments: Sequence[str]) -> int:
+    """`parley completion SHELL`: to write the script it imports every command's module."""
+    options = completion_parser().parse_args(arguments)
+    from parley.model.completion import completion_script
+
+    told = {name: (parser_of(name), what) for group in COMMANDS.values() for name, (_, what) in group.items()}
+    print(completion_script(options.shell, run_parser(), told))
+    return 0
 
 
 if __name__ == "__main__":

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.llm.errors import UserError
-from parley.model.commandline import Parser, Progress, amount, bar, natural, told
-from parley.model.options import add_limits, budget_of
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, model_from_args, models_from_args
+from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.progress import Progress, bar, summary_line
 
 if TYPE_CHECKING:
     from parley.analysis.tables import Tables
@@ -18,26 +20,34 @@ if TYPE_CHECKING:
     from parley.model.scenario import Scenario
 
 
+def analyse_parser() -> Parser:
+    """The options of `run.py analyse`."""
+    parser = Parser(
+        "analyse",
+        "Compare conditions in any CSV of scores: topic, condition, run, agent, statement, score (1-7).",
+        "analyse scores.csv --out runs/compared",
+        cli.out("runs/analyse-<time>"),
+    )
+    add_option(parser, "FILE", "the CSV of scores", Path)
+    add_option(
+        parser,
+        "--mode",
+        "run: tests by run (default)\nucl: the procedure of the UCL study, with smoothing",
+        default="run",
+        choices=("run", "ucl"),
+    )
+    add_option(
+        parser,
+        "--smoothed",
+        "the scores are smoothed already, so do not smooth them again (found by itself where scores are in thirds)",
+        action="store_true",
+    )
+    return parser
+
+
 def analyse(arguments: Sequence[str]) -> int:
     """`run.py analyse FILE`: a table of scores by single statements."""
-    parser = Parser(
-        prog="run.py analyse",
-        description="Compare conditions in any CSV of scores: topic, condition, run, agent, statement, score (1-7).",
-    )
-    parser.add_argument("file", metavar="FILE", type=Path, help="the CSV")
-    parser.add_argument(
-        "--mode",
-        choices=("run", "ucl"),
-        default="run",
-        help="ucl: the procedure of the UCL study, smoothing and all (run)",
-    )
-    parser.add_argument(
-        "--smoothed",
-        action="store_true",
-        help="the scores are smoothed already (also found by itself where they were thirds)",
-    )
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/analyse-<time>)")
-    options = parser.parse_args(arguments)
+    options = analyse_parser().parse_args(arguments)
     from parley.analysis.judge.quality import warning_of
     from parley.analysis.scores.report import ReportedTest, write
     from parley.analysis.scores.table import read
@@ -56,19 +66,23 @@ def analyse(arguments: Sequence[str]) -> int:
     return 0
 
 
+def human_parser() -> Parser:
+    """The options of `run.py human`."""
+    parser = Parser(
+        "human",
+        "Measure how opinions change in a run and in public data of people, with the same measures (docs/human.md).",
+        "human runs/a --data FOLDER",
+        cli.out("RUN/human"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    add_option(parser, "--data FOLDER", "the folder with the human data (default: the run alone)", Path)
+    add_option(parser, "--verdicts FILE", "verdicts.csv of run.py judge, to measure what was posted too", Path)
+    return parser
+
+
 def human(arguments: Sequence[str]) -> int:
     """`run.py human RUN`: how people change their opinions and how the agents of a run do, by the same measures."""
-    parser = Parser(
-        prog="run.py human",
-        description="Measure the change of opinions in a run and in public human data alike, side by side (docs/human.md).",
-    )
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
-    parser.add_argument("--data", metavar="FOLDER", type=Path, help="folder with the human data (none: the run alone)")
-    parser.add_argument(
-        "--verdicts", metavar="FILE", type=Path, help="verdicts.csv of run.py judge: what was posted in public as well"
-    )
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/human)")
-    options = parser.parse_args(arguments)
+    options = human_parser().parse_args(arguments)
     from parley.analysis.human.report import write
     from parley.analysis.tables import load
 
@@ -78,26 +92,33 @@ def human(arguments: Sequence[str]) -> int:
     return 0
 
 
+def judge_parser() -> Parser:
+    """The options of `run.py judge`."""
+    parser = Parser(
+        "judge",
+        "Let a model score every statement of a run, 1-7, on the topic's claim, and report how good a judge it is.",
+        "judge runs/a --llm oracle",
+        *cli.asking("RUN/judge", "the model that judges"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    add_judging(parser)
+    add_option(parser, "--temperature X", "the judge's temperature", amount, default=0.01)
+    return parser
+
+
+def add_judging(parser: Parser) -> None:
+    """How a judge is asked."""
+    calls = "calls per statement, for a model that tells no probabilities"
+    add_option(parser, "--calls N", calls, natural, default=3)
+    examples = "scored statements in the judge's prompt"
+    add_option(parser, "--examples N", examples, natural, default=4)
+    tell = "what the judge is told about the speaker: name, party (default: nothing)"
+    add_option(parser, "--tell name,party", tell, default="")
+
+
 def judge(arguments: Sequence[str]) -> int:
     """`run.py judge RUN --llm SPEC`: every statement of a run before a judge."""
-    parser = Parser(
-        prog="run.py judge",
-        description="Have a model score every statement of a run, 1-7, on the topic's claim; and say how good a judge it is.",
-    )
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
-    parser.add_argument("--llm", metavar="SPEC", required=True, help="the judge; any model, whatever the debaters are")
-    parser.add_argument(
-        "--calls", metavar="N", type=natural, default=3, help="times a statement, where no distribution is told (3)"
-    )
-    parser.add_argument("--temperature", metavar="X", type=amount, default=0.01, help="(0.01)")
-    parser.add_argument(
-        "--examples", metavar="N", type=natural, default=4, help="scored statements that it is shown (4)"
-    )
-    parser.add_argument("--tell", metavar="name,party", default="", help="what it is told of the speaker (nothing)")
-    parser.add_argument("--seed", metavar="N", type=natural, default=0)
-    add_limits(parser, "folder")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/judge)")
-    options = parser.parse_args(arguments)
+    options = judge_parser().parse_args(arguments)
     from parley.agents.topic import load_topic
     from parley.analysis.deliberation.consensus_report import deliberates
     from parley.analysis.journaled_calls import missing_lines
@@ -108,7 +129,10 @@ def judge(arguments: Sequence[str]) -> int:
     from parley.model.validation import check_topics
 
     told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
-    judging = Judging(options.calls, options.temperature, options.examples, told, options.seed)
+    judging, spec = (
+        Judging(options.calls, options.temperature, options.examples, told, options.seed),
+        model_from_args(options),
+    )
     tables, out = load(options.run), options.out or options.run / "judge"
     if deliberates(tables):
         raise UserError(
@@ -117,30 +141,36 @@ def judge(arguments: Sequence[str]) -> int:
         )
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no statement to judge")
-    check_topics(options.llm, map(load_topic, sorted(set(tables.utterances["topic"]))))
-    (limits,) = budget_of(options, options.llm)
-    found = judge_run(tables, out, options.llm, judging, bar, limits)
+    check_topics(spec, map(load_topic, sorted(set(tables.utterances["topic"]))))
+    (limits,) = budgets_from_args(options, spec)
+    found = judge_run(tables, out, spec, judging, bar, limits)
     said = found[found["text"].notna()]
     print(missing_lines(said[["score"]], said["reasons"], "verdicts"))
     score_table(found).to_csv(out / "scores.csv", index=False)
     print(
         f"verdicts {out / 'verdicts.csv'}\nscores   {out / 'scores.csv'}  (python run.py analyse {out / 'scores.csv'})"
     )
-    print(f"report   {write(found, tables, out, options.llm, judging)}")
+    print(f"report   {write(found, tables, out, spec, judging)}")
     if said := warning(against_truth(found)):
         print(said.replace("**", ""))
     return 0
 
 
+def report_parser() -> Parser:
+    """The options of `run.py report`."""
+    parser = Parser(
+        "report",
+        "Write one HTML file about runs and studies, with figures, tables, caveats and examples. It needs no other file.",
+        "report runs/a runs/b --out both.html",
+        cli.out("report.html in the first folder", "FILE"),
+    )
+    add_option(parser, "RUN", "folders of runs and studies", Path, name="runs", nargs="+")
+    return parser
+
+
 def report(arguments: Sequence[str]) -> int:
     """`run.py report RUN...`: one HTML file."""
-    parser = Parser(
-        prog="run.py report",
-        description="Write one HTML file on runs and studies that needs nothing beside it: figures, tables, caveats, examples.",
-    )
-    parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help="folders of runs and studies")
-    parser.add_argument("--out", metavar="FILE", type=Path, help="(report.html in the first folder)")
-    options = parser.parse_args(arguments)
+    options = report_parser().parse_args(arguments)
     from parley.analysis.web.report import write
 
     print(f"report   {write(options.runs, options.out or options.runs[0] / 'report.html')}")
@@ -171,7 +201,7 @@ def hold_all(
             task = RunSpec(scenario, out / name, given, budget, ledger=ledger, start=before if backend else None)
             with Progress(scenario) as progress:
                 outcome = run_scenario(task, progress.calls, progress.step, backend)
-                print(told(scenario, out / name, outcome))
+                print(summary_line(scenario, out / name, outcome))
             if outcome.stopped:
                 raise UserError(outcome.stopped)
             before = out / name
@@ -181,23 +211,26 @@ def hold_all(
     raise RuntimeError("the study wants more runs than it has names for")
 
 
+def validate_parser() -> Parser:
+    """The options of `run.py validate`."""
+    parser = Parser(
+        "validate",
+        "Interview every persona with the 21 questions of the UCL study, and let a judge say whether the answers fit.\n"
+        "With --review: compare the judge's verdicts with those of people.",
+        "validate --llm oracle --judge oracle",
+        *cli.asking("runs/validate-<time>", "the model to interview (repeatable)", "none"),
+    )
+    add_option(parser, "--judge SPEC", "the model that judges; another one than those interviewed")
+    add_option(parser, "--personas SET[,SET]", "sets of personas", default="simple,enhanced")
+    add_option(
+        parser, "--review FILE", "a review.csv that people have filled in; --out is then the verdicts' folder", Path
+    )
+    return parser
+
+
 def validate(arguments: Sequence[str]) -> int:
     """`run.py validate`: do personas answer as their leaning says? And what people who checked it found."""
-    parser = Parser(
-        prog="run.py validate",
-        description="Interview every persona with the 21 questions of the UCL study and have a judge say whether the answers "
-        "fit; or, with --review, say how far people agree with the judge.",
-    )
-    parser.add_argument("--llm", metavar="SPEC", action="append", default=[], help="a model to interview (repeatable)")
-    parser.add_argument("--judge", metavar="SPEC", help="the model that judges; another one than those interviewed")
-    parser.add_argument("--personas", metavar="SET[,SET]", default="simple,enhanced", help="(simple,enhanced)")
-    parser.add_argument("--seed", metavar="N", type=natural, default=0)
-    parser.add_argument("--review", metavar="FILE", type=Path, help="a review.csv that people have filled in")
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder (runs/validate-<time>); with --review: that of the verdicts"
-    )
-    add_limits(parser, "folder")
-    options = parser.parse_args(arguments)
+    options = validate_parser().parse_args(arguments)
     if options.review:
         return _review(options.review, options.out, options.llm, options.judge)
     if not options.llm or not options.judge:
@@ -207,11 +240,15 @@ def validate(arguments: Sequence[str]) -> int:
     from parley.analysis.journaled_calls import missing_lines
 
     sets = tuple(part.strip() for part in options.personas.split(",") if part.strip())
-    validation = Validation(tuple(options.llm), options.judge, sets, options.seed)
+    *models, named = models_from_args(options, "judge")
+    validation = Validation(tuple(models), named, sets, options.seed)
     out = options.out or Path("runs") / f"validate-{time.strftime('%Y%m%d-%H%M%S')}"
-    calls = len(interview_items(validation)) * len(validation.models)
+    calls, budgets = (
+        len(interview_items(validation)) * len(validation.models),
+        budgets_from_args(options, *models, named),
+    )
     print(f"folder   {out}\ncalls    {calls:,} answers and as many verdicts", flush=True)
-    answers = validate_personas(validation, out, bar, budget_of(options, *options.llm, options.judge))
+    answers = validate_personas(validation, out, bar, budgets)
     print(missing_lines(answers[["verdict"]].replace("", None), answers["reason"], "verdicts"))
     print(
         f"report   {write(answers, validation, out)}\nfigure   {out / 'alignment.png'}\nreview   {out / 'review.csv'}"

@@ -6,40 +6,42 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.model.commandline import Parser
+from parley.model import cli
+from parley.model.arguments import fields_from_args, models_from_args, study_budgets
+from parley.model.cli import Parser
+
+
+def calibrate_parser() -> Parser:
+    """The options of `run.py calibrate`."""
+    own = {
+        "topic": "the four of the three-way debate",
+        "repetitions": "40",
+        "rounds": "5",
+        "llm": "both, each with its control",
+    }
+    return Parser(
+        "calibrate",
+        "Check the instruments: run the same debates with speakers of a known bias, and compare it with what is measured.\n"
+        "Speakers of a known bias are --llm oracle and --llm pocket.",
+        "calibrate --llm oracle --repetitions 10",
+        *cli.debating("runs/calibrate-<time>", own),
+    )
 
 
 def calibrate(arguments: Sequence[str]) -> int:
     """`run.py calibrate`: speakers whose bias is planted debate, and the instruments look for it."""
-    parser = Parser(
-        prog="run.py calibrate",
-        description="Check the instruments: run the same debates with speakers of a planted bias, and look for that bias.",
-    )
-    parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (the four of the three-way debate)")
-    parser.add_argument("--repetitions", metavar="N", help="rooms per topic (40)")
-    parser.add_argument("--rounds", metavar="N", help="rounds (5)")
-    parser.add_argument("--seed", metavar="N", help="same seed, same record")
-    parser.add_argument("--speakers", metavar="NAME[,NAME]", help="oracle, pocket: each with its control (both)")
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder (runs/calibrate-<time>); an unfinished one is resumed"
-    )
-    options = parser.parse_args(arguments)
+    options = calibrate_parser().parse_args(arguments)
     from parley.analysis.commands import hold_all
     from parley.analysis.studies import calibrate as study
     from parley.model.scenario import load_preset
 
-    named = {
-        "topics": options.topic,
-        "repetitions": options.repetitions,
-        "rounds": options.rounds,
-        "seed": options.seed,
-    }
-    settings = study.SETTINGS | {key: value for key, value in named.items() if value is not None}
+    speakers = study.chosen(models_from_args(options))
+    settings = study.SETTINGS | fields_from_args(options, models=())
     base = load_preset("three_way").with_settings(settings)
-    speakers = study.chosen(options.speakers)
     folder = options.out or Path("runs") / f"calibrate-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {folder}", flush=True)
     names = [speaker.title.replace(", ", "_") for speaker in speakers]
-    found = hold_all(study.calibrate(base, speakers), names, folder, tuple(settings))
+    limits = study_budgets(options, base, folder, names)
+    found = hold_all(study.calibrate(base, speakers), names, folder, tuple(settings), None, *limits)
     print(f"report   {study.write(found, folder, base)}\nfigure   {folder / 'calibration.png'}")
     return 0

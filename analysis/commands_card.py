@@ -9,9 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parley.llm.budget import NO_LIMIT
 from parley.llm.errors import UserError
-from parley.model.commandline import Parser, amount, bar, natural, price
-from parley.model.options import add_keep_going, addressed, prices
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, with_base_url
+from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.analysis.card.conditions import Batch
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from parley.analysis.card.records import ConditionRecords
     from parley.analysis.card.remedies import Remedy
     from parley.analysis.human.table import Source
-    from parley.llm.budget import Budget
     from parley.model.scenario import Scenario
 
 PROBE, BLOCKS, MOST = "attitude_labelled", 10, 8
@@ -37,36 +39,64 @@ OWN = ("oracle", "pocket")
 """Speakers whose sentences the known-truth speaker grades."""
 
 
+def audit_parser() -> Parser:
+    """The options of `run.py audit`."""
+    parser = Parser(
+        "audit",
+        "Measure what a model does to the opinions of agents that speak with it, compared with control conditions, and write its "
+        "bias card\n(docs/card.md).",
+        "audit --llm oracle\naudit --llm openai:gpt-4o-mini --topic racism --max-cost 5\naudit --llm oracle --dry-run",
+        cli.topic("the four of the three-way debate"),
+        cli.settings(),
+        cli.model("the model whose card is made", required=True, parties=True),
+        cli.budget(),
+        cli.seed(None),
+        cli.out("runs/audit-<time>"),
+        cli.dry_run("print conditions, calls, and the smallest effect that can be found; ask nothing"),
+    )
+    add_option(parser, "--sections NAME[,NAME]", "sections of the card, by name (default: all)", default="")
+    about = "the model that judges answers and statements (default: oracle where our own speakers speak, else none)"
+    add_option(parser, "--judge SPEC", about)
+    about = (
+        "repeat the core of the card with each remedy: names of analysis/card/remedies.toml, or a FILE.toml "
+        "(default: none; without a name: all)"
+    )
+    add_option(parser, "--remedies NAME[,NAME]", about, default="", nargs="?", const="all")
+    add_option(parser, "--tuned DIR", "one more remedy: adapters per seat, from a folder of run.py train")
+    add_option(parser, "--blocks N", "groups of people per batch, each in every condition", natural, BLOCKS)
+    add_option(parser, "--batches N", f"most batches (default: 1; with --tight {MOST})", natural)
+    about = "add batches until half of each confidence interval is at most X of its range, such as 0.02"
+    add_option(parser, "--tight X", about, amount)
+    add_option(parser, "--spread X", "how much blocks differ, in points; --dry-run computes with it", amount, 0.5)
+    add_option(parser, "--data FOLDER", "human data to compare with (docs/human.md)", Path)
+    return parser
+
+
 def audit(arguments: Sequence[str]) -> int:
     """`run.py audit --llm SPEC`: the bias card of a model."""
-    parser = Parser(
-        prog="run.py audit",
-        description="Measure what a model does to a society made of it, beside null conditions, and write its bias card.",
-    )
-    _add(parser)
-    options = parser.parse_args(arguments)
-    from parley.analysis.card.budget import audit_limit
+    options = audit_parser().parse_args(arguments)
     from parley.analysis.card.conditions import Batch
     from parley.analysis.card.runner import run_conditions
     from parley.analysis.card.sections import sections
 
     chosen = sections([name.strip() for name in options.sections.split(",") if name.strip()])
-    base, people = _base(options), _people(options.data)
+    *models, named = with_base_url([*options.llm, options.judge or ""], options.base_url)
+    base, people = _base(options, models, named), _people(options.data)
     folder = options.out or Path("runs") / f"audit-{time.strftime('%Y%m%d-%H%M%S')}"
-    first, most = Batch(base, folder, judge=_judge(options, base)), audit_limit(options.budget)
+    first = Batch(base, folder, judge=_judge(named, base))
     batches = options.batches or (MOST if options.tight is not None else 1)
     remedies = _remedies(options, first)
     if options.dry_run:
         from parley.analysis.card.budget import plan_lines
 
-        print("\n".join(plan_lines(first, chosen, batches, options.spread, prices(base, options))))
+        print("\n".join(plan_lines(first, chosen, batches, options.spread, prices_from_args(options, base))))
         if remedies:
             from parley.analysis.card.remedies import plan
 
             print("\n".join(plan(first, remedies, batches, chosen)))
         return 0
+    bench = _bench(first, options)
     print(f"folder   {folder}", flush=True)
-    bench = _bench(first, options, most)
     held, stopped = run_conditions(first, chosen, batches, options.tight, bench)
     if not held.records:
         raise UserError(stopped)
@@ -79,63 +109,7 @@ def audit(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--llm", metavar="SPEC", required=True, help="the model whose card it is")
-    parser.add_argument("--base-url", metavar="URL[+URL]", help="where the model of --llm openai:MODEL is served")
-    parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (the four of the three-way debate)")
-    parser.add_argument("--sections", metavar="NAME[,NAME]", default="", help="names of analysis/card/sections (all)")
-    parser.add_argument(
-        "--judge", metavar="SPEC", help="who judges answers and lines (oracle of our own speakers, else nobody)"
-    )
-    parser.add_argument(
-        "--remedies",
-        metavar="NAME[,NAME]",
-        nargs="?",
-        const="all",
-        default="",
-        help="then the core again with each remedy, or those of a FILE.toml (analysis/card/remedies.toml; all)",
-    )
-    parser.add_argument("--tuned", metavar="DIR", help="a remedy more: adapters per seat, of a folder of run.py train")
-    parser.add_argument(
-        "--blocks",
-        metavar="N",
-        type=natural,
-        default=BLOCKS,
-        help=f"the same people under every condition, a batch ({BLOCKS})",
-    )
-    parser.add_argument("--batches", metavar="N", type=natural, help=f"batches at most (1; with --tight {MOST})")
-    parser.add_argument(
-        "--tight", metavar="X", type=amount, help="go on until half an interval is at most X of its range, such as 0.02"
-    )
-    parser.add_argument(
-        "--budget", metavar="N", help="stop cleanly after 5000calls, 2Mtokens or 10money in this folder"
-    )
-    parser.add_argument(
-        "--price", metavar="IN,OUT", type=price, help="money per million tokens in and out (llm/prices.toml knows some)"
-    )
-    parser.add_argument("--prices", metavar="FILE", type=Path, help="a table of your own, as llm/prices.toml")
-    parser.add_argument(
-        "--spread",
-        metavar="X",
-        type=amount,
-        default=0.5,
-        help="how much blocks are thought to differ, in points, for the plan (0.5)",
-    )
-    parser.add_argument("--data", metavar="FOLDER", type=Path, help="human data to measure beside it (docs/human.md)")
-    parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="set any field of the scenario (repeatable)"
-    )
-    parser.add_argument("--seed", metavar="N", help="same seed, same card")
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder (runs/audit-<time>); an unfinished one is resumed"
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print conditions, calls and what can be found, and ask nothing"
-    )
-    add_keep_going(parser)
-
-
-def _base(options: argparse.Namespace) -> Scenario:
+def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Scenario:
     """Whom is asked about what. Errors: UserError."""
     from parley.llm.backends import check_spec
     from parley.model.scenario import load_preset, parse_settings
@@ -143,17 +117,17 @@ def _base(options: argparse.Namespace) -> Scenario:
 
     if options.blocks < 2:
         raise UserError("--blocks must be at least 2; below 5 blocks in all there is no interval")
-    spec = addressed(options.llm, options.base_url)
-    check_spec(spec)
-    named = {"topics": options.topic, "seed": options.seed, "llm": spec, "repetitions": options.blocks}
     given = parse_settings(options.set)
     if own := sorted(FIXED.keys() & given.keys()):
         raise UserError(f"--set {own[0]}={given[own[0]]}: {FIXED[own[0]]}")
-    settings = {"probe": PROBE} | given | {key: value for key, value in named.items() if value is not None}
+    settings = {"probe": PROBE} | fields_from_args(options, models) | {"repetitions": options.blocks}
+    if "llm" not in settings:
+        raise UserError("--llm names no model but a party's own: name the model whose card is made")
     base = load_preset("three_way").with_settings(settings)
     if base.survey != "rounds" or base.interventions or base.rounds < 1:
         raise UserError("a card needs survey=rounds, at least one round and no interventions of its own")
-    for one in (base.llm, *base.own_llms().values(), *filter(None, [options.judge])):
+    for one in (base.llm, *base.own_llms().values(), *filter(None, [judge])):
+        check_spec(one)
         check_topics(one, base.subjects())
     return base
 
@@ -165,14 +139,11 @@ def _people(data: Path | None) -> Sequence[Source] | None:
     return read(data)[0] if data else None
 
 
-def _judge(options: argparse.Namespace, base: Scenario) -> str:
+def _judge(named: str, base: Scenario) -> str:
     """The spec of the judge: the known-truth speaker reads what our own speakers say; of others nobody does, unless told."""
-    from parley.llm.backends import check_spec, split_spec
+    from parley.llm.backends import split_spec
 
-    if options.judge:
-        check_spec(options.judge)
-        return str(options.judge)
-    return "oracle" if split_spec(base.llm)[0] in OWN else ""
+    return named or ("oracle" if split_spec(base.llm)[0] in OWN else "")
 
 
 def _remedies(options: argparse.Namespace, first: Batch) -> list[Remedy]:
@@ -186,17 +157,16 @@ def _remedies(options: argparse.Namespace, first: Batch) -> list[Remedy]:
     return found
 
 
-def _bench(first: Batch, options: argparse.Namespace, most: Budget) -> InterviewBench:
-    """What asks, within a limit. Errors: UserError for a limit on money where a price is not known."""
-    from parley.analysis.card.budget import audit_ledger, step_budgets
+def _bench(first: Batch, options: argparse.Namespace) -> InterviewBench:
+    """What asks, within a limit. Errors: UserError for a limit on cost where a price is not known."""
+    from parley.analysis.card.budget import audit_ledger
     from parley.analysis.card.interviews import InterviewBench
     from parley.analysis.card.runner import open_models
-    from parley.llm.budget import FREE, load_prices
 
-    judge = load_prices(first.judge, {}, options.prices)[""] if first.judge else FREE
-    found = step_budgets(most, prices(first.base, options), judge)
-    known = found[0]._replace(keep_going=options.keep_going), found[1]._replace(keep_going=options.keep_going)
-    return InterviewBench(open_models, bar, partial(print, flush=True), audit_ledger(most, first.folder, known), known)
+    asked = (first.base, first.judge) if first.judge else (first.base,)
+    found = budgets_from_args(options, *asked)
+    both = found[0], found[-1] if first.judge else NO_LIMIT
+    return InterviewBench(open_models, bar, partial(print, flush=True), audit_ledger(first.folder, both), both)
 
 
 def _written(first: Batch, chosen: Sections, held: ConditionRecords, stopped: str) -> None:
@@ -239,15 +209,21 @@ def _with_remedies(first: Batch, plain: ConditionRecords, remedies: Sequence[Rem
     return stopped
 
 
+def compare_parser() -> Parser:
+    """The options of `run.py compare`."""
+    parser = Parser(
+        "compare",
+        "Compare bias cards: one page with a table and a figure, and differences where the cards used the same conditions.",
+        "compare runs/a runs/b",
+        cli.out("runs/compare-<time>"),
+    )
+    add_option(parser, "CARD", "folders of cards, or their card.json", Path, name="cards", nargs="+")
+    return parser
+
+
 def compare(arguments: Sequence[str]) -> int:
     """`run.py compare CARD CARD ...`: the cards of several models side by side."""
-    parser = Parser(
-        prog="run.py compare",
-        description="Put bias cards side by side: one page, a table, a figure, differences where the batteries are alike.",
-    )
-    parser.add_argument("cards", metavar="CARD", type=Path, nargs="+", help="folders of cards, or their card.json")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/compare-<time>)")
-    options = parser.parse_args(arguments)
+    options = compare_parser().parse_args(arguments)
     from parley.analysis.card.comparison import read_card, write_comparison
 
     if len(options.cards) < 2:

@@ -9,38 +9,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parley.analysis.commands import hold_all
-from parley.model.commandline import Parser
-from parley.model.options import add_limits, add_scenario, budget, chosen, prices
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, prices_from_args, scenario_from_args
+from parley.model.cli import Parser, add_option
 
 if TYPE_CHECKING:
     from parley.llm.budget import Prices
     from parley.model.scenario import Scenario
 
 
+def intervene_parser() -> Parser:
+    """The options of `run.py intervene`."""
+    parser = Parser(
+        "intervene",
+        "Run the same debates with interventions and without, from the same seed, and report what the interventions changed "
+        "(docs/interventions.md).",
+        "intervene --llm oracle\nintervene --scenario two_way --llm oracle --intervene \"shock round=2 text='Prices double.'\"",
+        cli.scenario("intervention"),
+        *cli.debating("runs/intervene-<time>"),
+        cli.dry_run("print branches, calls, tokens and cost, and run nothing"),
+    )
+    add_option(
+        parser,
+        "--placebo",
+        "run a third branch, in which every message of an intervention is replaced by one without content "
+        "(default: where an intervention has a message)",
+        action=argparse.BooleanOptionalAction,
+    )
+    return parser
+
+
 def intervene(arguments: Sequence[str]) -> int:
     """`run.py intervene`"""
-    parser = Parser(
-        prog="run.py intervene",
-        description="Hold the same debates with interventions and without, from the same seed, and say what these changed "
-        "(docs/interventions.md).",
-    )
-    add_scenario(parser)
-    parser.set_defaults(scenario="intervention")
-    parser.add_argument("--seed", metavar="N", help="same seed, same records")
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder (runs/intervene-<time>); an unfinished one is resumed"
-    )
-    add_limits(parser, "study's folder")
-    parser.add_argument(
-        "--placebo",
-        action=argparse.BooleanOptionalAction,
-        help="a third branch: the same timetable, in which what is said has no content (wherever something is said whose "
-        "content can be left out; --no-placebo: two branches)",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="print branches, calls, tokens and cost, and run nothing"
-    )
-    options = parser.parse_args(arguments)
+    options = intervene_parser().parse_args(arguments)
     from parley.analysis.report import SUMMARY, write_report
     from parley.analysis.studies.intervention import (
         BRANCHES,
@@ -55,18 +56,18 @@ def intervene(arguments: Sequence[str]) -> int:
     from parley.llm.router import open_all
     from parley.model.scenario_run import JOURNAL
 
-    base, given = chosen(options)
+    base, given = scenario_from_args(options)
     placebo, why = placebo_of(base, options.placebo)
     study = intervention(base, placebo)
     branches = (WITHOUT, PLACEBO, WITH) if placebo else BRANCHES
     if options.dry_run:
-        print("\n".join(_planned(base, branches, prices(base, options))))
+        print("\n".join(_planned(base, branches, prices_from_args(options, base))))
         return 0
     if why:
         print(f"placebo  none: {why}")
     out = options.out or Path("runs") / f"intervene-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
-    (limits,) = budget(options, base)
+    (limits,) = budgets_from_args(options, base)
     begun = [
         branch for branch in branches if (out / branch / JOURNAL).exists()
     ]  # each has the journal of the one before

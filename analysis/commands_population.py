@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.llm.errors import UserError
-from parley.model.commandline import Parser, bar, natural
+from parley.model import cli
+from parley.model.cli import Parser, add_option, natural
+from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.model.population import PopulationModel
@@ -17,37 +19,43 @@ if TYPE_CHECKING:
 LABEL = "population.json"
 
 
+def population_parser() -> Parser:
+    """The options of `run.py population`."""
+    parser = Parser(
+        "population",
+        "Simulate up to millions of agents with an opinion-dynamics model on a sparse graph (docs/populations.md).",
+        "population --law deffuant --agents 10000",
+        cli.seed(),
+        cli.out("runs/population-<time>"),
+    )
+    add_option(
+        parser,
+        "--law NAME[:FILE][,key=value]",
+        "the model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, or surrogate:FILE of run.py surrogate",
+        required=True,
+    )
+    add_option(
+        parser,
+        "--graph NAME[,key=value]",
+        "the network, with the options of docs/networks.md: small_world (default), random, ring, blocks, scale_free, "
+        "geometric, complete, or file,path=FILE",
+        default="small_world",
+    )
+    add_option(parser, "--agents N", "how many agents", natural, default=100_000)
+    add_option(parser, "--steps N", "how many steps", natural, default=20)
+    add_option(parser, "--every K", "record every K-th step (default: 1, each)", natural, default=1)
+    add_option(
+        parser,
+        "--parties NAME[:MEAN:SD][:WEIGHT],...",
+        "the parties and where their attitudes begin (default: one party, evenly over the axis; a fitted law has its own)",
+        default="",
+    )
+    return parser
+
+
 def population(arguments: Sequence[str]) -> int:
     """`run.py population --law LAW`: a large population moved by a law."""
-    parser = Parser(
-        prog="run.py population",
-        description="Move a population of up to millions by a law of opinion dynamics on a sparse graph (docs/populations.md).",
-    )
-    parser.add_argument(
-        "--law",
-        metavar="NAME[:FILE][,key=value]",
-        required=True,
-        help="deffuant, hegselmann_krause, degroot, friedkin_johnsen; surrogate:FILE of run.py surrogate",
-    )
-    parser.add_argument(
-        "--graph",
-        metavar="NAME[,key=value]",
-        default="small_world",
-        help="small_world, random, ring, blocks, scale_free, geometric, complete, or file,path=FILE, with the options of "
-        "docs/networks.md (small_world)",
-    )
-    parser.add_argument("--agents", metavar="N", type=natural, default=100_000, help="(100000)")
-    parser.add_argument("--steps", metavar="N", type=natural, default=20, help="(20)")
-    parser.add_argument("--every", metavar="K", type=natural, default=1, help="record each K-th step (1)")
-    parser.add_argument(
-        "--parties",
-        metavar="NAME[:MEAN:SD][:WEIGHT],...",
-        default="",
-        help="who they are and where they begin (everybody alike, evenly over the axis; a fitted law knows its own)",
-    )
-    parser.add_argument("--seed", metavar="N", type=natural, default=0, help="same seed, same record")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (runs/population-<time>)")
-    options = parser.parse_args(arguments)
+    options = population_parser().parse_args(arguments)
     if options.every < 1 or options.steps % options.every:
         raise UserError(
             f"--every {options.every}: {options.steps} steps must be a multiple of it, so that the last is recorded"
@@ -126,23 +134,30 @@ def _claimed(folder: Path, run: dict[str, Any]) -> None:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
 
 
+def surrogate_parser() -> Parser:
+    """The options of `run.py surrogate`."""
+    parser = Parser(
+        "surrogate",
+        "Fit how the agents of a run respond to what they read, check the fit on rooms it has not seen, and write it for "
+        "`run.py population --law surrogate:FILE` (docs/populations.md).",
+        "surrogate runs/a",
+        cli.out("RUN/surrogate.json", "FILE"),
+    )
+    add_option(parser, "RUN", "a run folder with a survey after each round", Path)
+    add_option(
+        parser,
+        "--heard",
+        "what agents respond to\ngrades: what was said, graded by the rule-based speaker (default, where only our own "
+        "models speak)\nattitudes: the attitude of the agent that spoke",
+        default="",
+        choices=("grades", "attitudes"),
+    )
+    return parser
+
+
 def surrogate(arguments: Sequence[str]) -> int:
     """`run.py surrogate RUN`: fit a response to a recorded run, and say how near it comes to rooms that it has not seen."""
-    parser = Parser(
-        prog="run.py surrogate",
-        description="Fit how people of a recorded run respond to what they hear, check it on rooms held out, and write it for "
-        "run.py population --law surrogate:FILE (docs/populations.md).",
-    )
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run folder with a survey after each round")
-    parser.add_argument(
-        "--heard",
-        choices=("grades", "attitudes"),
-        default="",
-        help="what is heard: grades of lines, by the oracle's sentences, or the attitudes of who speaks (grades, where "
-        "all speakers are ours)",
-    )
-    parser.add_argument("--out", metavar="FILE", type=Path, help="(RUN/surrogate.json)")
-    options = parser.parse_args(arguments)
+    options = surrogate_parser().parse_args(arguments)
     from parley.analysis.surrogate.report import surrogate as fitted
     from parley.analysis.surrogate.report import write
     from parley.analysis.tables import load

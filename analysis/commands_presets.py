@@ -9,27 +9,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parley.llm.errors import UserError
-from parley.model.commandline import Parser, amount, bar, natural
-from parley.model.options import add_limits, budget_of, budgets_of
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, model_from_args, scenario_from_args, study_budgets
+from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.analysis.tables import Tables
     from parley.model.scenario import Scenario
 
 
+def rhetoric_parser() -> Parser:
+    """The options of `run.py rhetoric`."""
+    parser = Parser(
+        "rhetoric",
+        "Let a model tag every utterance of a run: does it appeal to reason, feeling or character? Also report how far its "
+        "readers moved, where a survey followed each utterance (--set also=attitude:turns).",
+        "rhetoric runs/a --llm oracle",
+        *cli.asking("RUN/rhetoric", "the model that tags"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    return parser
+
+
 def rhetoric(arguments: Sequence[str]) -> int:
     """`run.py rhetoric RUN --llm SPEC`: what every utterance of a run appeals to."""
-    parser = Parser(
-        prog="run.py rhetoric",
-        description="Have a model say of every utterance of a run whether it appeals to reason, feeling, character; and how far "
-        "those who heard it moved, where they were asked (--set also=attitude:turns).",
-    )
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
-    parser.add_argument("--llm", metavar="SPEC", required=True, help="the judge; any model, whatever the debaters are")
-    parser.add_argument("--seed", metavar="N", type=natural, default=0)
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/rhetoric)")
-    add_limits(parser, "folder")
-    options = parser.parse_args(arguments)
+    options = rhetoric_parser().parse_args(arguments)
     from parley.analysis.journaled_calls import missing_lines
     from parley.analysis.rhetoric.report import write_rhetoric
     from parley.analysis.rhetoric.tags import APPEALS, tag_run
@@ -38,28 +43,32 @@ def rhetoric(arguments: Sequence[str]) -> int:
     tables, out = load(options.run), options.out or options.run / "rhetoric"
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no utterance to tag")
-    (limits,) = budget_of(options, options.llm)
-    found = tag_run(tables, out, options.llm, options.seed, bar, limits)
+    spec = model_from_args(options)
+    (limits,) = budgets_from_args(options, spec)
+    found = tag_run(tables, out, spec, options.seed, bar, limits)
     said = found[found["text"].notna()]
     print(missing_lines(said[list(APPEALS)], said["reasons"], "utterances"))
-    print(f"tags     {out / 'tags.csv'}\nreport   {write_rhetoric(found, tables, out, options.llm)}")
+    print(f"tags     {out / 'tags.csv'}\nreport   {write_rhetoric(found, tables, out, spec)}")
     return 0
+
+
+def deviation_parser() -> Parser:
+    """The options of `run.py deviation`."""
+    parser = Parser(
+        "deviation",
+        "Let a model score how far each utterance of a run is from the news that came in, by role and round (preset news_roles, "
+        "docs/presets.md). It measures the distance of opinions, not how a story changes.",
+        "deviation runs/n --llm oracle",
+        *cli.asking("RUN/deviation", "the model that scores"),
+    )
+    add_option(parser, "RUN", "a run folder", Path)
+    add_option(parser, "--source TEXT", "the news (default: the first message that came from outside the debate)")
+    return parser
 
 
 def deviation(arguments: Sequence[str]) -> int:
     """`run.py deviation RUN --llm SPEC`: how far what is said is from the news."""
-    parser = Parser(
-        prog="run.py deviation",
-        description="Have a model say how far every utterance of a run is from the news that came in, by role and step. This "
-        "is the distance of opinions, not the evolution of a story (preset news_roles; docs/presets.md).",
-    )
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run folder")
-    parser.add_argument("--llm", metavar="SPEC", required=True, help="the judge; any model, whatever the speakers are")
-    parser.add_argument("--source", metavar="TEXT", help="the news (the first thing that was said from outside)")
-    parser.add_argument("--seed", metavar="N", type=natural, default=0)
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder (RUN/deviation)")
-    add_limits(parser, "folder")
-    options = parser.parse_args(arguments)
+    options = deviation_parser().parse_args(arguments)
     from parley.analysis.deviation.judge import judge_deviation, source_of
     from parley.analysis.deviation.report import write
     from parley.analysis.journaled_calls import missing_lines
@@ -69,70 +78,75 @@ def deviation(arguments: Sequence[str]) -> int:
     if tables.utterances["text"].notna().sum() == 0:
         raise UserError(f"{options.run} holds no utterance to set beside the news")
     source = options.source or source_of(tables, str(options.run))
-    (limits,) = budget_of(options, options.llm)
-    found = judge_deviation(tables, source, out, options.llm, options.seed, bar, limits)
+    spec = model_from_args(options)
+    (limits,) = budgets_from_args(options, spec)
+    found = judge_deviation(tables, source, out, spec, options.seed, bar, limits)
     said = found[found["text"].notna()]
     print(missing_lines(said[["deviation"]], said["reason"], "verdicts"))
-    print(f"verdicts {out / 'verdicts.csv'}\nreport   {write(found, tables, source, out, options.llm)}")
+    print(f"verdicts {out / 'verdicts.csv'}\nreport   {write(found, tables, source, out, spec)}")
     return 0
+
+
+def personalised_parser() -> Parser:
+    """The options of `run.py personalised`."""
+    parser = debates(
+        "personalised",
+        "Run debates in which the opponent is introduced as a person or an AI, with its demographics or without.",
+    )
+    add_option(parser, "--data FOLDER", "the folder with Salvi's table (docs/human.md)", Path)
+    return parser
 
 
 def personalised(arguments: Sequence[str]) -> int:
     """`run.py personalised`: the four conditions of Salvi et al., beside people."""
-    parser = debates(
-        "personalised",
-        "Debates in which the opponent is introduced as a person or an AI, and its demographics told or not.",
-    )
-    parser.add_argument("--data", metavar="FOLDER", type=Path, help="folder with Salvi's table (docs/human.md)")
-    options = parser.parse_args(arguments)
-    from parley.analysis.commands import hold_all
+    options = personalised_parser().parse_args(arguments)
     from parley.analysis.studies import personalised as study
-    from parley.model.scenario import load_preset
 
-    settings = given(options)
-    folder, base = out_of(options, "personalised"), load_preset("personalised").with_settings(settings)
-    print(f"folder   {folder}", flush=True)
-    names = [name.replace(", ", "_") for name in study.CONDITIONS]
-    limits = budgets_of(options, base, folder, names)
-    found = hold_all(study.personalised(base), names, folder, tuple(settings), None, *limits)
-    print(f"report   {study.write(found, options.data, folder)}")
-    return 0
+    def write(found: dict[str, Tables], folder: Path) -> Path:
+        return study.write(found, options.data, folder)
+
+    return _conditions(options, "personalised", "personalised", study.personalised, study.CONDITIONS, write)
+
+
+def prior_beliefs_parser() -> Parser:
+    """The options of `run.py prior-beliefs`."""
+    return debates(
+        "prior-beliefs",
+        "Run debates before a judge in which debaters argue for their own belief or against it, in turn or at once.",
+    )
 
 
 def prior_beliefs(arguments: Sequence[str]) -> int:
     """`run.py prior-beliefs`: debates for and against one's own belief before a judge, in both protocols."""
-    parser = debates(
-        "prior-beliefs",
-        "Debates before a judge, for and against what the debaters believe, sequential and simultaneous.",
-    )
-    options = parser.parse_args(arguments)
-    from parley.analysis.commands import hold_all
+    options = prior_beliefs_parser().parse_args(arguments)
     from parley.analysis.studies import prior_beliefs as study
-    from parley.model.scenario import load_preset
 
-    settings = given(options)
-    folder, base = out_of(options, "prior-beliefs"), load_preset("prior_beliefs").with_settings(settings)
-    print(f"folder   {folder}", flush=True)
-    names = list(study.CONDITIONS)
-    limits = budgets_of(options, base, folder, names)
-    found = hold_all(study.beliefs(base), names, folder, tuple(settings), None, *limits)
-    print(f"report   {study.write(found, folder)}")
-    return 0
+    return _conditions(options, "prior-beliefs", "prior_beliefs", study.beliefs, study.CONDITIONS, study.write)
 
 
-def arguments(given_: Sequence[str]) -> int:
+def arguments_parser() -> Parser:
+    """The options of `run.py arguments`."""
+    return debates("arguments", "Measure how far a skeptic moves, by the kind of argument that a convincer uses.")
+
+
+def arguments(given: Sequence[str]) -> int:
     """`run.py arguments`: a convincer who argues by knowledge, trust, status, support, or as it likes, before a skeptic."""
-    parser = debates("arguments", "How far a skeptic moves, by the kind of argument that a convincer is asked for.")
-    options = parser.parse_args(given_)
+    options = arguments_parser().parse_args(given)
     from parley.analysis.studies import arguments as study
 
     return _conditions(options, "arguments", "persuasion", study.arguments, study.KINDS, study.write)
 
 
+def bets_parser() -> Parser:
+    """The options of `run.py bets`."""
+    return debates(
+        "bets", "Let debaters bet in private that they win, against another debater and against their own copy."
+    )
+
+
 def bets(arguments: Sequence[str]) -> int:
     """`run.py bets`: private bets against another debater, and against an own copy."""
-    parser = debates("bets", "Debaters bet in private how well they stand, against another and against their own copy.")
-    options = parser.parse_args(arguments)
+    options = bets_parser().parse_args(arguments)
     from parley.analysis.studies import bets as study
 
     return _conditions(options, "bets", "bets", study.bets, study.CONDITIONS, study.write)
@@ -148,72 +162,59 @@ def _conditions(
 ) -> int:
     """Hold a preset in all conditions of a study, each in a folder named after it, and write the report."""
     from parley.analysis.commands import hold_all
-    from parley.model.scenario import load_preset
 
-    settings = given(options)
-    folder, base = out_of(options, command), load_preset(preset).with_settings(settings)
-    print(f"folder   {folder}", flush=True)
+    base, given = scenario_from_args(options, preset)
+    folder = out_of(options, command)
     names = [name.replace(", ", "_").replace(" ", "_") for name in conditions]
-    found = hold_all(study(base), names, folder, tuple(settings), None, *budgets_of(options, base, folder, names))
+    limits = study_budgets(options, base, folder, names)
+    print(f"folder   {folder}", flush=True)
+    found = hold_all(study(base), names, folder, given, None, *limits)
     print(f"report   {write(found, folder)}")
     return 0
 
 
+def audit_probe_parser() -> Parser:
+    """The options of `run.py audit-probe`."""
+    parser = Parser(
+        "audit-probe",
+        "Ask every persona the same survey question many times, with its answers in three orders: do people differ, does "
+        "a person vary, does the order matter? (docs/presets.md)",
+        "audit-probe --llm oracle --topic racism --repeats 20",
+        cli.topic("racism", default="racism"),
+        *cli.asking("runs/audit-probe-<time>"),
+    )
+    add_option(parser, "--probe NAME", "a survey question of the topic", default="attitude")
+    add_option(parser, "--personas SET", "a set of personas", default="voters")
+    add_option(parser, "--repeats N", "times per person and order", natural, default=10)
+    add_option(parser, "--temperature X", "the model's temperature (default: 1)", amount, default=1.0)
+    return parser
+
+
 def audit_probe(arguments: Sequence[str]) -> int:
     """`run.py audit-probe --llm SPEC`: variance of the answers to a survey question, and what their order does."""
-    parser = Parser(
-        prog="run.py audit-probe",
-        description="Ask every persona a survey question many times, its answers listed in three orders: do the people differ, "
-        "does a person vary, does the order matter? See docs/presets.md.",
-    )
-    parser.add_argument("--llm", metavar="SPEC", required=True, help="the model")
-    parser.add_argument("--topic", metavar="SLUG", default="racism", help="(racism)")
-    parser.add_argument("--probe", metavar="NAME", default="attitude", help="a probe of the topic (attitude)")
-    parser.add_argument("--personas", metavar="SET", default="voters", help="(voters)")
-    parser.add_argument("--repeats", metavar="N", type=natural, default=10, help="times a person and order (10)")
-    parser.add_argument("--temperature", metavar="X", type=amount, default=1.0, help="(1)")
-    parser.add_argument("--seed", metavar="N", type=natural, default=0)
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder; an unfinished one is resumed")
-    add_limits(parser, "folder")
-    options = parser.parse_args(arguments)
+    options = audit_probe_parser().parse_args(arguments)
     from parley.agents.topic import load_topic
     from parley.analysis.journaled_calls import missing_lines
     from parley.analysis.studies import probe_audit as study
     from parley.model.validation import check_topics
 
-    named = {name: getattr(options, name) for name in ("topic", "probe", "personas", "repeats", "temperature", "seed")}
-    audit, folder = study.ProbeAudit(**named), out_of(options, "audit-probe")
+    named = {name: getattr(options, name) for name in ("topic", "probe", "personas", "repeats", "temperature")}
+    audit, folder = study.ProbeAudit(**named, seed=options.seed), out_of(options, "audit-probe")
     audit.question, audit.people()  # what is misspelt is told before anything is asked
-    check_topics(options.llm, [load_topic(options.topic)])
+    spec = model_from_args(options)
+    check_topics(spec, [load_topic(options.topic)])
+    (limits,) = budgets_from_args(options, spec)
     print(f"folder   {folder}", flush=True)
-    (limits,) = budget_of(options, options.llm)
-    found = study.audit_probe(audit, options.llm, folder, bar, limits)
+    found = study.audit_probe(audit, spec, folder, bar, limits)
     print(missing_lines(found[["rating"]], found["reason"], "ratings"))
-    print(f"report   {study.write(found, audit, options.llm, folder)}")
+    print(f"report   {study.write(found, audit, spec, folder)}")
     return 0
 
 
 def debates(command: str, description: str) -> Parser:
-    """The options that commands which hold debates of a preset have in common."""
-    parser = Parser(prog=f"run.py {command}", description=f"{description} See docs/presets.md.")
-    parser.add_argument("--topic", metavar="SLUG[,SLUG]", help="topics (those of the preset)")
-    parser.add_argument("--repetitions", metavar="N", help="rooms per topic")
-    parser.add_argument("--llm", metavar="SPEC", help="the model")
-    parser.add_argument("--seed", metavar="N", help="same seed, same record")
-    parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="any field of the preset (repeatable)"
-    )
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder; an unfinished one is resumed")
-    add_limits(parser, "folder, by all conditions")
-    return parser
-
-
-def given(options: argparse.Namespace) -> dict[str, str]:
-    """The settings that were given."""
-    from parley.model.scenario import parse_settings
-
-    named = {"topics": options.topic, "repetitions": options.repetitions, "llm": options.llm, "seed": options.seed}
-    return parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
+    """The parser of a command that runs debates of a preset in several conditions."""
+    folder, example = f"runs/{command}-<time>", f"{command} --llm oracle --repetitions 2"
+    return Parser(command, f"{description} See docs/presets.md.", example, *cli.debating(folder))
 
 
 def out_of(options: argparse.Namespace, command: str) -> Path:

@@ -10,10 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands import hold_all
+from parley.analysis.commands import add_judging, hold_all
 from parley.llm.errors import UserError
-from parley.model.commandline import Parser, amount, bar, natural
-from parley.model.options import add_limits, budget, budget_of
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, fields_from_args, party_of, with_base_url
+from parley.model.cli import Parser, add_option, amount
+from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.analysis.judge.judging import Judging
@@ -25,47 +27,38 @@ ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
 """The published procedure: Sam, Alex and Taylor in every run."""
 
 
-def parser() -> Parser:
-    found = Parser(
-        prog="run.py structured",
-        description="Hold an experiment of the UCL study, have every statement judged, and write the report. "
-        "EXPERIMENT: baseline, alone, closing, orders, gender, echo, models (docs/structured.md has the figures they stand for).",
+def structured_parser() -> Parser:
+    """The options of `run.py structured`."""
+    own = {
+        "topic": "the study's four",
+        "repetitions": "10",
+        "rounds": "12",
+        "llm": "pocket; experiment models: several",
+    }
+    parser = Parser(
+        "structured",
+        "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report (docs/structured.md).",
+        "structured closing --llm oracle",
+        *cli.debating("runs/structured-<experiment>-<time>", own),
+        cli.dry_run("print conditions, rooms and calls, and run nothing"),
     )
-    found.add_argument("experiment", metavar="EXPERIMENT")
-    found.add_argument("--llm", metavar="SPEC", action="append", help="the debaters' model (pocket); models: several")
-    found.add_argument("--judge", metavar="SPEC", help="the judge's model (oracle, where the debaters are ours)")
-    found.add_argument(
-        "--calls", metavar="N", type=natural, default=3, help="times a judge is asked, as run.py judge (3)"
-    )
-    found.add_argument("--judge-temperature", metavar="X", type=amount, default=0.01, help="(0.01)")
-    found.add_argument(
-        "--examples", metavar="N", type=natural, default=4, help="scored statements that it is shown (4)"
-    )
-    found.add_argument(
-        "--tell", metavar="name,party", default="", help="what the judge is told of the speaker (nothing)"
-    )
-    found.add_argument("--topic", dest="topics", metavar="SLUG[,SLUG]", help="topics (the study's four)")
-    found.add_argument("--repetitions", metavar="N", help="runs a topic and condition (10)")
-    found.add_argument("--rounds", metavar="N", help="statements of each speaker (12)")
-    found.add_argument("--seed", metavar="N", help="same seed, same record")
-    found.add_argument(
+    add_option(parser, "EXPERIMENT", "baseline, alone, closing, orders, gender, echo or models")
+    add_option(parser, "--judge SPEC", "the model that judges (default: oracle, where our own models debate)")
+    add_judging(parser)
+    add_option(parser, "--judge-temperature X", "the judge's temperature", amount, default=0.01)
+    add_option(
+        parser,
         "--mode",
-        choices=("run", "ucl"),
+        "run: tests by run (default)\nucl: the published procedure, with the study's one persona per seat",
         default="run",
-        help="ucl: the published procedure first, with the study's one persona a seat (run)",
+        choices=("run", "ucl"),
     )
-    found.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="as of run.py --scenario")
-    found.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder (runs/structured-...); what it holds is gone on with"
-    )
-    add_limits(found, "experiment's folder")
-    found.add_argument("--dry-run", action="store_true", help="print conditions, rooms and calls, and run nothing")
-    return found
+    return parser
 
 
 def structured(arguments: Sequence[str]) -> int:
     """`run.py structured EXPERIMENT`"""
-    options = parser().parse_args(arguments)
+    options = structured_parser().parse_args(arguments)
     from parley.analysis.judge.judging import VERDICTS, Judging
     from parley.analysis.studies.structured.experiments import experiment
     from parley.analysis.studies.structured.report import write
@@ -76,25 +69,26 @@ def structured(arguments: Sequence[str]) -> int:
     from parley.model.scenario_run import JOURNAL
     from parley.model.validation import check_topics
 
-    models = options.llm or ["pocket"]
-    judge = options.judge or _judge(models)
+    *specs, named = with_base_url([*options.llm, options.judge or ""], options.base_url)
+    models, own = [one for one in specs if not party_of(one)] or ["pocket"], [one for one in specs if party_of(one)]
+    judge = named or _judge(models)
     for spec in (*models, judge):
         check_spec(spec)
     chosen = experiment(options.experiment, models)
-    base, given = _base(options, chosen, models[0])
+    base, given = _base(options, chosen, [models[0], *own])
     for spec in (*models, *base.own_llms().values(), judge):
         check_topics(spec, base.subjects())
     if options.dry_run:
         return _planned(chosen, base, options.calls)
     for spec in (*models, *base.own_llms().values(), judge):
         check_reached(spec)
+    scenarios = [base.with_settings(settings) for settings in chosen.conditions.values()]
+    *budgets, judges = budgets_from_args(options, *scenarios, judge)
     out = options.out or Path("runs") / f"structured-{options.experiment}-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {out}", flush=True)
     told = tuple(part.strip() for part in options.tell.split(",") if part.strip())
     judging = Judging(options.calls, options.judge_temperature, options.examples, told)
     _claim(out, options.experiment, base, judge, judging)
-    scenarios = [base.with_settings(settings) for settings in chosen.conditions.values()]
-    (judges,), budgets = budget_of(options, judge), budget(options, *scenarios)
     held = list(condition_folders(chosen, out).values())
     debated = [(folder / JOURNAL, one) for folder, one in zip(held, budgets, strict=True)]
     ledger = shared_ledger(judges, [*debated, *((folder / "judge" / VERDICTS, judges) for folder in held)])
@@ -106,18 +100,14 @@ def structured(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _base(options: argparse.Namespace, chosen: Experiment, model: str) -> tuple[Scenario, tuple[str, ...]]:
+def _base(options: argparse.Namespace, chosen: Experiment, models: Sequence[str]) -> tuple[Scenario, tuple[str, ...]]:
     """The preset with what was asked for, and the names of the fields that were given. Errors: UserError."""
     from parley.analysis.studies.structured.experiments import PRESET
     from parley.model.scenario import load_preset, parse_settings
 
-    settings = parse_settings(options.set)
-    if taken := {key for one in chosen.conditions.values() for key in one} & set(settings):
+    if taken := {key for one in chosen.conditions.values() for key in one} & set(parse_settings(options.set)):
         raise UserError(f"--set {', '.join(sorted(taken))}: the conditions of {options.experiment} differ in that")
-    named = {key: getattr(options, key) for key in ("topics", "repetitions", "rounds", "seed")}
-    if options.mode == "ucl":
-        settings = {**ONE_PERSONA, **settings}
-    settings |= {"llm": model, **{key: value for key, value in named.items() if value is not None}}
+    settings = (ONE_PERSONA if options.mode == "ucl" else {}) | fields_from_args(options, models)
     base = load_preset(PRESET).with_settings(settings)
     if base.rounds < 2:
         raise UserError("a structured debate has at least two rounds: an opening and what comes after it")

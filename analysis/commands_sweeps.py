@@ -11,21 +11,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.formatting import count_phrase
 from parley.llm.errors import UserError
-from parley.model.commandline import Parser, meter, natural
-from parley.model.options import add_budget, add_scenario, addressed, budget, chosen, prices
+from parley.model import cli
+from parley.model.arguments import budgets_from_args, prices_from_args, scenario_from_args, with_base_url
+from parley.model.cli import Parser, add_option, positive
+from parley.model.progress import meter
 
 if TYPE_CHECKING:
     from parley.model.scenario import Scenario
     from parley.model.sweep.cell_runner import CellResult
     from parley.model.sweep.design import SweepCell
 
-EPILOG = """examples:
-  python run.py sweep --scenario two_way --llm oracle --vary rounds=2,5,10 --seeds 0:20 --workers 4 --out runs/rounds
-  python run.py sweep --scenario two_way --vary "llm=oracle,kappa=0;oracle,kappa=0.3"   (commas in a value: divide by ;)
-  python run.py sweep --scenario three_way --llm openai:MODEL --base-url URL --vary memory=whole,last:6 --max-cost 5
-  python run.py sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)"""
+EXAMPLES = """sweep --scenario two_way --llm oracle --vary rounds=2,5,10 --seeds 0:20 --workers 4 --out runs/rounds
+sweep --scenario two_way --vary "llm=oracle,kappa=0;oracle,kappa=0.3"   (values with commas: part them with ;)
+sweep --scenario three_way --llm openai:MODEL --base-url URL --vary memory=whole,last:6 --max-cost 5
+sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)"""
 
 ALIKE = 3
 """Cells in a row that no model answers, or not so that it could be read, after which a sweep ends."""
@@ -33,41 +33,39 @@ NOT_TRIED = "not tried: the cells before it had no answer that could be read"
 WHERE = ("--out", "--workers", "--ray")
 
 
-def parser() -> Parser:
-    found = Parser(
-        prog="run.py sweep",
-        description="Run a scenario with every combination of some values and every seed, each in a run folder of its own; "
-        "the same command again goes on (docs/sweeps.md).",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def sweep_parser() -> Parser:
+    """The options of `run.py sweep`."""
+    parser = Parser(
+        "sweep",
+        "Run a scenario with every combination of some values and every seed, each in a run folder of its own. The same command "
+        "again goes on where it stopped (docs/sweeps.md).",
+        EXAMPLES,
+        cli.scenario(),
+        *cli.debating("runs/sweep-<scenario>-<time>"),
+        cli.dry_run("print cells, calls, tokens and cost, and run nothing"),
+        cli.retry_failures(),
     )
-    add_scenario(found)
-    found.add_argument(
-        "--vary",
-        metavar="KEY=VALUE,VALUE",
-        action="append",
+    add_option(
+        parser,
+        "--vary KEY=VALUE,VALUE",
+        "a field (as for --set), topic or llm, with its values; repeat it for all combinations; where a value has commas, "
+        "part the values with ;",
         default=[],
-        help="a field as of --set, or llm, with its values (repeatable: all combinations); where a value has commas, divide by ;",
+        action="append",
     )
-    found.add_argument("--seeds", metavar="FIRST:END", default="0:10", help="0:20 is 0 to 19; or 3,5,8 (0:10)")
-    found.add_argument("--workers", metavar="N", type=natural, help="cells at once (as many as there are cores)")
-    found.add_argument("--ray", metavar="ADDRESS", help="on a Ray cluster: its address, auto, or local")
-    found.add_argument(
-        "--out", metavar="DIR", type=Path, help="folder (runs/sweep-<scenario>-<time>); what it holds is gone on with"
-    )
-    found.add_argument("--dry-run", action="store_true", help="print cells, calls, tokens and cost, and run nothing")
-    add_budget(found, "sweep's folder, by all workers together")
-    found.set_defaults(seed=None)
-    return found
+    add_option(parser, "--seeds FIRST:END", "random seeds: 0:20 is 0 to 19; or 3,5,8; --seed 3 is one (default: 0:10)")
+    add_option(parser, "--workers N", "cells at the same time (default: as many as there are cores)", positive)
+    add_option(parser, "--ray ADDRESS", "run on a Ray cluster: its address, auto, or local")
+    return parser
 
 
 def sweep(arguments: Sequence[str]) -> int:
     """`run.py sweep --scenario NAME --vary KEY=VALUES --seeds 0:20`"""
-    options = parser().parse_args(arguments)
+    options = sweep_parser().parse_args(arguments)
     if not options.scenario:
         raise UserError("name a scenario: python run.py sweep --scenario two_way --vary rounds=2,5 (see --help)")
-    if options.workers == 0:
-        raise UserError("--workers must be at least 1")
+    if options.seed is not None and options.seeds:
+        raise UserError("--seed is one seed and --seeds are several: give one of the two")
     cells, given = _cells(options)
     if options.dry_run:
         return _planned(cells, options)
@@ -105,13 +103,14 @@ def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...
     from parley.model.sweep.design import parse_seeds, parse_vary, sweep_cells
     from parley.model.validation import check_topics
 
-    varied = _addressed(parse_vary(options.vary), options)
-    base, given = chosen(options)
+    seeds = parse_seeds(options.seeds or ("0:10" if options.seed is None else str(options.seed)))
+    (varied, models), options.seed = _addressed(parse_vary(options.vary), options), None
+    base, given = scenario_from_args(options, models=models)
     if "seed" in {*varied, *given}:
         raise UserError("seeds go into --seeds")
     if taken := sorted(set(varied) & set(given)):
         raise UserError(f"--vary {taken[0]}: it is set as well")
-    found = sweep_cells(base, varied, parse_seeds(options.seeds))
+    found = sweep_cells(base, varied, seeds)
     for scenario, *_ in _combinations(found):
         check_files(scenario)
         for spec in (scenario.llm, *scenario.own_llms().values()):
@@ -119,22 +118,19 @@ def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...
     return found, (*given, *varied, "seed")
 
 
-def _addressed(varied: dict[str, tuple[str, ...]], options: argparse.Namespace) -> dict[str, tuple[str, ...]]:
-    """The varied models with the address of --base-url; it is theirs alone where no --llm needs it."""
-    own = {
-        key: tuple(addressed(spec, options.base_url) for spec in values)
-        for key, values in varied.items()
-        if key in ("llm", "llms")
-    }
-    if any(varied[key] != own[key] for key in own) and all(
-        spec == addressed(spec, options.base_url) for spec in options.llm
-    ):
-        options.base_url = None
-    return {**varied, **own}
+def _addressed(
+    varied: dict[str, tuple[str, ...]], options: argparse.Namespace
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """The varied fields, and the models of --llm; every model with the address of --base-url."""
+    keys = [key for key in ("llm", "llms") if key in varied]
+    specs = with_base_url([*options.llm, *(spec for key in keys for spec in varied[key])], options.base_url)
+    rest = iter(specs[len(options.llm) :])
+    return varied | {key: tuple([next(rest) for _ in varied[key]]) for key in keys}, specs[: len(options.llm)]
 
 
 def _planned(cells: Sequence[SweepCell], options: argparse.Namespace) -> int:
     """`--dry-run`: the cells and calls of each combination; tokens, cost and time of all."""
+    from parley.analysis.formatting import count_phrase
     from parley.model.cost_estimate import estimate_cost, estimate_time
 
     whole, rows = 0, _combinations(cells)
@@ -145,7 +141,7 @@ def _planned(cells: Sequence[SweepCell], options: argparse.Namespace) -> int:
         print(f"{name:<{width}} {count_phrase(seeds, 'seed'):>10} {calls:>10,} calls each")
     print(f"{'in all':<{width}} {count_phrase(len(cells), 'cell'):>10} {whole:>10,} calls")
     held = [(scenario, seeds) for scenario, _, seeds in rows]
-    print("\n".join(estimate_cost(held, [prices(scenario, options) for scenario, _ in held])))
+    print("\n".join(estimate_cost(held, [prices_from_args(options, scenario) for scenario, _ in held])))
     print(estimate_time([scenario for scenario, _ in held], whole))
     return 0
 
@@ -168,6 +164,7 @@ def _held(
     options: argparse.Namespace, cells: Sequence[SweepCell], given: tuple[str, ...], out: Path, command: str
 ) -> int:
     """Hold the cells, write the report."""
+    from parley.analysis.formatting import count_phrase
     from parley.analysis.sweep.report import write
     from parley.analysis.sweep.tables import measure_cell
     from parley.model.missing_replies import MissingTally
@@ -175,7 +172,7 @@ def _held(
     from parley.model.sweep.runner import run_cells
 
     scenarios = {cell.combination: cell.combined for cell in cells}
-    limits = dict(zip(scenarios, budget(options, *scenarios.values()), strict=True))
+    limits = dict(zip(scenarios, budgets_from_args(options, *scenarios.values()), strict=True))
     how = options.retry_failures, options.keep_going
     jobs = [SweepJob(cell, out, given, limits[cell.combination].prices, *how) for cell in cells]
     workers, limit = options.workers or _cores(), limits[cells[0].combination]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from parley.llm.backends import is_scripted, open_spec
-from parley.llm.budget import NO_LIMIT, Budget, Ledger, Limits
+from parley.llm.budget import NO_LIMIT, UNLIMITED, Budget, Ledger, Limits, SharedBudget
 from parley.llm.driver import Bar, Conversation, Progress, drive
 from parley.llm.errors import UserError
 from parley.llm.journal import Journal
@@ -65,12 +65,13 @@ def run_journaled(
 @dataclass(frozen=True)
 class CallDesk:
     """Where models are asked outside of a debate: the folder that keeps what they answer, a progress bar, whether to go on where
-    (nearly) nothing can be read, and a count of what could not be.
+    (nearly) nothing can be read, what may be spent, and a count of what could not be read.
     """
 
     folder: Path
     bar: Bar
     keep_going: bool = False
+    spending: SharedBudget = UNLIMITED
     tally: MissingTally = field(default_factory=MissingTally)
 
     def ask(
@@ -83,10 +84,13 @@ class CallDesk:
     ) -> list[Result]:
         """As `run_journaled`; `title` says what is asked for, and after a blank for what; `backend` is the model, if it is open.
 
-        Errors: Unreadable.
+        Errors: Unreadable, BudgetSpent.
         """
-        budget = Budget(keep_going=self.keep_going or is_scripted(spec))
-        found = run_journaled(conversations, backend or spec, self.folder, self.bar, title, budget, why=why, name=spec)
+        budget = self.spending.of(spec)._replace(keep_going=self.keep_going or is_scripted(spec))
+        asked = backend or spec
+        found = run_journaled(
+            conversations, asked, self.folder, self.bar, title, budget, self.spending.ledger, why=why, name=spec
+        )
         for one in found:
             self.tally.count(TallyKey("", title.split()[0]), why(one))
         return found

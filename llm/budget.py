@@ -108,6 +108,20 @@ class Ledger:
         return ""
 
 
+class SharedBudget(NamedTuple):
+    """What several models may spend together: the budget of each, with its prices, by spec; and the ledger that they share."""
+
+    budgets: Mapping[str, Budget] = MappingProxyType({})
+    ledger: Ledger | None = None
+
+    def of(self, spec: str) -> Budget:
+        """The budget of a model; a model that was not named costs nothing."""
+        return self.budgets.get(spec, NO_LIMIT)
+
+
+UNLIMITED = SharedBudget()
+
+
 class Limits(Wrapper):
     """Counts calls and tokens and stops at the budget, its own or that of a ledger shared with others.
 

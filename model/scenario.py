@@ -316,5 +316,15 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
         key, equals, value = pair.partition("=")
         if not equals:
             raise UserError(f"--set {pair}: write it as key=value")
-        settings[key.strip().replace("-", "_")] = value.strip()
+        settings[field_name(key)] = value.strip()
     return settings
+
+
+def field_name(word: str) -> str:
+    """The field that a word of a command line means: `topic` is `topics`, as for the option of that name.
+
+    >>> field_name("default-agent"), field_name(" topic")
+    ('default_agent', 'topics')
+    """
+    name = word.strip().replace("-", "_")
+    return "topics" if name == "topic" else name

@@ -96,6 +96,7 @@ RULES = (
     Rule(
         r"^run\.py (train|fine-tuned|sweep-lora|export|representatives (train|measure|grid))\b", why=TORCH, how="parse"
     ),
+    Rule(r"^run\.py calibrate .*pocket", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives episodes", why=LONG, how="parse"),
     Rule(r"habermas_\w+\.json|--review|^run\.py case", why=HERE, how="parse"),
     Rule(r"^run\.py (questions|validate .*openai)", why=SERVER, how="parse"),
@@ -126,7 +127,7 @@ RULES = (
     Rule(r"--scenario fake_news", "--repetitions 1"),
     Rule(r"--intervene|^run\.py intervene", "--repetitions 2 --topic racism"),
     Rule(r"^run\.py --scenario", SMALL),
-    Rule(r"^run\.py calibrate", "--repetitions 5 --rounds 2 --topic racism --speakers oracle"),
+    Rule(r"^run\.py calibrate", "--repetitions 5 --rounds 2 --topic racism --llm oracle"),
     Rule(r"^run\.py structured", "--repetitions 2 --rounds 2 --topic abortion"),
     Rule(r"^run\.py (personalised|prior-beliefs|bets|arguments)\b", "--repetitions 2 --topic racism"),
     Rule(r"^run\.py audit-probe", "--repeats 2 --personas simple"),
@@ -179,4 +180,7 @@ def shrunken(command: Command, one: Rule) -> list[str]:
     words = command.words[1:]
     if re.search(WITH_MODEL, text := " ".join(command.words)) and "--llm" not in words and "llm=" not in text:
         words += ["--llm", "oracle"]
+    if "--llm" in one.more and "--llm" in words:  # the oracle in the place of the model that is named
+        place = words.index("--llm")
+        words = words[:place] + words[place + 2 :]
     return [*words, *one.more.split()]

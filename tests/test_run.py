@@ -134,8 +134,8 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--topic", "climate"], "did you mean climate_change"),
         (["--scenario", "two_way", "--set", "frame"], "write it as key=value"),
         (["--scenario", "two_way", "--set", "framee=x"], "did you mean frame"),
-        (["--scenario", "two_way", "--rounds", "five"], "rounds must be a whole number, not 'five'"),
-        (["--scenario", "two_way", "--seed", "x"], "seed must be a whole number"),
+        (["--scenario", "two_way", "--rounds", "five"], "--rounds: 'five' is not a whole number of 0 or more"),
+        (["--scenario", "two_way", "--seed", "x"], "--seed: 'x' is not a whole number"),
         (["--scenario", "two_way", "--llm", "orakel"], "unknown model 'orakel': did you mean oracle"),
         (["--scenario", "two_way", "--llm", "oracle,kapa=1"], "did you mean kappa"),
         (["--scenario", "two_way", "--llm", "oracle,kappa=big"], "option kappa of oracle must be a float"),
@@ -148,14 +148,17 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--max-cost", "3"], "--max-cost needs --price"),
         (["--scenario", "two_way", "--price", "1"], "'1' is not IN,OUT"),
         (["--scenario", "two_way", "--llm", "nosuch", "--dry-run"], "unknown model 'nosuch'"),
-        (["--scenario", "two_way", "--seed", "-1"], "seed must be at least 0"),
+        (["--scenario", "two_way", "--seed", "-1"], "'-1' is not a whole number of 0 or more"),
         (
             ["--scenario", "two_way", "--intervene", "mesage round=2"],
             "unknown intervention 'mesage': did you mean message",
         ),
         (["intervene", "--intervene", "shock round=9 text=x"], "shock before round 9 of a scenario of 5"),
         (["person"], "unknown command 'person': did you mean personas"),
-        (["personas", "--party", "green", "--out", "x"], "invalid choice"),
+        (
+            ["personas", "--party", "republicans", "--out", "x"],
+            "value of --party 'republicans': did you mean republican",
+        ),
         (["fine-tuned"], "required: --tuned"),
         (["fine-tuned", "--tuned", "nowhere"], "nowhere is no folder of run.py train"),
         (["sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, not 0"),
@@ -324,7 +327,7 @@ def test_a_signal_is_an_interrupt(
     name: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What was answered is kept, as with Ctrl-C, and the line says how to go on."""
-    monkeypatch.setattr("parley.__main__.debate", lambda given: signal.raise_signal(getattr(signal, name)))
+    monkeypatch.setattr("parley.__main__.run", lambda given: signal.raise_signal(getattr(signal, name)))
     assert run.main(["--scenario", "two_way"]) == code
     assert "interrupted; what was answered is kept" in capsys.readouterr().err
 

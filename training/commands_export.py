@@ -9,14 +9,37 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from parley.llm.errors import UserError
-from parley.model.commandline import Parser
-from parley.training.base_model import base_model
+from parley.model import cli
+from parley.model.arguments import model_from_args
+from parley.model.cli import Parser, add_option
+
+
+def export_parser() -> Parser:
+    """The options of `run.py export`."""
+    parser = Parser(
+        "export",
+        "Merge adapters into their model and save it as a folder that vLLM, Ollama or llama.cpp can serve (docs/export.md).",
+        "export --adapter runs/tuned/adapters/republican-sft-r16 --out runs/served",
+        cli.model("the model that the adapters were trained on", "pocket", trained=True),
+        cli.out("", about="the folder for the model, empty or new", required=True),
+    )
+    add_option(
+        parser,
+        "--adapter DIR[:WEIGHT]",
+        "an adapter, and its weight (default: 1; 0.5 is half, -1 the opposite); repeat it to add several",
+        weighted,
+        action="append",
+        required=True,
+    )
+    return parser
 
 
 def export(arguments: Sequence[str]) -> int:
     """`run.py export --llm SPEC --adapter DIR[:WEIGHT] --out DIR`. Errors: UserError."""
-    options = _parser().parse_args(arguments)
-    base = base_model(options.llm)
+    options = export_parser().parse_args(arguments)
+    from parley.training.base_model import base_model
+
+    base = base_model(model_from_args(options, "pocket"))
     if missing := [name for name in ("torch", "transformers", "peft") if find_spec(name) is None]:
         raise UserError(
             f"export needs the packages of the [local] extra ({', '.join(missing)} missing): see docs/install.md"
@@ -26,28 +49,6 @@ def export(arguments: Sequence[str]) -> int:
     folder = merge_adapters(base, options.adapter, options.out)
     print(f"model    {folder}\nserve    vllm serve {folder}   (Ollama, llama.cpp and others: docs/export.md)")
     return 0
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        prog="run.py export",
-        description="Merge adapters into their model and save it as a folder that vLLM, Ollama or llama.cpp can serve.",
-    )
-    parser.add_argument(
-        "--llm", metavar="NAME[:MODEL][,dtype=...]", default="pocket", help="the model they were trained on"
-    )
-    parser.add_argument(
-        "--adapter",
-        metavar="DIR[:WEIGHT]",
-        type=weighted,
-        action="append",
-        required=True,
-        help="an adapter and how much of it (1; 0.5: half, -1: the other way round); several add up",
-    )
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, required=True, help="folder for the model, empty or not there yet"
-    )
-    return parser
 
 
 def weighted(text: str) -> tuple[Path, float]:

@@ -4,137 +4,160 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.llm.errors import unknown_name
-from parley.model.commandline import Parser, amount, bar, natural
-from parley.model.options import add_keep_going
+from parley.model import cli
+from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
+from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
     from parley.training.representatives.dataset_builder import DatasetBuilder
     from parley.training.representatives.recipe import Lesson
 
-TEXT = """commands:
-  episodes     hold many deliberations of people of a known kind, as data to train on
-  train        train a representative on the training side of some episodes
-  measure      how it does on people and questions that it has not seen
-  grid         what it helps to know (D, O, C, P), by two model sizes
-  substitute   put representatives in the place of participants and see what the group gets
-
-EPISODES are .jsonl files, run folders of deliberations, a folder of the public Habermas Machine data, or its two small .json
-files (docs/deliberation.md)
-examples:
-  python run.py representatives episodes --laps 16 --out runs/known
-  python run.py representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
-  python run.py representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
-  python run.py representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
-  python run.py representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle"""
-LESSON: tuple[tuple[str, Any, str], ...] = (
-    ("r", natural, "rank of LoRA; 0: all weights, as in the study (0)"),
-    ("rate", amount, "learning rate, constant (1e-5, pocket 1e-3; LoRA as run.py train)"),
-    ("batch", natural, "examples a step (32; the study 128)"),
-    ("micro", natural, "examples that go through the model at a time (8)"),
-    ("epochs", amount, "most times through the data (20)"),
-    ("every", natural, "steps between two looks at the validation side (20)"),
-    ("patience", natural, "looks without a better one before it stops (3)"),
-    ("length", natural, "most tokens of a prompt with its critique (2048)"),
+EXAMPLES = """representatives episodes --laps 16 --out runs/known
+representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
+representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
+representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
+representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle"""
+SOURCES = (
+    ".jsonl files of episodes, run folders of deliberations, a folder of the public Habermas Machine data, or its two small "
+    ".json files (docs/deliberation.md)"
 )
+LESSON: tuple[tuple[str, Any, str], ...] = (
+    ("r", natural, "rank of LoRA; 0 trains all weights, as in the study (default: 0)"),
+    ("rate", amount, "constant learning rate (default: 1e-5, pocket 1e-3; LoRA as run.py train)"),
+    ("batch", natural, "examples per step (default: 32; the study 128)"),
+    ("micro", natural, "examples that go through the model at a time (default: 8)"),
+    ("epochs", amount, "most times through the data (default: 20)"),
+    ("every", natural, "steps between two measurements on the validation side (default: 20)"),
+    ("patience", natural, "measurements without a better loss before it stops (default: 3)"),
+    ("length", natural, "most tokens of a prompt with its critique (default: 2048)"),
+)
+
+
+def representatives_parser() -> Parser:
+    """The parser of the command itself; each of its commands has its own."""
+    width = max(map(len, COMMANDS))
+    listed = [f"  {name:<{width}}  {what}" for name, (_, _, what) in COMMANDS.items()]
+    return Parser(
+        "representatives",
+        "Train and measure language agents that write the critique which a participant of a deliberation would write "
+        "(docs/deliberation.md).",
+        EXAMPLES,
+        commands={name: make for name, (_, make, _) in COMMANDS.items()},
+        usage="%(prog)s COMMAND EPISODES [EPISODES ...] [options]",
+        epilog="\n".join(["commands (COMMAND --help says more):", *listed, "\n"]),
+    )
 
 
 def representatives(arguments: Sequence[str]) -> int:
     """Run one of the commands."""
     name = arguments[0] if arguments else "--help"
     if name in ("-h", "--help"):
-        overview().print_help()
+        representatives_parser().print_help()
         return 0
     if name not in COMMANDS:
         raise unknown_name("command of representatives", name, COMMANDS)
-    return COMMANDS[name](arguments[1:])
+    return COMMANDS[name][0](arguments[1:])
 
 
-def overview() -> Parser:
-    found = Parser(
-        prog="run.py representatives",
-        usage="run.py representatives COMMAND EPISODES [EPISODES ...] [--help]",
-        description="Language agents that write the critique which a participant of a deliberation would write.",
-        epilog=TEXT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def episodes_parser() -> Parser:
+    """The options of `run.py representatives episodes`."""
+    parser = Parser(
+        "representatives episodes",
+        "Run laps of the scenario consensus, each with 80 people of its own in 16 groups of five, three questions per group. "
+        "An eighth as many laps are added for validation and for test, on questions of their own.",
+        "representatives episodes --laps 16 --out runs/known",
+        *cli.asking("runs/episodes-<time>", "the model that deliberates", "oracle"),
     )
-    found.add_argument("command", metavar="COMMAND")
-    return found
+    add_option(parser, "--laps N", "laps to train on", natural, default=16)
+    add_option(parser, "--people SPEC", "the model that writes the people", default="oracle")
+    return parser
 
 
 def episodes(arguments: Sequence[str]) -> int:
     """`run.py representatives episodes`"""
-    parser = Parser(
-        prog="run.py representatives episodes",
-        description="Hold laps of the scenario consensus, each with 80 people of its own in 16 sessions of three questions; an "
-        "eighth as many more for each of validation and test, on questions of their own.",
-    )
-    parser.add_argument("--laps", metavar="N", type=natural, default=16, help="laps to train on (16)")
-    parser.add_argument("--llm", metavar="SPEC", default="oracle", help="the model that deliberates (oracle)")
-    parser.add_argument("--people", metavar="SPEC", default="oracle", help="the model that writes the people (oracle)")
-    parser.add_argument("--seed", metavar="N", type=natural, default=0, help="same seed, same episodes (0)")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder; what it holds is gone on with")
-    add_keep_going(parser)
-    options = parser.parse_args(arguments)
+    options = episodes_parser().parse_args(arguments)
     from parley.analysis.deliberation.population import populate
 
+    *specs, people = models_from_args(options, "people")
+    llm = only_model(specs, "oracle")
     out = options.out or Path("runs") / f"episodes-{time.strftime('%Y%m%d-%H%M%S')}"
+    spending = shared_budget(options, out, llm, people)
     print(f"folder   {out}", flush=True)
-    print(
-        f"episodes {populate(options.laps, options.llm, options.people, options.seed, out, print, options.keep_going)}"
-    )
+    print(f"episodes {populate(options.laps, llm, people, options.seed, out, print, spending)}")
     return 0
+
+
+def train_parser() -> Parser:
+    """The options of `run.py representatives train`."""
+    return lesson_parser("train", "Train a representative on the training side of some episodes.")
 
 
 def train(arguments: Sequence[str]) -> int:
     """`run.py representatives train`"""
-    options = lesson_parser("train", "Train a representative.").parse_args(arguments)
-    workshop = opened(options)
-    model = workshop.model(options.llm, lesson(options))
+    options = train_parser().parse_args(arguments)
+    llm, workshop = model_from_args(options, "pocket"), opened(options)
+    model = workshop.model(llm, lesson(options))
     print(f"data     {workshop.folder / 'data' / 'card.md'}\nmodel    {model.spec}\ncard     {model.folder}/README.md")
     return 0
 
 
+def measure_parser() -> Parser:
+    """The options of `run.py representatives measure`."""
+    parser = lesson_parser(
+        "measure",
+        "Measure a representative on people and questions that it has not seen; it is trained first if it is not there.",
+        cli.budget(),
+    )
+    add_option(parser, "--judge SPEC", "the model that compares critiques (default: none)", default="")
+    add_option(parser, "--limit N", "most critiques to measure (default: all)", natural)
+    return parser
+
+
 def measure(arguments: Sequence[str]) -> int:
     """`run.py representatives measure`"""
-    parser = lesson_parser(
-        "measure", "Measure a representative on the test side; it is trained first if it is not there."
-    )
-    parser.add_argument("--judge", metavar="SPEC", default="", help="the model that compares critiques (none)")
-    parser.add_argument("--limit", metavar="N", type=natural, help="most critiques that are looked at (all)")
-    add_keep_going(parser)
-    options = parser.parse_args(arguments)
+    options = measure_parser().parse_args(arguments)
     from parley.analysis.journaled_calls import CallDesk
     from parley.training.representatives.measures import measure as measured
 
-    workshop = opened(options)
-    desk = CallDesk(workshop.folder, bar, options.keep_going)
-    report = measured(workshop, options.llm, lesson(options), options.judge, options.limit, desk)
-    return told(desk, report)
+    *specs, judge = models_from_args(options, "judge")
+    llm, workshop = only_model(specs, "pocket"), opened(options)
+    spending = shared_budget(options, workshop.folder, llm, *filter(None, [judge]))
+    desk = CallDesk(workshop.folder, bar, options.keep_going, spending)
+    return told(desk, measured(workshop, llm, lesson(options), judge, options.limit, desk))
+
+
+def grid_parser() -> Parser:
+    """The options of `run.py representatives grid`."""
+    parser = lesson_parser(
+        "grid",
+        "Train a representative for each choice of what it is told and each of two model sizes, and compare them.\n"
+        "With one --llm the second size is the same model with every other layer.",
+        many=True,
+    )
+    add_option(
+        parser,
+        "--choices LETTERS[,LETTERS]",
+        "what it is told: base, D, OC, ..., or all for all 16 (default: base,D,O,C,P,OC,DOCP)",
+    )
+    return parser
 
 
 def grid(arguments: Sequence[str]) -> int:
     """`run.py representatives grid`"""
-    parser = lesson_parser(
-        "grid", "Train one for each choice of what is known and each of two sizes, and score them.", many=True
-    )
-    parser.add_argument(
-        "--choices",
-        metavar="LETTERS[,LETTERS]",
-        help="what is known: base, D, OC, ... or all 16 (base,D,O,C,P,OC,DOCP)",
-    )
-    options = parser.parse_args(arguments)
+    options = grid_parser().parse_args(arguments)
     from parley.training.base_model import base_model
     from parley.training.representatives import grid as study
     from parley.training.representatives.layer_pruning import halve_layers
 
-    specs = options.llm or ["pocket"]
+    specs = models_from_args(options) or ["pocket"]
     drawn = "per_token" if len(specs) == 1 else "per_character"
     choices = chosen(options.choices, study.PAPER, study.EVERY)
     workshop = opened(options)
@@ -157,37 +180,49 @@ def chosen(text: str | None, usual: Sequence[str], every: Sequence[str]) -> tupl
     return tuple(dict.fromkeys("" if one == NOTHING else parse_knowledge(one) for one in text.split(",")))
 
 
-def substitute(arguments: Sequence[str]) -> int:
-    """`run.py representatives substitute`"""
+def substitute_parser() -> Parser:
+    """The options of `run.py representatives substitute`."""
     parser = Parser(
-        prog="run.py representatives substitute",
-        description="Re-simulate groups with representatives in the place of one participant and of all, and compare payoffs.",
+        "representatives substitute",
+        "Simulate groups again with representatives in the place of one participant and of all, and compare what each "
+        "participant gets.",
+        "representatives substitute runs/known/episodes.jsonl --llm oracle",
+        cli.repetitions("3"),
+        *cli.asking("runs/substitute-<time>", "the representatives' model", "pocket"),
     )
     add_episodes(parser)
-    parser.add_argument("--llm", metavar="SPEC", default="pocket", help="the representatives' model (pocket)")
-    parser.add_argument("--adapter", metavar="NAME", default="", help="the adapter of --llm that writes (none)")
-    parser.add_argument("--knows", metavar="LETTERS", default="OC", help="what they are told: any of D, O, C, P (OC)")
-    parser.add_argument("--mediator", metavar="NAME[,key=value]", default="draft_revise", help="(draft_revise)")
-    parser.add_argument("--mediator-llm", metavar="SPEC", default="oracle", help="the mediator's model (oracle)")
-    parser.add_argument(
-        "--payoff", metavar="NAME", default="judge", help="the payoff scorer: judge, ranking, own (judge)"
-    )
-    parser.add_argument(
-        "--judge", metavar="SPEC", default="oracle", help="the model that scores and compares statements (oracle)"
-    )
-    parser.add_argument("--repetitions", metavar="N", type=natural, default=3, help="re-simulations of each (3)")
-    parser.add_argument("--limit", metavar="N", type=natural, help="most episodes (all)")
-    add_keep_going(parser)
-    options = parser.parse_args(arguments)
+    for name, metavar, default, about in SUBSTITUTION:
+        add_option(parser, f"{name} {metavar}", about, default=default)
+    add_option(parser, "--limit N", "most episodes (default: all)", natural)
+    return parser
+
+
+SUBSTITUTION = (
+    ("--adapter", "NAME", "", "the adapter of --llm that writes"),
+    ("--knows", "LETTERS", "OC", "what representatives are told: any of D, O, C, P"),
+    ("--mediator", "NAME[,key=value]", "draft_revise", "the mediator"),
+    ("--mediator-llm", "SPEC", "oracle", "the mediator's model"),
+    ("--payoff", "NAME", "judge", "how a statement is scored for a participant: judge, ranking, own"),
+    ("--judge", "SPEC", "oracle", "the model that scores and compares statements"),
+)
+
+
+def substitute(arguments: Sequence[str]) -> int:
+    """`run.py representatives substitute`"""
+    options = substitute_parser().parse_args(arguments)
     from parley.analysis.deliberation.episode_readers import read_all
     from parley.analysis.deliberation.substitution_study import Substitution, run_substitution
     from parley.analysis.journaled_calls import CallDesk
 
-    asked = {field.name: getattr(options, field.name) for field in fields(Substitution)}
+    *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
+    options.llm = only_model(specs, "pocket")
+    options.repetitions = 3 if options.repetitions is None else options.repetitions
+    asked = Substitution(**{field.name: getattr(options, field.name) for field in fields(Substitution)})
     out = options.out or Path("runs") / f"substitute-{time.strftime('%Y%m%d-%H%M%S')}"
+    spending = shared_budget(options, out, asked.llm, asked.mediator_llm, asked.judge)
     print(f"folder   {out}", flush=True)
-    desk = CallDesk(out, bar, options.keep_going)
-    return told(desk, run_substitution(read_all(options.episodes)[: options.limit], Substitution(**asked), desk))
+    desk = CallDesk(out, bar, options.keep_going, spending)
+    return told(desk, run_substitution(read_all(options.episodes)[: options.limit], asked, desk))
 
 
 def told(desk: CallDesk, report: Path) -> int:
@@ -196,24 +231,23 @@ def told(desk: CallDesk, report: Path) -> int:
     return 0
 
 
-def lesson_parser(name: str, text: str, many: bool = False) -> Parser:
-    parser = Parser(prog=f"run.py representatives {name}", description=text)
+def lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = False) -> Parser:
+    about = "a model to train (repeatable: two sizes)" if many else "the model that is trained"
+    shared = cli.model(about, "pocket", trained=True), *parents, cli.seed(), cli.out("runs/representatives-<time>")
+    example = next(line for line in EXAMPLES.splitlines() if line.startswith(f"representatives {name} "))
+    parser = Parser(f"representatives {name}", text, example, *shared)
     add_episodes(parser)
-    if many:
-        told = "a model to train, twice for two sizes (pocket); of one the second is the same with every other layer"
-        parser.add_argument("--llm", metavar="SPEC", action="append", help=told)
-    else:
-        parser.add_argument("--llm", metavar="SPEC", default="pocket", help="the model that is trained (pocket)")
-        parser.add_argument("--knows", metavar="LETTERS", help="what it is told: any of D, O, C, P (OC)")
+    if not many:
+        knows = "what it is told: any of D, O, C, P (default: OC)"
+        add_option(parser, "--knows LETTERS", knows)
     for option, kind, told in LESSON:
-        parser.add_argument(f"--{option}", metavar="X" if kind is amount else "N", type=kind, help=told)
+        add_option(parser, f"--{option} {'X' if kind is amount else 'N'}", told, kind)
     return parser
 
 
 def add_episodes(parser: Parser) -> None:
-    parser.add_argument("episodes", metavar="EPISODES", nargs="+", type=Path)
-    parser.add_argument("--seed", metavar="N", type=natural, default=0, help="same seed, same split, same model (0)")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="folder; what it holds is gone on with")
+    """Which episodes."""
+    add_option(parser, "EPISODES", SOURCES, Path, nargs="+")
 
 
 def lesson(options: argparse.Namespace) -> Lesson:
@@ -234,5 +268,15 @@ def opened(options: argparse.Namespace) -> DatasetBuilder:
     return DatasetBuilder(read_all(options.episodes), options.seed, out, bar)
 
 
-COMMANDS = {"episodes": episodes, "train": train, "measure": measure, "grid": grid, "substitute": substitute}
-"""By their names."""
+COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], Callable[[], Parser], str]] = {
+    "episodes": (episodes, episodes_parser, "run many deliberations of people of a known kind, as training data"),
+    "train": (train, train_parser, "train a representative on the training side of some episodes"),
+    "measure": (measure, measure_parser, "measure it on people and questions that it has not seen"),
+    "grid": (grid, grid_parser, "measure what it helps to know (D, O, C, P), by two model sizes"),
+    "substitute": (
+        substitute,
+        substitute_parser,
+        "put representatives in participants' places and compare what they get",
+    ),
+}
+"""By their names: the function, its parser, what it does."""

@@ -9,36 +9,67 @@ from functools import partial
 from pathlib import Path
 
 from parley.analysis.commands import hold_all
-from parley.llm.budget import Budget
-from parley.model.commandline import Parser, bar, positive
-from parley.model.options import add_keep_going
-from parley.training.base_model import base_model
-from parley.training.commands import add_dry_run, add_plan, add_set, chosen
-from parley.training.estimate import of_sweep, show
-from parley.training.tuning.pipeline import PARTIES, Pipeline, TuningPlan
+from parley.model import cli
+from parley.model.arguments import fields_from_args, shared_budget
+from parley.model.cli import Parser, add_option, positive
+from parley.model.progress import bar
+from parley.training.commands import DRY_RUN, add_plan, plan_from_args
+from parley.training.tuning.recipe import PARTIES
+
+
+def sweep_lora_parser() -> Parser:
+    """The options of `run.py sweep-lora`."""
+    own = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "pocket"}
+    parser = Parser(
+        "sweep-lora",
+        "Compare ranks and methods of fine-tuning (Table 1): how far the Default agent is moved and what that costs, over "
+        "several trainings of each (docs/tuning.md). --set personas=NAME also says whose answers are trained on.",
+        "sweep-lora --out runs/table1",
+        *cli.debating("runs/sweep_lora-<time>", own, trained=True),
+        cli.dry_run(DRY_RUN),
+    )
+    add_plan(parser)
+    add_option(parser, "--party", "the party whose answers are learned", default="republican", choices=PARTIES)
+    add_option(parser, "--ranks N[,N]", "ranks of SFT (default: 16,64,128,256; pocket: 2,8,16,32)", ranks)
+    add_option(parser, "--dpo N", "rank of DPO, and of the SFT that it goes on from (default: 8)", positive)
+    add_option(parser, "--trainings N", "trainings of each, with seeds from 0", positive, default=3)
+    add_option(parser, "--tasks", "tasks of lm-evaluation-harness, such as mmlu,hellaswag (default: our own, offline)")
+    add_option(parser, "--limit N", "most items of a task (default: all)", positive)
+    add_option(
+        parser,
+        "--beside MODEL",
+        "another model (folder or hub id) to score in the same table, such as the paper's Llama 2 7B (repeatable)",
+        default=[],
+        action="append",
+    )
+    return parser
 
 
 def sweep_lora(arguments: Sequence[str]) -> int:
     """Train at every rank with every seed, debate, measure, write the table."""
-    options = sweep_parser().parse_args(arguments)
-    from parley.model.scenario import load_preset, parse_settings
+    options = sweep_lora_parser().parse_args(arguments)
+    from parley.model.scenario import load_preset
+    from parley.training.base_model import base_model
     from parley.training.capability.harness import Harness
     from parley.training.capability.measure import measure, saved_capability
+    from parley.training.capability.tasks import LOCAL
+    from parley.training.estimate import of_sweep, show
     from parley.training.studies.sweep_lora import PREFERRED, RANKS, cells, report, sweep
+    from parley.training.tuning.pipeline import Pipeline
 
-    tasks = options.tasks.split(",")
-    plan, kind = chosen(TuningPlan, options), base_model(options.llm or TuningPlan.llm).kind
-    settings = parse_settings(options.set) | {
-        name: value for name in ("topics", "repetitions") if (value := getattr(options, name)) is not None
-    }
+    tasks, plan = options.tasks.split(",") if options.tasks else list(LOCAL), plan_from_args(options)
+    settings, kind = fields_from_args(options, models=()), base_model(plan.llm).kind
     base = load_preset("fine_tuned").with_settings(settings)
     plan = replace(plan, people=base.personas)
-    planned = cells(options.ranks or RANKS[kind], options.dpo or PREFERRED[kind], options.seeds)
+    planned = cells(options.ranks or RANKS[kind], options.dpo or PREFERRED[kind], options.trainings)
     out = options.out or Path("runs") / f"sweep_lora-{time.strftime('%Y%m%d-%H%M%S')}"
     if options.dry_run:
         return show(of_sweep(plan, base, planned, options.party))
     Harness(tasks, options.limit, 1)  # says what is missing before anything is trained
-    pipelines = [Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar) for seed in range(options.seeds)]
+    spending = shared_budget(options, out, plan.llm, plan.written_by)
+    pipelines = [
+        Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar, spending) for seed in range(options.trainings)
+    ]
     asked = saved_capability(
         partial(measure, tasks=tasks, limit=options.limit, load=pipelines[0].base.load),
         out / "capability",
@@ -46,8 +77,8 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     )
     print(f"folder   {out}", flush=True)
     study = sweep(base, plan.llm, options.party, planned, pipelines, asked, options.beside)
-    budgets = [Budget(keep_going=options.keep_going)] * len(planned)
-    found = hold_all(study, [cell.name for cell in planned], out, tuple(settings), budgets=budgets)
+    budgets, names = [spending.of(plan.llm)] * len(planned), [cell.name for cell in planned]
+    found = hold_all(study, names, out, tuple(settings), None, budgets, spending.ledger)
     print(f"table    {report(found, out, base, plan.llm, options.party)}")
     return 0
 
@@ -55,34 +86,3 @@ def sweep_lora(arguments: Sequence[str]) -> int:
 def ranks(text: str) -> tuple[int, ...]:
     """`2,8,16`."""
     return tuple(map(positive, text.split(",")))
-
-
-def sweep_parser() -> Parser:
-    from parley.training.capability.tasks import LOCAL
-
-    parser = Parser(
-        prog="run.py sweep-lora",
-        description="Table 1: how far the Default is moved and what that costs, by rank and method, over training seeds.",
-    )
-    add_plan(parser, ("questions", "answers", "personas", "tokens"))
-    parser.add_argument("--party", choices=PARTIES, default="republican", help="whose answers are learned (republican)")
-    parser.add_argument("--ranks", metavar="N[,N]", type=ranks, help="ranks of SFT (16,64,128,256; pocket: 2,8,16,32)")
-    parser.add_argument("--dpo", metavar="N", type=positive, help="rank of DPO, and of an SFT that it goes on from (8)")
-    parser.add_argument("--seeds", metavar="N", type=positive, default=3, help="trainings of each (3)")
-    parser.add_argument(
-        "--tasks", default=",".join(LOCAL), help="of lm-evaluation-harness, such as mmlu,hellaswag (our own, offline)"
-    )
-    parser.add_argument("--limit", metavar="N", type=positive, help="most items of a task (all)")
-    parser.add_argument(
-        "--beside",
-        metavar="MODEL",
-        action="append",
-        default=[],
-        help="another model (folder or hub id) whose scores stand in the table, such as the paper's Llama 2 7B (repeatable)",
-    )
-    add_set(parser, "any field of the preset, such as probe=attitude; personas are those of training too (repeatable)")
-    add_dry_run(parser)
-    parser.add_argument("--topic", dest="topics", metavar="SLUG[,SLUG]", help="topics (those of the paper)")
-    parser.add_argument("--repetitions", metavar="N", help="rooms per topic (40)")
-    add_keep_going(parser)
-    return parser

@@ -24,8 +24,8 @@ from parley.model.cost_estimate import count_calls, extra_calls
 from parley.model.scenario import Scenario
 from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.dataset import Example
-from parley.training.tuning.pipeline import PARTIES, TuningPlan
-from parley.training.tuning.recipe import DPO, SFT, Recipe
+from parley.training.tuning.pipeline import TuningPlan
+from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
 
 STEPS, REPLIES = 3, 16
 """Steps and replies that are made to be timed. The first step is left out: it warms up."""

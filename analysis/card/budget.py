@@ -5,7 +5,6 @@ What an audit will ask and what it can find, before anything is asked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -16,57 +15,20 @@ from parley.analysis.card.interviews import interview_calls as of
 from parley.analysis.card.protocol import protocol_steps, step_interviews
 from parley.analysis.statistics.power import detectable
 from parley.llm.backends import is_scripted
-from parley.llm.budget import FREE, Budget, Ledger, Price, Prices, cost_by_model
-from parley.llm.errors import UserError
+from parley.llm.budget import FREE, Budget, Ledger, Prices, cost_by_model
 from parley.llm.journal import shared_ledger
 from parley.llm.request import NOTHING, Usage, total
 from parley.model.cost_estimate import plan_run
 
-_LIMIT = re.compile(r"(\d+(?:\.\d+)?)([kM]?) ?(calls|tokens|money)")
-_TIMES = {"": 1.0, "k": 1e3, "M": 1e6}
 
-
-def audit_limit(text: str | None) -> Budget:
-    """`5000calls`, `2Mtokens`, `10money`; None: no limit. Errors: UserError.
-
-    >>> audit_limit("2.5Mtokens").tokens
-    2500000
-    """
-    found = _LIMIT.fullmatch((text or "").strip())
-    if not found:
-        if text is None:
-            return Budget()
-        raise UserError(
-            f"--budget {text!r} is not a number of calls, tokens or money, such as 5000calls, 2Mtokens or 10money"
-        )
-    most = float(found[1]) * _TIMES[found[2]]
-    limits = {"calls": Budget(calls=int(most)), "tokens": Budget(tokens=int(most)), "money": Budget(cost=most)}
-    return limits[found[3]]
-
-
-def step_budgets(most: Budget, models: Mapping[str, Price | None], judge: Price | None) -> tuple[Budget, Budget]:
-    """The prices of the models by voice, and of the judge, as `Bench` wants them. Errors: UserError for a limit on money where a
-    price is not known.
-    """
-    unknown = [voice or "the model" for voice, price in models.items() if price is None]
-    unknown += ["the judge"] if judge is None else []
-    if most.cost is not None and unknown:
-        raise UserError(
-            f"--budget in money needs a price, and none is known of {', '.join(unknown)}: --price IN,OUT for the model alone, "
-            "or a table of all (--prices FILE)"
-        )
-    known = {voice: price for voice, price in models.items() if price is not None}
-    return Budget(prices=known), Budget(prices={"": judge} if judge else {})
-
-
-def audit_ledger(most: Budget, folder: Path, budgets: tuple[Budget, Budget]) -> Ledger | None:
-    """The limit less what earlier sittings spent; None: there is no limit. Interviews and what the judge said of them have one
-    journal, counted at the dearer of the prices.
+def audit_ledger(folder: Path, budgets: tuple[Budget, Budget]) -> Ledger | None:
+    """The limit of the model's and the judge's budgets less what earlier sittings spent; None: there is no limit. Interviews and
+    what the judge said of them have one journal, counted at the dearer of the prices.
     """
     model, judge = budgets
     prices = {voice: max(price, judge.prices.get("", FREE), key=sum) for voice, price in model.prices.items()}
     own = {INTERVIEWS: Budget(prices=prices), VERDICTS: judge}
-    return shared_ledger(most, [(path, own.get(path.parent.name, model)) for path in sorted(folder.rglob("*.sqlite"))])
+    return shared_ledger(model, [(path, own.get(path.parent.name, model)) for path in sorted(folder.rglob("*.sqlite"))])
 
 
 def plan_lines(
@@ -91,7 +53,7 @@ def plan_lines(
         calls += asked
         yield f"    {kind:<20} {'':>11} {asked:>7,} calls, {judged:,} at most of the judge {first.judge}"
     if free:
-        yield f"  lines of scripted partners ({free:,}) are no model's and cost nothing; --budget counts them as calls"
+        yield f"  lines of scripted partners ({free:,}) are no model's and cost nothing; --max-calls counts them as calls"
     most = f", {batches} batches at most: up to {batches * calls:,} calls" if batches > 1 else ""
     read, written = total(used.values())
     yield f"  {calls:,} calls a batch, about {read:,} tokens in, {written:,} out (from words){most}"

@@ -14,7 +14,7 @@ from parley.llm.backends import open_spec, split_spec
 from parley.llm.errors import BudgetSpent, UserError
 from parley.llm.request import Backend
 from parley.llm.router import RoutedBackend
-from parley.model.commandline import Progress, told
+from parley.model.progress import Progress, summary_line
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RECORD, RunSpec, is_complete, run_scenario
 
@@ -59,7 +59,7 @@ def _sit(step: ProtocolStep, bench: InterviewBench) -> str:
     backend = None if is_complete(step.folder / RECORD) else _model(step.scenario)
     with Progress(step.scenario) as bar:
         outcome = run_scenario(task, bar.calls, bar.step, backend)
-    bench.say(f"{step.condition}: {told(step.scenario, step.folder, outcome)}")
+    bench.say(f"{step.condition}: {summary_line(step.scenario, step.folder, outcome)}")
     return outcome.stopped or ""
 
 

@@ -7,16 +7,16 @@ sides that share neither questions nor people (splits.py): an eighth of the trai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from parley.agents.persona_generator import write_personas
 from parley.agents.questionnaire import questionnaire
 from parley.analysis.deliberation.episode import Episode, renamed, write_episodes
 from parley.analysis.deliberation.run_episodes import episodes_of_run
-from parley.analysis.journaled_calls import check_manifest
+from parley.analysis.journaled_calls import check_manifest, open_journal
 from parley.llm.backends import check_spec, identity_spec, open_spec
-from parley.llm.budget import Budget
+from parley.llm.budget import UNLIMITED, SharedBudget
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -35,20 +35,27 @@ def plan(laps: int) -> list[str]:
 
 
 def populate(
-    laps: int, llm: str, people: str, seed: int, folder: Path, told: Callable[[str], object], keep_going: bool = False
+    laps: int,
+    llm: str,
+    people: str,
+    seed: int,
+    folder: Path,
+    told: Callable[[str], object],
+    spending: SharedBudget = UNLIMITED,
 ) -> Path:
     """Hold the laps in a folder and write episodes.jsonl there; its path. What is done is not done again.
 
     People of two laps are not the same, whatever their number in the set; the questions are the same ones over all laps.
-    Errors: UserError on a folder of other people, of another model or seed, and where nothing that is answered can be read.
+    Errors: UserError on a folder of other people, of another model or seed, where nothing that is answered can be read, and where
+    the budget is spent.
     """
     splits = plan(laps)
     _claim(folder, llm, people, seed)
     found: list[Episode] = []
     for number, split in enumerate(splits):
         name = f"lap{number:02}"
-        lap = scenario(split, llm, _people(folder / "people" / name, people, seed, number), seed, number)
-        outcome = run_scenario(RunSpec(lap, folder / name, budget=Budget(keep_going=keep_going)))
+        lap = scenario(split, llm, _people(folder / "people" / name, people, seed, number, spending), seed, number)
+        outcome = run_scenario(RunSpec(lap, folder / name, budget=spending.of(llm), ledger=spending.ledger))
         if outcome.tally.line:
             told(outcome.tally.line)
         if outcome.stopped:
@@ -83,12 +90,12 @@ def _claim(folder: Path, llm: str, people: str, seed: int) -> None:
     check_manifest(folder / "population.json", wanted, "population (people, model or seed)")
 
 
-def _people(folder: Path, llm: str, seed: int, number: int) -> Path:
-    """A set of personas of this lap, written if it is not there."""
-    for party in _unwritten(folder):
-        write_personas(party, folder, open_spec(llm), llm, seed * 1000 + number)
+def _people(folder: Path, llm: str, seed: int, number: int, spending: SharedBudget) -> Path:
+    """A set of personas of this lap, written if it is not there; the replies are kept beside it."""
+    if unwritten := [party for party in PARTIES if not (folder / f"{party}.toml").is_file()]:
+        folder.mkdir(parents=True, exist_ok=True)
+        journal = folder.with_suffix(".sqlite")
+        with open_journal(open_spec(llm), journal, spending.of(llm), spending.ledger) as backend:
+            for party in unwritten:
+                write_personas(party, folder, backend, llm, seed * 1000 + number)
     return folder
-
-
-def _unwritten(folder: Path) -> Iterator[str]:
-    yield from (party for party in PARTIES if not (folder / f"{party}.toml").is_file())

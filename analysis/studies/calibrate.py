@@ -69,14 +69,13 @@ SPEAKERS = (
 )
 
 
-def chosen(names: str | None) -> tuple[Known, ...]:
-    """The speakers called `oracle,pocket`, each with its control. Errors: UserError on another name."""
+def chosen(names: Sequence[str]) -> tuple[Known, ...]:
+    """The speakers called `oracle`, `pocket` (none: both), each with its control. Errors: UserError on another name."""
     kinds = list(dict.fromkeys(speaker.title.split(",")[0] for speaker in SPEAKERS))
-    wanted = [name.strip() for name in names.split(",")] if names else kinds
-    for name in wanted:
+    for name in names:
         if name not in kinds:
-            raise unknown_name("speaker", name, kinds)
-    return tuple(speaker for speaker in SPEAKERS if speaker.title.split(",")[0] in wanted)
+            raise unknown_name("speaker of a known bias", name, kinds)
+    return tuple(speaker for speaker in SPEAKERS if speaker.title.split(",")[0] in (names or kinds))
 
 
 def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator[Scenario, Tables, pd.DataFrame]:

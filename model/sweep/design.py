@@ -16,7 +16,7 @@ from parley.llm.backends import check_spec, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.model.run_folder import LOCK, scenario_fields
-from parley.model.scenario import Scenario
+from parley.model.scenario import Scenario, field_name
 
 LABEL, CELLS = "sweep.json", "cells"
 LONGEST = 80
@@ -61,7 +61,7 @@ def parse_vary(pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
     varied: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
-        key = name.strip().replace("-", "_")
+        key = field_name(name)
         values = _divided(text)
         if not equals or not any(values):
             raise UserError(f"--vary {pair}: write it as key=value,value or key=value;value")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 from parley.llm.budget import Ledger
@@ -122,19 +125,26 @@ def _this_code() -> Iterator[None]:
     its own, where another installed copy may come before.
     """
     before = {name: os.environ.get(name) for name in ("PYTHONPATH", "PYTHONSAFEPATH")}
-    with TemporaryDirectory() as folder:
-        (Path(folder) / "parley").symlink_to(Path(__file__).parents[2])
-        os.environ |= {
-            "PYTHONPATH": os.pathsep.join(filter(None, [folder, before["PYTHONPATH"]])),
-            "PYTHONSAFEPATH": "1",
-        }
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name)
-                if value is not None:
-                    os.environ[name] = value
+    os.environ |= {
+        "PYTHONPATH": os.pathsep.join(filter(None, [_linked(), before["PYTHONPATH"]])),
+        "PYTHONSAFEPATH": "1",
+    }
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+@cache
+def _linked() -> str:
+    """A folder with a link to this package. It stays to the end of the process: workers import more as they go."""
+    folder = mkdtemp()
+    atexit.register(rmtree, folder, ignore_errors=True)
+    (Path(folder) / "parley").symlink_to(Path(__file__).parents[2])
+    return folder
 
 
 def _send(pipe: Connection, what: object) -> None:

@@ -15,7 +15,7 @@ from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-ORACLES = chosen("oracle")
+ORACLES = chosen(["oracle"])
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_the_figure_marks_what_is_planted_and_leaves_out_what_is_not_there(calib
 
 
 def test_the_command_resumes_and_tells_where_the_report_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["calibrate", "--speakers", "oracle", "--topic", "racism", "--repetitions", "6", "--rounds", "3"]
+    command = ["calibrate", "--llm", "oracle", "--topic", "racism", "--repetitions", "6", "--rounds", "3"]
     assert run.main([*command, "--out", str(tmp_path / "here")]) == 0
     assert "calibration.md" in capsys.readouterr().out
     assert run.main([*command, "--out", str(tmp_path / "here")]) == 0
@@ -96,7 +96,7 @@ def test_the_command_resumes_and_tells_where_the_report_is(tmp_path: Path, capsy
 def test_too_few_rooms_and_wrong_names_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     few = [
         "calibrate",
-        "--speakers",
+        "--llm",
         "oracle",
         "--topic",
         "racism",
@@ -108,9 +108,9 @@ def test_too_few_rooms_and_wrong_names_are_one_line(tmp_path: Path, capsys: pyte
     assert run.main(few) == 2
     assert "a fit needs at least 5" in capsys.readouterr().err
     with pytest.raises(UserError, match="did you mean oracle"):
-        chosen("orakle")
+        chosen(["orakle"])
 
 
 def test_chosen_speakers_come_with_their_control(small: Callable) -> None:
-    assert [speaker.title for speaker in chosen("pocket")] == ["pocket", "pocket, control"]
-    assert chosen(None) == SPEAKERS
+    assert [speaker.title for speaker in chosen(["pocket"])] == ["pocket", "pocket, control"]
+    assert chosen([]) == SPEAKERS

@@ -375,8 +375,8 @@ def test_again_asks_nothing(written: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_a_spent_budget_leaves_a_card_that_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, what was held is measured, the rest says that it was not; the same command with more goes on."""
-    command = [*ARGUMENTS, "--sections", "bias,null_conditions", "--out", str(tmp_path / "card"), "--budget"]
-    assert run.main([*command, "330calls"]) == 2
+    command = [*ARGUMENTS, "--sections", "bias,null_conditions", "--out", str(tmp_path / "card"), "--max-calls"]
+    assert run.main([*command, "330"]) == 2
     assert "is spent" in capsys.readouterr().err
     told = json.loads((tmp_path / "card" / "card.json").read_text())
     assert told["stopped"]
@@ -384,7 +384,7 @@ def test_a_spent_budget_leaves_a_card_that_says_so(tmp_path: Path, capsys: pytes
     assert known["default"]["estimate"] is not None
     assert known["three_alone"]["reason"] == "not held"
     assert "not whole" in (tmp_path / "card" / "card.html").read_text()
-    assert run.main([*command, "1000calls"]) == 0
+    assert run.main([*command, "1000"]) == 0
     assert json.loads((tmp_path / "card" / "card.json").read_text())["stopped"] == ""
 
 
@@ -398,8 +398,9 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("arguments", "words"),
     [
         (["--sections", "pul"], "unknown section 'pul': did you mean pull?"),
-        (["--budget", "many"], "5000calls, 2Mtokens or 10money"),
-        (["--llm", "openai:some-model", "--budget", "10money"], "--price"),
+        (["--max-calls", "many"], "'many' is not a whole number of 0 or more"),
+        (["--max-cost", "10"], "--price"),
+        (["--llm", "pocket"], "--llm names two models, oracle and pocket"),
         (["--blocks", "1"], "at least 2"),
         (["--set", "survey=ends"], "survey=rounds"),
         (["--set", "repetitions=40"], "--set repetitions=40: use --blocks"),

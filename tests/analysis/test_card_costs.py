@@ -7,37 +7,39 @@ from pathlib import Path
 import pytest
 
 import run
-from parley.analysis.card.budget import audit_ledger, audit_limit, step_budgets
+from parley.analysis.card.budget import audit_ledger
 from parley.analysis.card.interviews import INTERVIEWS, VERDICTS
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import FREE, Budget, Price
-from parley.llm.errors import UserError
 from parley.llm.journal import Journal
 from parley.llm.request import Message, Request, Sampling
 
 CHEAP, DEAR = Price(1.0, 1.0), Price(10.0, 10.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("5000calls", Budget(calls=5000)),
-        ("2Mtokens", Budget(tokens=2_000_000)),
-        ("10money", Budget(cost=10)),
-        (None, Budget()),
-    ],
-)
-def test_budgets_have_a_unit(text: str | None, found: Budget) -> None:
-    assert audit_limit(text) == found
-
-
-def test_a_limit_on_money_needs_every_price() -> None:
+def test_a_limit_on_cost_needs_every_price(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A model of a party's own, or a judge, whose price is not known would be asked for nothing."""
-    most = Budget(cost=1.0)
-    with pytest.raises(UserError, match="none is known of republican, the judge"):
-        step_budgets(most, {"": CHEAP, "republican": None}, None)
-    model, judge = step_budgets(Budget(calls=5), {"": CHEAP, "republican": None}, None)
-    assert (model.prices, judge.prices) == ({"": CHEAP}, {})
+    command = [
+        "audit",
+        "--llm",
+        "openai:gpt-4o",
+        "--topic",
+        "racism",
+        "--max-cost",
+        "1",
+        "--out",
+        str(tmp_path / "card"),
+    ]
+    for more in (["--llm", "republican=openai:unheard"], ["--judge", "openai:unheard"]):
+        assert run.main([*command, *more]) == 2
+        assert "--max-cost needs --price IN,OUT" in (told := capsys.readouterr().err)
+        assert "no price is known for openai:unheard" in told
+    assert not (tmp_path / "card").exists()
+
+
+def budgets(models: dict[str, Price], judge: Price, cost: float | None = 1.0) -> tuple[Budget, Budget]:
+    """Of the model and of the judge, as the command makes them."""
+    return Budget(cost=cost, prices=models), Budget(cost=cost, prices={"": judge})
 
 
 def spent(path: Path, voice: str = "") -> None:
@@ -59,16 +61,11 @@ def test_what_was_spent_is_counted_at_whose_price_it_was(
     """
     for folder in ("three", INTERVIEWS, VERDICTS):
         spent(tmp_path / "batch-1" / folder / "journal.sqlite")
-    found = audit_ledger(Budget(cost=1.0), tmp_path, step_budgets(Budget(cost=1.0), {"": model}, judge))
+    found = audit_ledger(tmp_path, budgets({"": model}, judge))
     assert found is not None
     assert found.calls == 3
     assert found.cost * 1e6 == pytest.approx(cost)
-    assert audit_ledger(Budget(), tmp_path, step_budgets(Budget(), {"": model}, judge)) is None
-
-
-def test_a_dry_run_reads_the_budget_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["audit", "--llm", "oracle", "--budget", "10foo", "--dry-run"]) == 2
-    assert "5000calls" in capsys.readouterr().err
+    assert audit_ledger(tmp_path, budgets({"": model}, judge, None)) is None
 
 
 def test_the_plan_tells_what_its_price_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,8 +97,7 @@ def test_a_party_with_a_model_of_its_own_costs_what_that_costs(
 ) -> None:
     """In what was spent, and in the plan, which names both."""
     spent(tmp_path / "batch-1" / "three" / "journal.sqlite", "republican")
-    most = Budget(cost=1.0)
-    found = audit_ledger(most, tmp_path, step_budgets(most, {"": CHEAP, "republican": DEAR}, FREE))
+    found = audit_ledger(tmp_path, budgets({"": CHEAP, "republican": DEAR}, FREE))
     assert found is not None
     assert found.cost * 1e6 == pytest.approx(10)
     command = ["audit", "--llm", "openai:gpt-4o", "--set", "llms=republican=openai:gpt-4o-mini", "--topic", "racism"]

@@ -344,7 +344,7 @@ def test_the_files_of_remedies(written: Path) -> None:
 
 def test_again_asks_nothing_of_remedies(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (written / "remedies.csv").read_bytes()
-    command = [*ARGUMENTS, *JUDGED, "--remedies", "bias,cooler", "--out", str(written), "--budget", "1calls"]
+    command = [*ARGUMENTS, *JUDGED, "--remedies", "bias,cooler", "--out", str(written), "--max-calls", "1"]
     assert run.main(command) == 0
     assert "calls asked" not in capsys.readouterr().out
     assert (written / "remedies.csv").read_bytes() == before
@@ -352,8 +352,8 @@ def test_again_asks_nothing_of_remedies(written: Path, capsys: pytest.CaptureFix
 
 def test_a_budget_stops_among_remedies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The card is whole, the remedy that was held is told, and the rest says that it was not."""
-    spec = [*ARGUMENTS, "--sections", "diversity", "--remedies", "cooler,bias", "--out", str(tmp_path), "--budget"]
-    assert run.main([*spec, "940calls"]) == 2
+    spec = [*ARGUMENTS, "--sections", "diversity", "--remedies", "cooler,bias", "--out", str(tmp_path), "--max-calls"]
+    assert run.main([*spec, "940"]) == 2
     assert "is spent" in capsys.readouterr().err
     assert json.loads((tmp_path / "card.json").read_text())["stopped"] == ""
     assert set(pd.read_csv(tmp_path / "remedies.csv")["remedy"]) == {"cooler"}

@@ -40,9 +40,9 @@ from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Usage
 from parley.llm.router import open_all
+from parley.model.arguments import scenario_from_args
 from parley.model.events import Called, Intervened, Utterance
 from parley.model.interventions.base import Saying
-from parley.model.options import chosen
 from parley.model.scenario import Scenario, load_preset
 
 NASTY = "**Avery:** I give up <script>alert(1)</script> [x](http://evil.example) `code` | a | b"
@@ -332,7 +332,7 @@ def test_the_summary_gives_the_command_back(study: Path) -> None:
     for branch, interventions in ((WITH, 1), (WITHOUT, 0)):
         text = (study / branch / "summary.md").read_text(encoding="utf-8")
         (command,) = re.findall(r"^    python run.py (.*)$", text, re.MULTILINE)
-        scenario, given = chosen(run.debate_parser().parse_args(shlex.split(command)))
+        scenario, given = scenario_from_args(run.parser_of("run").parse_args(shlex.split(command)))
         assert len(scenario.interventions) == interventions
         assert scenario.to_dict() == load(study / branch).header.scenario
         assert "interventions" in given

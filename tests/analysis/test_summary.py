@@ -19,7 +19,7 @@ from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Budget
 from parley.llm.request import Reply, Request
-from parley.model.options import chosen
+from parley.model.arguments import scenario_from_args
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
@@ -126,7 +126,7 @@ def test_the_command_gives_the_same_scenario(given: dict, header: Callable, held
     head = replace(header(), scenario=scenario.to_dict(), given=tuple(given))
     text = summary(replace(held({"republican": [2, 3]}), header=head), tmp_path)
     (command,) = [line for line in text.splitlines() if line.startswith("    python run.py ")]
-    again, named = chosen(run.debate_parser().parse_args(shlex.split(command)[2:]))
+    again, named = scenario_from_args(run.parser_of("run").parse_args(shlex.split(command)[2:]))
     assert again == scenario
     assert set(named) == set(given)
 

@@ -310,7 +310,7 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
         ([*SWEEP, "--vary", "rounds=2", "--rounds", "3"], "--vary rounds: it is set as well"),
         ([*SWEEP, "--vary", "seed=1,2"], "seeds go into --seeds"),
         ([*SWEEP, "--set", "seed=1"], "seeds go into --seeds"),
-        ([*SWEEP, "--workers", "0"], "--workers must be at least 1"),
+        ([*SWEEP, "--workers", "0"], "--workers: must be 1 or more, not 0"),
         ([*SWEEP, "--vary", "rounds=2", "--base-url", "http://h/v1"], "--base-url needs an --llm openai"),
         ([*SWEEP, "--max-cost", "1"], "--max-cost needs --price"),
     ],

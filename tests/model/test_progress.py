@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parley.model.commandline import EVERY, Lines
+from parley.model.progress import EVERY, Lines
 
 
 def test_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,8 +20,8 @@ from parley.llm.backends.fake import Fake
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
-from parley.model.commandline import Interrupted, stoppable
 from parley.model.events import Ended, Event
+from parley.model.progress import Interrupted, stoppable
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, RunSpec, run_scenario
 

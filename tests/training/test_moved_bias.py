@@ -26,8 +26,8 @@ from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.model.scenario import load_preset  # noqa: E402
 from parley.training.capability.measure import Capability, measure  # noqa: E402
 from parley.training.commands import arms  # noqa: E402
-from parley.training.tuning.pipeline import PARTIES, Pipeline, TuningPlan  # noqa: E402
-from parley.training.tuning.recipe import DPO, SFT, Recipe  # noqa: E402
+from parley.training.tuning.pipeline import Pipeline, TuningPlan  # noqa: E402
+from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe  # noqa: E402
 
 pytestmark = pytest.mark.slow
 SEEDS, RANKS = (0, 1, 2), (2, 16, 32)

@@ -34,11 +34,11 @@ def capability(model: str, adapter: str) -> Any:
     return SimpleNamespace(scores=(score,), loss=1.5)
 
 
-@pytest.mark.parametrize("option", ["--seeds", "--limit", "--dpo", "--ranks"])
+@pytest.mark.parametrize("option", ["--trainings", "--limit", "--dpo", "--ranks"])
 def test_nothing_is_trained_none_times(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Told at once, and 0 is not the default."""
     assert run.main(["sweep-lora", option, "0", "--out", str(tmp_path / "run")]) == 2
-    assert f"argument {option}: must be 1 or more, not 0" in capsys.readouterr().err
+    assert f"{option}: must be 1 or more, not 0" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
@@ -78,7 +78,7 @@ def test_the_whole_way_on_the_model_in_the_box(tmp_path: Path) -> None:
     pytest.importorskip("lm_eval", reason="the [eval] extra is not installed")
     torch.set_num_threads(1)
     data = ["--questions", "10", "--answers", "2", "--tasks", "pocket_facts"]
-    size = ["--ranks", "2", "--dpo", "2", "--seeds", "1", "--topic", "racism", "--repetitions", "2", "--limit", "4"]
+    size = ["--ranks", "2", "--dpo", "2", "--trainings", "1", "--topic", "racism", "--repetitions", "2", "--limit", "4"]
     assert run.main(["sweep-lora", *data, *size, "--out", str(tmp_path)]) == 0
     found = pd.read_csv(tmp_path / "sweep.csv").pivot_table("value", "model", "what", sort=False)
     assert found.index.tolist() == ["as it is", "SFT r=2", "DPO r=2"]

@@ -294,7 +294,7 @@ def test_the_trainers_take_other_models_in_other_precisions(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--party", "green"], "invalid choice"),
+        (["--party", "green"], "unknown value of --party 'green'"),
         (["--party", "democrat", "--llm", "oracle"], "oracle cannot be trained"),
         (["--party", "democrat", "--r", "0"], "--r must be at least 1"),
         (["--party", "democrat", "--questions", "0"], "--questions must be at least 1"),

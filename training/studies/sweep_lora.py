@@ -25,8 +25,8 @@ from parley.analysis.tables import Tables
 from parley.llm.backends import split_spec
 from parley.model.scenario import Scenario
 from parley.training.capability.measure import Capability
-from parley.training.tuning.pipeline import PARTIES, Pipeline
-from parley.training.tuning.recipe import DPO, SFT, Recipe
+from parley.training.tuning.pipeline import Pipeline
+from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
 
 RANKS = {"pocket": (2, 8, 16, 32), "hf": (16, 64, 128, 256)}
 PREFERRED = {"pocket": 8, "hf": 8}

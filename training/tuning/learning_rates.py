@@ -17,11 +17,12 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 
-from parley.model.commandline import bar
-from parley.training.commands import add_plan, chosen
+from parley.model import cli
+from parley.model.progress import bar
+from parley.training.commands import add_plan, plan_from_args
 from parley.training.tuning.model_card import read_values
-from parley.training.tuning.pipeline import PARTIES, Pipeline, TuningPlan
-from parley.training.tuning.recipe import DPO, SFT, Recipe
+from parley.training.tuning.pipeline import Pipeline
+from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
 
 GRID = "5e-4,1e-3,2e-3,4e-3,8e-3"
 HELD_OUT = 0.1
@@ -58,13 +59,17 @@ def _alike(gaps: Sequence[float]) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parents, form = (
+        [cli.model(usual="pocket", trained=True), cli.seed(), cli.out("runs/rates")],
+        argparse.RawDescriptionHelpFormatter,
+    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form, parents=parents)
     add_plan(parser)
     parser.add_argument("--party", choices=PARTIES, default="republican")
     parser.add_argument("--r", type=int, default=16)
     parser.add_argument("--grid", default=GRID)
     given = parser.parse_args(arguments)
-    pipeline = Pipeline(chosen(TuningPlan, given), given.out or Path("runs") / "rates", bar)
+    pipeline = Pipeline(plan_from_args(given), given.out or Path("runs") / "rates", bar)
     grid, start = [float(rate) for rate in given.grid.split(",")], None
     for method in (SFT, DPO):
         found = rate_losses(pipeline, Recipe(given.party, method, r=given.r, seed=pipeline.plan.seed), grid, start)

@@ -20,7 +20,7 @@ from typing import Any
 from parley.agents.persona import VOTERS, Persona, load_personas, persona_set
 from parley.llm.backends import identity_spec, open_spec, split_spec, with_defaults
 from parley.llm.backends.hf.checkpoint import adapter_config, adapter_weights
-from parley.llm.budget import Limits
+from parley.llm.budget import UNLIMITED, Limits, SharedBudget
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 from parley.llm.journal import Journal
@@ -43,9 +43,8 @@ from parley.training.tuning.dataset import (
 )
 from parley.training.tuning.dpo_reference import START, check_start
 from parley.training.tuning.questions import Questions, write_questions
-from parley.training.tuning.recipe import DPO, SFT, Recipe
+from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
 
-PARTIES = ("republican", "democrat")
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
 KEPT = 512
 """MB of what was read that a local model keeps: twenty answers begin alike, and none is gone on with."""
@@ -88,10 +87,10 @@ class TuningPlan:
 class Pipeline:
     """One plan in its folder. Errors: UserError when the folder holds another plan's, or a package is missing."""
 
-    def __init__(self, plan: TuningPlan, folder: Path, bar: Bar):
+    def __init__(self, plan: TuningPlan, folder: Path, bar: Bar, spending: SharedBudget = UNLIMITED):
         if missing := [name for name in NEEDED if find_spec(name) is None]:
             raise UserError(f"fine-tuning needs the [local] extra ({', '.join(missing)} missing): see docs/install.md")
-        self.plan, self.folder, self.bar = plan, folder, bar
+        self.plan, self.folder, self.bar, self.spending = plan, folder, bar, spending
         self.base = base_model(plan.llm)
         self.identity: dict[str, Any] = {}
         _claim(folder, plan)
@@ -133,7 +132,7 @@ class Pipeline:
         asked = self._questions()
         (self.folder / "data").mkdir(exist_ok=True)
         backend = open_spec(with_defaults(self.plan.llm, keep=KEPT))
-        with closing(Journal(self.folder / "answers.sqlite", Limits(Retry(backend)))) as journal:
+        with closing(self._journal("answers", backend, self.plan.llm)) as journal:
             answers = {party: self._interview(party, asked, journal) for party in PARTIES}
         for party, path in paths.items():
             write_answers(answers[party], path)
@@ -146,12 +145,16 @@ class Pipeline:
     def _questions(self) -> Questions:
         path = self.folder / "questions.json"
         if not path.exists():
-            journal = Journal(self.folder / "questions.sqlite", Limits(Retry(open_spec(self.plan.written_by))))
+            journal = self._journal("questions", open_spec(self.plan.written_by), self.plan.written_by)
             with closing(journal), self.bar("questions", 0) as progress:
                 found = write_questions(self.plan.questions, self.plan.seed, journal, progress)
             _write(path, json.dumps(asdict(found), indent=1))
         read = json.loads(path.read_text(encoding="utf-8"))
         return Questions(tuple(read["questions"]), read["dropped"])
+
+    def _journal(self, name: str, backend: Backend, spec: str) -> Journal:
+        limits = Limits(Retry(backend), self.spending.of(spec), self.spending.ledger)
+        return Journal(self.folder / f"{name}.sqlite", limits)
 
     def _interview(self, party: str, asked: Questions, backend: Backend) -> list[PersonaAnswer]:
         plan, who = self.plan, self._people(party)

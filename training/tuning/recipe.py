@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 from parley.llm.errors import UserError
 
 SFT, DPO = "sft", "dpo"
+PARTIES = ("republican", "democrat")
+"""Whose answers can be learned."""
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 RATES = {"hf": {SFT: 2e-4, DPO: 5e-6}, "pocket": {SFT: 4e-3, DPO: 1e-3}}
 """Learning rates where none is given; pocket's are those that the rule of training/tuning/learning_rates.py takes on `pocket`."""

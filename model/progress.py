@@ -1,9 +1,7 @@
-"""What the commands have in common: one-line errors, numbers, a progress bar."""
+"""How a command shows its progress, and how it ends when it is interrupted."""
 
 from __future__ import annotations
 
-import argparse
-import math
 import signal
 import sys
 import threading
@@ -12,8 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from parley.llm.errors import UserError
 
 if TYPE_CHECKING:
     from parley.model.scenario import Scenario
@@ -47,57 +43,6 @@ def stoppable() -> Iterator[None]:
     finally:
         for one in mine:
             signal.signal(one, signal.SIG_DFL)
-
-
-def program() -> str:
-    """`parley` where it was started as that (or as `python -m parley`), else `run.py`."""
-    started = Path(sys.argv[0])
-    module = started.name == "__main__.py" and started.resolve().parent == Path(__file__).resolve().parents[1]
-    return "parley" if module or started.name == "parley" else "run.py"
-
-
-class Parser(argparse.ArgumentParser):
-    """Options in full, not the beginnings of their names; says what is wrong in one line."""
-
-    def __init__(self, **keywords: Any):
-        called = keywords.pop("prog", "run.py").replace("run.py", program(), 1)
-        super().__init__(prog=called, allow_abbrev=False, **keywords)
-
-    def error(self, message: str) -> Any:
-        raise UserError(f"{message} (see --help)")
-
-
-def natural(text: str) -> int:
-    """A count given on the command line: 0, 1, 2, ..."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
-
-
-def positive(text: str) -> int:
-    """A count of 1 or more."""
-    if not (found := natural(text)):
-        raise argparse.ArgumentTypeError("must be 1 or more, not 0")
-    return found
-
-
-def amount(text: str) -> float:
-    """Money: a finite number of 0 or more."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
-    if not 0 <= found < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
-    return found
-
-
-def price(text: str) -> tuple[float, float]:
-    """`0.5,1.5`: money per million tokens in and out."""
-    parts = text.split(",")
-    if len(parts) != 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not IN,OUT, two numbers")
-    return amount(parts[0]), amount(parts[1])
 
 
 EVERY = 30.0
@@ -187,7 +132,7 @@ class Progress:
         self.bar.close()
 
 
-def told(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
+def summary_line(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
     """One line on what the sitting did, and one on what could not be read."""
     if outcome.already:
         return f"{folder} is finished; nothing was asked (--retry-failures asks the failed calls again)"

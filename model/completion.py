@@ -1,0 +1,45 @@
+"""A script by which a shell completes commands, options and their values: complete in itself, so that a Tab starts no Python."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+import shtab
+
+from parley.agents.topic import topic_names
+from parley.llm.backends import backend_names
+from parley.model.cli import Parser
+from parley.model.scenario import preset_names
+
+SHELLS = ("bash", "zsh")
+VALUES = {"--scenario": preset_names, "--topic": topic_names, "--llm": backend_names}
+"""What completes an option's value, where that is no file."""
+
+
+def completion_script(shell: str, bare: Parser, commands: Mapping[str, tuple[Parser, str]]) -> str:
+    """The script of a shell, for `parley` with the options of `bare` and each command's parser and line of help."""
+    tree = argparse.ArgumentParser("parley", parents=[bare], add_help=False)
+    _add_commands(tree, commands)
+    return str(shtab.complete(tree, shell))
+
+
+def _add_commands(tree: argparse.ArgumentParser, commands: Mapping[str, tuple[Parser, str]]) -> None:
+    """Each command below `tree`, and those that it has itself."""
+    _complete_values(tree)
+    if not commands:
+        return
+    below = tree.add_subparsers(parser_class=argparse.ArgumentParser)
+    for name, (parser, what) in commands.items():
+        own = {one: (made := make(), made.description or "") for one, make in parser.commands.items()}
+        _add_commands(below.add_parser(name, parents=[parser], add_help=False, help=what), own)
+
+
+def _complete_values(parser: argparse.ArgumentParser) -> None:
+    """Say of a parser's options how their values are completed."""
+    for action in parser._actions:
+        if name := next((one for one in action.option_strings if one in VALUES), ""):
+            action.choices = VALUES[name]()
+        elif action.type is Path:
+            action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]

@@ -1,0 +1,290 @@
+"""One command line: an option that several commands share means the same in each, and no command is left out.
+
+What a false alarm would cost is a line in a table; what is protected is somebody's money (`--max-cost` that a command ignores)
+and somebody's evening (a help that says nothing, a misspelt option that is told without the right one).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import run
+from parley.llm.journal import usage_of_journal
+from parley.llm.prompts import Template, prompt
+from parley.model.cli import Parser
+from parley.model.scenario import load_preset, parse_settings
+from parley.model.sweep.design import parse_vary
+
+ROOT = Path(__file__).parents[1]
+SMALL = "--topic racism --repetitions 1 --rounds 1"
+ASKING = {
+    "run": f"--scenario two_way {SMALL}",
+    "sweep": f"--scenario two_way {SMALL} --vary words=30 --seeds 0:2 --workers 1",
+    "intervene": "--topic racism --repetitions 1",
+    "archetypes": f"{SMALL} --size 2",
+    "audit": "--topic racism --blocks 2 --sections bias --set rounds=1",
+    "audit-probe": "--personas simple --repeats 2",
+    "validate": "--judge oracle --personas simple",
+    "calibrate": SMALL,
+    "train": "--party republican --questions 2 --answers 1",
+    "fine-tuned": "--tuned nowhere",
+    "sweep-lora": SMALL,
+    "judge": "runs/talk",
+    "rhetoric": "runs/talk",
+    "deviation": "runs/news",
+    "structured": "baseline --topic racism --repetitions 1 --rounds 2",
+    "arguments": SMALL,
+    "bets": SMALL,
+    "personalised": SMALL,
+    "prior-beliefs": SMALL,
+    "personas": "--party democrat",
+    "questions": "--count 5",
+    "case": "--topic racism --for Fairness. --against Merit. --refine Shorter. --refine Plainer. --refine Calmer.",
+    "representatives episodes": "--laps 1",
+    "representatives measure": "runs/groups",
+    "representatives substitute": "runs/groups --repetitions 1",
+}
+"""Every command that asks a model, with the least that it needs beside the shared options."""
+DEBATING = [
+    name for name, given in ASKING.items() if SMALL in given or name in ("intervene", "fine-tuned", "structured")
+]
+SILENT = {
+    "population", "surrogate", "compare", "export", "report", "analyse", "human", "completion",
+    "representatives train", "representatives grid",
+}  # fmt: skip
+"""Every command that asks none: what it does is computed, or trained."""
+LOCAL = ("train", "fine-tuned", "sweep-lora", "representatives measure")
+"""Commands that load a model to train it; their budget is tried where torch is."""
+SHARED = (
+    "--llm openai:m --base-url http://h/v1 --max-calls 3 --max-tokens 9 --max-cost 1.5 --price 1,2 --prices mine.toml "
+    "--keep-going --seed 7 --out x"
+)
+MEANING = {
+    "llm": ["openai:m"],
+    "base_url": "http://h/v1",
+    "max_calls": 3,
+    "max_tokens": 9,
+    "max_cost": 1.5,
+    "price": (1.0, 2.0),
+    "prices": Path("mine.toml"),
+    "keep_going": True,
+    "seed": 7,
+    "out": Path("x"),
+}
+
+
+def parsers() -> dict[str, Parser]:
+    """By name, every parser of the command line; those below a command in its place."""
+    found: dict[str, Parser] = {}
+    for name in [name for group in run.COMMANDS.values() for name in group]:
+        parser = run.parser_of(name)
+        below = {f"{name} {one}": make() for one, make in parser.commands.items()}
+        found |= below or {name: parser}
+    return found
+
+
+def test_every_command_asks_a_model_or_says_that_it_does_not() -> None:
+    """A new command has to be put into one of the two tables; then all that follows is asked of it."""
+    assert set(parsers()) == set(ASKING) | SILENT
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_shared_option_is_understood_alike(name: str) -> None:
+    """Model, address, budget, seed and folder: every command that asks a model takes all of them, as the same values."""
+    options = vars(parsers()[name].parse_args([*ASKING[name].split(), *SHARED.split()]))
+    assert {key: options[key] for key in MEANING} == MEANING
+
+
+@pytest.mark.parametrize("name", DEBATING)
+def test_topic_repetitions_and_fields_are_understood_alike(name: str) -> None:
+    given = f"{ASKING[name]} --topic racism,abortion --repetitions 2 --rounds 3 --set words=30 --set frame=debate"
+    options = parsers()[name].parse_args(given.split() + (["--llm", "oracle"] if name == "audit" else []))
+    assert (options.topic, options.repetitions, options.rounds) == ("racism,abortion", 2, 3)
+    assert options.set == ["words=30", "frame=debate"]
+
+
+def test_topic_is_one_word() -> None:
+    """As an option, as a field, and as a field that a sweep varies."""
+    assert parse_vary(["topic=racism,abortion"]) == parse_vary(["topics=racism,abortion"])
+    assert load_preset("two_way").with_settings(parse_settings(["topic=racism"])).topics == ("racism",)
+
+
+def test_every_help_has_a_description_an_example_and_a_word_on_each_option() -> None:
+    for name, parser in parsers().items():
+        text = parser.format_help()
+        assert parser.description, name
+        assert "example" in (parser.epilog or ""), name
+        command = "--scenario" if name == "run" else name
+        assert f"python run.py {command}" in text, name
+        assert all(action.help for action in parser._actions), name
+
+
+def test_no_help_loads_anything_heavy() -> None:
+    """In one process, all of them: a command that imports at its top what it needs later would slow down every start."""
+    code = (
+        "import sys, run\n"
+        "for group in run.COMMANDS.values():\n"
+        "    for name in group:\n"
+        "        parser = run.parser_of(name)\n"
+        "        [one.format_help() for one in (parser, *(make() for make in parser.commands.values()))]\n"
+        "heavy = {'torch', 'transformers', 'solara', 'mesa', 'pandas', 'numpy', 'matplotlib', 'scipy', 'openai', 'shtab'}\n"
+        "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    """In one line, before anything else that may be missing."""
+    for name in parsers():
+        assert run.main([*name.split(), "--hepl"]) == 2
+        told = capsys.readouterr().err
+        assert (told.count("\n"), "unknown option '--hepl': did you mean --help" in told) == (1, True), name
+    assert run.main(["judge", "runs/a", "--lllm=oracle"]) == 2
+    assert "unknown option '--lllm': did you mean --llm" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("three_way --llm oracle", "three_way is a scenario, not a command: run.py --scenario three_way"),
+        ("train --party republicn", "unknown value of --party 'republicn': did you mean republican"),
+        ("completion bsh", "unknown value of shell 'bsh': did you mean bash"),
+        ("judge runs/a --llm oracle --llm pocket", "--llm names two models, oracle and pocket: this command asks one"),
+        ("judge runs/talk --llm republican=oracle", "no party speaks in this command; leave out republican="),
+        ("bets --llm oracle --base-url http://h/v1", "--base-url needs an --llm openai:MODEL"),
+        ("sweep --scenario two_way --seed 1 --seeds 0:3", "give one of the two"),
+        ("calibrate --llm orakle", "unknown speaker of a known bias 'orakle': did you mean oracle"),
+        ("audit --llm republican=oracle", "name the model whose card is made"),
+        ("population --law deffuant --graph rong", "unknown graph 'rong': did you mean ring"),
+        ("judge runs/talk --llm openai:a --price 1", "'1' is not IN,OUT"),
+        (
+            "validate --llm openai:a --judge openai:b --price 1,2",
+            "--price is the price of one served model: write a table for several",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(
+    command: str, words: str, world: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and nothing on the other side: no folder is named that there will not be."""
+    world()
+    assert run.main(command.split()) == 2
+    told = capsys.readouterr()
+    assert words in told.err
+    assert told.err.count("\n") == 1
+    assert told.out == ""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs that commands on runs take."""
+    folder = tmp_path_factory.mktemp("runs")
+    small = "--llm oracle --repetitions 1"
+    for line in (
+        f"--scenario two_way {small} --topic racism --rounds 2 --out {folder}/talk",
+        f"--scenario news_roles {small} --rounds 2 --out {folder}/news",
+        f"--scenario consensus {small} --set episodes=2 --out {folder}/groups",
+    ):
+        assert run.main(line.split()) == 0
+    return folder
+
+
+@pytest.fixture
+def world(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Goes to a folder of its own, with these runs in it."""
+
+    def go() -> None:
+        shutil.copytree(runs, tmp_path / "runs")
+        monkeypatch.chdir(tmp_path)
+
+    return go
+
+
+@pytest.mark.parametrize("name", [name for name in ASKING if name not in ("fine-tuned", "representatives measure")])
+def test_three_calls_are_three_calls(
+    name: str, world: Callable[[], None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`--max-calls 3` ends any command that asks a model after three calls, over all that it asks: exit code 2, one line."""
+    if name in LOCAL:
+        pytest.importorskip("torch")
+        pytest.importorskip("trl")
+    world()
+    out = "new.toml" if name in ("questions", "case") else "new"
+    model = [] if name in LOCAL else ["--llm", "fake" if name == "questions" else "oracle"]
+    assert run.main([*name.split(), *ASKING[name].split(), *model, "--max-calls", "3", "--out", out]) == 2
+    told = capsys.readouterr().err
+    assert "--max-calls 3 is spent (3 calls" in told
+    assert told.count("\n") == 1, told
+    kept = [path for path in tmp_path.rglob("*.sqlite") if tmp_path / "runs" not in path.parents]
+    assert sum(usage_of_journal(path)[0] for path in kept) == 3
+
+
+def test_a_writing_command_goes_on_where_its_budget_ended(
+    world: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was paid for is kept, and ends in the same file; then nothing else is left there."""
+    world()
+    command = ["personas", "--party", "democrat", "--llm", "oracle"]
+    assert run.main([*command, "--out", "whole"]) == 0
+    assert run.main([*command, "--out", "parts", "--max-calls", "9"]) == 2
+    assert run.main([*command, "--out", "parts"]) == 0
+    assert [path.name for path in Path("parts").iterdir()] == ["democrat.toml"]
+    assert Path("parts/democrat.toml").read_bytes() == Path("whole/democrat.toml").read_bytes()
+
+
+def test_a_slot_left_out_of_a_prompt_is_one_line(
+    world: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody who edits a prompt file is told what it lacks."""
+    world()
+    load = Template.load.__func__  # type: ignore[attr-defined]
+
+    def edited(cls: type[Template], path: Path) -> Template:
+        whole = load(cls, path)
+        return cls(whole.text.replace("{topic}", "it"), whole.source)
+
+    monkeypatch.setattr(Template, "load", classmethod(edited))
+    prompt.cache_clear()
+    assert run.main([*["--scenario", "two_way", "--llm", "oracle"], *SMALL.split(), "--out", "new"]) == 2
+    prompt.cache_clear()
+    told = capsys.readouterr().err
+    assert "lacks {topic}" in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_bash_completes_commands_options_and_values(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The script as a shell reads it, without any Python."""
+    assert run.main(["completion", "bash"]) == 0
+    script = tmp_path / "parley.bash"
+    script.write_text(capsys.readouterr().out, encoding="utf-8")
+    for typed, offered in {
+        "parley aud": "audit audit-probe",
+        "parley --scen": "--scenario",
+        "parley audit --max-": "--max-calls --max-tokens --max-cost",
+        "parley sweep --scenario three_": "three_way",
+        "parley representatives sub": "substitute",
+        "parley representatives substitute --med": "--mediator --mediator-llm",
+    }.items():
+        code = (
+            f"source {script}; COMP_WORDS=({typed}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=(); "
+            '_shtab_parley; echo "${COMPREPLY[*]}"'
+        )
+        done = subprocess.run(["bash", "-c", code], text=True, capture_output=True, timeout=60, check=True, env={})
+        assert done.stdout.strip() == offered, typed
+
+
+def test_zsh_gets_a_script_of_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["completion", "zsh"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("#compdef parley")
+    assert all(f"{name}:" in told for group in run.COMMANDS.values() for name in group)
