@@ -41,7 +41,7 @@ test)
     "$env/bin/ruff" check .
     "$env/bin/ruff" format --check .
     "$env/bin/lint-imports"
-    for room in __init__.py __main__.py llm agents environments model analysis training; do # mypy looks for `parley` on a path (setup.cfg)
+    for room in __init__.py __main__.py testing.py llm agents environments model analysis training; do # mypy looks for `parley` on a path (setup.cfg)
         mkdir -p build/types/parley
         ln -sfn "$PWD/$room" "build/types/parley/$room"
     done

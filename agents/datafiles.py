@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import tomllib
 from collections.abc import Mapping
@@ -10,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.registry import options_of
+from parley.llm.typed import as_hint
 
 Kind = TypeVar("Kind")
 HERE = Path(__file__).parent
-_PLAIN = {"str": str, "int": int}
-_ARTICLE = {str: "a text", int: "a whole number"}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -37,15 +36,13 @@ def require_section(values: Mapping[str, Any], key: str, where: str) -> dict[str
 
 def build_from_table(kind: type[Kind], values: Mapping[str, Any], where: str) -> Kind:
     """Make a dataclass from a mapping, refusing unknown and missing keys, and texts and whole numbers that are none."""
-    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    for key in values:
-        if key not in fields:
-            raise unknown_name(f"key in {where}", key, fields)
-        wanted = _PLAIN.get(str(fields[key].type))
-        if wanted and type(values[key]) is not wanted:
-            raise UserError(f"{key} in {where} must be {_ARTICLE[wanted]}, not {values[key]!r}")
-    needed = [name for name, field in fields.items() if field.default is field.default_factory is dataclasses.MISSING]
-    missing = [name for name in needed if name not in values]
+    known = options_of(kind)
+    for key, value in values.items():
+        if key not in known:
+            raise unknown_name(f"key in {where}", key, known)
+        if known[key].hint in (str, int):
+            as_hint(f"{key} in {where}", value, known[key].hint, written=False)
+    missing = [name for name, option in known.items() if option.needed and name not in values]
     if missing:
         raise UserError(f"{where} lacks {', '.join(missing)}")
     return kind(**values)

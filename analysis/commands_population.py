@@ -37,9 +37,9 @@ def population_parser() -> Parser:
     add_option(
         parser,
         "--graph NAME[,key=value]",
-        "the network, with the options of docs/networks.md: small_world (default), random, ring, blocks, scale_free, "
+        "the network, with the options of docs/networks.md: small_world,degree=10 (default), random, ring, blocks, scale_free, "
         "geometric, complete, or file,path=FILE",
-        default="small_world",
+        default="small_world,degree=10",
     )
     add_option(parser, "--agents N", "how many agents", natural, default=100_000)
     add_option(parser, "--steps N", "how many steps", natural, default=20)
@@ -90,14 +90,13 @@ def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
 
 def _file(graph: str) -> dict[str, str]:
     """The digest of the file that a graph is read from; a changed one is another population."""
-    from parley.environments import graphs
-    from parley.environments._specs import opened
+    from parley.environments.graphs import GRAPHS
     from parley.llm.seeding import digest
 
     if not graph.startswith("file,"):
         return {}
     try:
-        return {"file": digest(Path(opened(graphs, graph).path).read_bytes().hex()).hex()}
+        return {"file": digest(Path(GRAPHS.get(graph).path).read_bytes().hex()).hex()}
     except (ValueError, OSError) as error:
         raise UserError(f"graph {graph}: {error}") from error
 

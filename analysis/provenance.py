@@ -50,7 +50,7 @@ def _reseated(scenario: Mapping[str, Any]) -> Sequence[Group]:
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in scenario["options"].items()}
     try:
         groups: Sequence[Group] = environment_class(scenario["environment"])(**options).groups()
-    except (ImportError, TypeError, ValueError):  # an environment of another version, or of somebody's own
+    except (UserError, TypeError, ValueError):  # an environment of another version, or one that is not here
         return ()
     return groups if reseated(str(scenario["name"]), groups) else ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from parley.analysis import contagion_plot
@@ -23,8 +24,9 @@ def main_figure(run: Path) -> Path:
     return next((path for path in names if path.exists()), names[-1])
 
 
-def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
-    """Write tables/, figures/, transcript.md and summary.md into a run folder; the main figure's path.
+def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ()) -> Path:
+    """Write tables/, figures/, transcript.md and summary.md into a run folder; the main figure's path. more: the
+    paths of metrics of one's own.
 
     The same record (and prices of its tokens) gives the same bytes. The summary is written last, so a folder that has one is
     complete.
@@ -36,8 +38,9 @@ def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
         if consensus_report.deliberates(tables):
             return consensus_report.write_consensus_report(tables, run, run / SUMMARY, prices)
         write_tables(tables, run / "tables")
-        results = {name: metric.compute(tables) for name, metric in metrics().items()}
-        for name, metric in metrics().items():
+        measured = metrics(more)
+        results = {name: metric.compute(tables) for name, metric in measured.items()}
+        for name, metric in measured.items():
             if applies(metric, tables):
                 write_table(results[name], run / "tables" / name)
         figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
@@ -47,7 +50,7 @@ def write_report(run: Path, prices: Prices = UNPRICED) -> Path:
                 run / "figures" / "sis",
             )
         write_transcript(tables, run / "transcript.md")
-        write_summary(tables, results, run / SUMMARY, figure, prices)
+        write_summary(tables, results, run / SUMMARY, figure, prices, measured)
     except OSError as error:
         raise UserError(
             f"cannot write the report in {run}: {error.strerror or error}; the record is kept, run the same command again"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import tables as record
-from parley.analysis.metrics import metrics
+from parley.analysis.metrics import METRICS
 from parley.analysis.plots import attitudes
 from parley.analysis.report import SUMMARY, write_report
 from parley.analysis.summary import caption
 from parley.llm.budget import Budget
-from parley.llm.errors import UserError, unknown_name
+from parley.llm.errors import UserError
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
@@ -59,11 +60,8 @@ class Run:
         return (self.folder / SUMMARY).read_text(encoding="utf-8")
 
     def metric(self, name: str) -> pd.DataFrame:
-        """One metric of the run (docs/metrics.md), such as `drift` or `polarisation`. Errors: UserError on an unknown one."""
-        known = metrics()
-        if name not in known:
-            raise unknown_name("metric", name, known)
-        frame: pd.DataFrame = known[name].compute(self.tables)
+        """One metric of the run (docs/metrics.md), such as `drift`, or one at a path. Errors: UserError on an unknown one."""
+        frame: pd.DataFrame = METRICS.find(name).compute(self.tables)
         return frame
 
     def plot(self) -> Figure:
@@ -81,12 +79,18 @@ class Run:
 
 
 def run(
-    scenario: str | Scenario = "three_way", *, out: Path | str | None = None, keep_going: bool = False, **fields: Any
+    scenario: str | Scenario = "three_way",
+    *,
+    out: Path | str | None = None,
+    keep_going: bool = False,
+    metrics: Sequence[str] = (),
+    **fields: Any,
 ) -> Run:
     """Run the debates of a scenario to the end, with its report, into a folder.
 
     scenario: a preset's name, or a Scenario. fields: any field of it by name (`llm="oracle"`, `repetitions=5`).
     out: the run folder (runs/<scenario>-<time>); an unfinished one is gone on with, and asks nothing twice.
+    metrics: the paths of metrics of your own, for the report (`["./agreed.py"]`).
     Errors: UserError for what the user can put right, and where (nearly) nothing that the model answers can be read.
     """
     base = scenario if isinstance(scenario, Scenario) else load_preset(scenario)
@@ -95,7 +99,7 @@ def run(
     outcome = run_scenario(RunSpec(asked, folder, tuple(fields), Budget(keep_going=keep_going)))
     if outcome.stopped:
         raise UserError(outcome.stopped)
-    write_report(folder)
+    write_report(folder, more=metrics)
     return Run(folder)
 
 

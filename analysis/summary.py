@@ -50,12 +50,22 @@ ASKED = {
 FEW = 10
 """Rooms below which a summary warns of wide intervals."""
 Results = Mapping[str, pd.DataFrame]
+Measured = Mapping[str, ModuleType]
 NOTHING: Mapping[str, str] = {}
 
 
-def write_summary(tables: Tables, results: Results, path: Path, figure: Path, prices: Prices = UNPRICED) -> Path:
-    """Write the summary beside the figure's folder. results: the metrics' tables by name; prices: of the models, by voice."""
-    lines = _lines(tables, results, figure.relative_to(path.parent).as_posix(), prices)
+def write_summary(
+    tables: Tables,
+    results: Results,
+    path: Path,
+    figure: Path,
+    prices: Prices = UNPRICED,
+    measured: Measured | None = None,
+) -> Path:
+    """Write the summary beside the figure's folder. results: the metrics' tables by name; prices: of the models, by voice;
+    measured: the metrics (all that have a name)."""
+    shown = metrics() if measured is None else measured
+    lines = _lines(tables, results, figure.relative_to(path.parent).as_posix(), prices, shown)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -69,7 +79,7 @@ def caption(tables: Tables, points: pd.DataFrame) -> str:
     return strip_controls(f"{run}: means over {rooms} rooms, bars are standard errors")
 
 
-def _lines(tables: Tables, results: Results, figure: str, prices: Prices) -> Iterator[str]:
+def _lines(tables: Tables, results: Results, figure: str, prices: Prices, measured: Measured) -> Iterator[str]:
     scenario = tables.header.scenario
     yield f"# {escape_markdown(scenario['name'])}\n"
     yield escape_markdown(f"{provenance.experiment_title(tables.header)}.") + "\n"
@@ -80,10 +90,10 @@ def _lines(tables: Tables, results: Results, figure: str, prices: Prices) -> Ite
     if note:
         yield f"> {note}\n"
     yield f"![Attitudes by number of replies]({figure})\n"
-    yield from _in_short(tables, results)
+    yield from _in_short(tables, results, measured)
     yield from _how_to_read(tables)
     yield from intervention_text.intervention_table(tables)
-    for name, metric in metrics().items():
+    for name, metric in measured.items():
         if metric.LABELS and applies(metric, tables):
             yield from _metric(tables, metric, results[name])
     yield from missing(tables)
@@ -95,9 +105,9 @@ def _rounds_done(tables: Tables) -> int:
     return int(tables.utterances["round"].max()) if len(tables.utterances) else 0
 
 
-def _in_short(tables: Tables, results: Results) -> Iterator[str]:
+def _in_short(tables: Tables, results: Results, measured: Measured) -> Iterator[str]:
     yield "## In short\n"
-    for name, metric in metrics().items():
+    for name, metric in measured.items():
         if hasattr(metric, "headline") and len(results[name]):
             yield f"- {metric.headline(results[name])}"
     ratings, missing = len(tables.attitudes), int(tables.attitudes["rating"].isna().sum())
@@ -355,12 +365,12 @@ def _same_rooms(name: str, frame: pd.DataFrame) -> bool:
 
 
 def _keys(frame: pd.DataFrame, metric: ModuleType) -> list[str]:
-    """The columns that tell the rows apart; at least the party, the round or the group."""
-    keys = [key for key in ("topic", "group") if frame[key].nunique() > 1]
+    """The columns that tell the rows apart; at least the party, the round or the group, where there is one."""
+    keys = [key for key in ("topic", "group") if key in frame and frame[key].nunique() > 1]
     if "round" in frame and "round" not in metric.LABELS:
         return [*keys, "round"]
     told = not keys or frame.duplicated(keys).any()
-    return [*keys, "party" if "party" in frame else "group"] if told else keys
+    return [*keys, *[key for key in ("party", "group") if key in frame][:1]] if told else keys
 
 
 def _key(tables: Tables, key: str, value: Any) -> str:

@@ -1,35 +1,33 @@
-"""Floor 2: who sits with whom, whose turn it is and who hears. The folder is the registry.
+"""Floor 2: who sits with whom, whose turn it is and who hears. By name: a module of the folder, or your own (llm/registry.py).
 
 Ids in, turns out: no text, no language model.
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 from typing import Any
 
 from parley.environments.base import Environment
+from parley.llm.registry import Registry
 
-SHARED = ("base", "sparse")
-"""Modules that are no environments."""
+ENVIRONMENTS = Registry(
+    "environment",
+    __name__,
+    "parley.environments",
+    ("groups", "turns"),
+    frozen=True,
+    shared=("base", "sparse", "activation", "graphs", "rewiring", "rules"),
+)
 
 
 def environment_names() -> list[str]:
-    """Every environment, sorted: the modules of the folder but for those in SHARED and those with an underscore."""
-    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg]
-    return sorted(name for name in found if name not in SHARED and not name.startswith("_"))
+    """Every environment, sorted."""
+    return ENVIRONMENTS.names()
 
 
 def environment_class(name: str) -> Any:
-    """The environment class of the module `environments/<name>.py`: the one dataclass it defines."""
-    module = importlib.import_module(f"parley.environments.{name}")
-    return next(
-        kind
-        for _, kind in inspect.getmembers(module, inspect.isclass)
-        if kind.__module__ == module.__name__ and hasattr(kind, "turns")
-    )
+    """The dataclass of an environment. Errors: UserError on an unknown name."""
+    return ENVIRONMENTS.find(name)
 
 
-__all__ = ["Environment", "environment_class", "names"]
+__all__ = ["ENVIRONMENTS", "Environment", "environment_class", "names"]

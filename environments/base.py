@@ -146,3 +146,10 @@ def speaking_order(room: Room, order: Order) -> Sequence[int]:
     if order == "fixed":
         return room.seated
     raise ValueError(f"order {order!r} is none of {', '.join(get_args(Order))}")
+
+
+def in_range(low: float, high: float, **options: float) -> None:
+    """Errors: ValueError for an option outside [low, high] (nan is outside)."""
+    for name, value in options.items():
+        if not low <= value <= high:
+            raise ValueError(f"{name} must be from {low:g} to {high:g}, not {value:g}")

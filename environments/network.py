@@ -21,13 +21,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from parley.environments import activation, graphs, rewiring, rules
 from parley.environments._social_graph import Feed, Pairs, SocialGraph
-from parley.environments._specs import opened
+from parley.environments.activation import ACTIVATION
 from parley.environments.base import Group, Order, Room, Turn, speaking_order
+from parley.environments.graphs import GRAPHS
 from parley.environments.graphs._base import Node
+from parley.environments.rewiring import REWIRING
+from parley.environments.rules import RULES
+from parley.llm.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -36,58 +39,58 @@ class Network:
 
     parties: tuple[str, ...] = ("republican", "democrat")
     size: int = 60
-    graph: Annotated[str, graphs] = "blocks"
-    rule: Annotated[str, rules] = "neighbours"
-    activation: Annotated[str, activation] = "every"
-    rewiring: Annotated[str, rewiring] = "none"
+    graph: Annotated[str, GRAPHS] = "blocks"
+    rule: Annotated[str, RULES] = "neighbours"
+    activation: Annotated[str, ACTIVATION] = "every"
+    rewiring: Annotated[str, REWIRING] = "none"
     timing: Literal["simultaneous", "sequential"] = "simultaneous"
     order: Order = "reshuffled"
 
     def __post_init__(self) -> None:
         if not self.parties:
             raise ValueError("parties must name at least one party")
-        for folder, spec in self._choices():
-            opened(folder, spec)
+        for registry, spec in self._choices():
+            registry.get(spec)
         if self.size < len(set(self.parties)):
             raise ValueError(f"size must be at least {len(set(self.parties))}: one of each party")
-        opened(graphs, self.graph).fits(self.groups()[0].seats)
+        GRAPHS.get(self.graph).fits(self.groups()[0].seats)
 
-    def _choices(self) -> list[tuple[Any, str]]:
+    def _choices(self) -> list[tuple[Registry, str]]:
         return [
-            (graphs, self.graph),
-            (rules, self.rule),
-            (activation, self.activation),
-            (rewiring, self.rewiring),
+            (GRAPHS, self.graph),
+            (RULES, self.rule),
+            (ACTIVATION, self.activation),
+            (REWIRING, self.rewiring),
         ]
 
     @property
     def by_attitude(self) -> bool:
-        return bool(opened(rules, self.rule).by_attitude or opened(rewiring, self.rewiring).by_attitude)
+        return bool(RULES.get(self.rule).by_attitude or REWIRING.get(self.rewiring).by_attitude)
 
     @property
     def changing(self) -> bool:
-        return bool(opened(rules, self.rule).changing or self.rewiring != "none")
+        return bool(RULES.get(self.rule).changing or self.rewiring != "none")
 
     @property
     def varies(self) -> bool:
-        return bool(opened(rules, self.rule).varies or opened(activation, self.activation).varies)
+        return bool(RULES.get(self.rule).varies or ACTIVATION.get(self.activation).varies)
 
     @property
     def lasting(self) -> int:
-        return int(opened(rules, self.rule).lasting)
+        return int(RULES.get(self.rule).lasting)
 
     @property
     def files(self) -> tuple[str, ...]:
         """The files that the graph is read from."""
-        path = getattr(opened(graphs, self.graph), "path", None)
+        path = getattr(GRAPHS.get(self.graph), "path", None)
         return (path,) if path else ()
 
     @property
     def _title(self) -> str:
-        return str(opened(graphs, self.graph).title)
+        return str(GRAPHS.get(self.graph).title)
 
     def _people(self) -> tuple[tuple[str, str], ...]:
-        people: tuple[tuple[str, str], ...] = opened(graphs, self.graph).people
+        people: tuple[tuple[str, str], ...] = GRAPHS.get(self.graph).people
         return people
 
     def groups(self) -> tuple[Group, ...]:
@@ -100,7 +103,7 @@ class Network:
 
     def links(self, seats: tuple[str, ...], rng: Random) -> Pairs:
         self._check_people(seats)
-        pairs: Pairs = opened(graphs, self.graph).pairs(seats, rng)
+        pairs: Pairs = GRAPHS.get(self.graph).pairs(seats, rng)
         return pairs
 
     def _check_people(self, seats: tuple[str, ...]) -> None:
@@ -117,29 +120,29 @@ class Network:
 
     def nodes(self, seats: tuple[str, ...], rng: Random) -> tuple[Node, ...]:
         """The node of each seat of a graph from a file, by the draws of `links`; empty for other graphs."""
-        nodes: tuple[Node, ...] = opened(graphs, self.graph).nodes(seats, rng)
+        nodes: tuple[Node, ...] = GRAPHS.get(self.graph).nodes(seats, rng)
         return nodes
 
     def weights(self, seats: tuple[str, ...], rng: Random) -> dict[tuple[int, int], float]:
         """The weights of links, by the draws of `links`; empty where they have none."""
-        weights: dict[tuple[int, int], float] = opened(graphs, self.graph).weights(seats, rng)
+        weights: dict[tuple[int, int], float] = GRAPHS.get(self.graph).weights(seats, rng)
         return weights
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
         society = _society(room)
-        active = set(opened(activation, self.activation).active(room.seated, round_, society))
+        active = set(ACTIVATION.get(self.activation).active(room.seated, round_, society))
         speakers = [member for member in speaking_order(room, self.order) if member in active]
-        turns: Iterator[Turn] = opened(rules, self.rule).turns(society, speakers, round_, self.timing == "simultaneous")
+        turns: Iterator[Turn] = RULES.get(self.rule).turns(society, speakers, round_, self.timing == "simultaneous")
         return turns
 
     def rewired(self, room: Room, round_: int) -> tuple[Pairs, Pairs]:
         if round_ < 2:
             return (), ()
-        changes: tuple[Pairs, Pairs] = opened(rewiring, self.rewiring).changes(_society(room), round_)
+        changes: tuple[Pairs, Pairs] = REWIRING.get(self.rewiring).changes(_society(room), round_)
         return changes
 
     def feeds(self, room: Room, round_: int) -> Iterator[Feed]:
-        feeds: Iterator[Feed] = opened(rules, self.rule).feeds(_society(room), round_)
+        feeds: Iterator[Feed] = RULES.get(self.rule).feeds(_society(room), round_)
         return feeds
 
 

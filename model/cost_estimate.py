@@ -18,7 +18,7 @@ from parley.agents.fact_checker import PURPOSE as CHECK
 from parley.agents.mediators import open_mediator
 from parley.agents.persona import party_of
 from parley.agents.questionnaire import questionnaire
-from parley.agents.reasoning import ability_names
+from parley.agents.reasoning import open_ability
 from parley.agents.topic import TURNS
 from parley.environments._social_graph import SocialGraph
 from parley.environments.base import Group, Room, concurrent_turns
@@ -327,9 +327,9 @@ def plan_run(scenario: Scenario, full: bool = False) -> RunPlan:
         for voice in sorted({voice for voice, _ in words})
     }
     more = extra_calls(scenario) + scenario.repetitions * notes[CHECK]
-    noted = scenario.repetitions * sum(
-        notes[name] for name in (*ability_names(), "reflection", "importance", "summary")
-    )
+    thinks = open_ability(scenario.think)
+    purposes = ("reflection", "importance", "summary", *((thinks.name,) if thinks else ()))
+    noted = scenario.repetitions * sum(notes[name] for name in purposes)
     asked = {voice: number * scenario.repetitions for voice, number in sorted(calls.items())}
     return RunPlan(*count_calls(scenario), more, noted, used, asked)
 

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
 from parley.agents.opinion_dynamics.base import Codes
-from parley.environments import graphs, sparse
-from parley.environments._specs import opened
+from parley.environments import sparse
+from parley.environments.graphs import GRAPHS
 from parley.environments.graphs._base import Graph
 from parley.environments.graphs.file import PARTY, File
 from parley.llm.errors import UserError
-
-DEFAULTS: Mapping[str, Mapping[str, int]] = {
-    "random": {"degree": 10},
-    "ring": {"degree": 10},
-    "small_world": {"degree": 10},
-    "blocks": {"degree": 10},
-    "scale_free": {"links": 5},
-}
-"""Options that a population has another default for than a network: a mean of ten neighbours."""
+from parley.llm.spec import parse_spec
 
 
 @dataclass(frozen=True)
@@ -58,15 +49,12 @@ def chosen(graph: str | nx.Graph, agents: int) -> Chosen:
     """Return what a spec, NAME[,option=value...], or a graph of networkx stands for, for so many people. Errors: UserError."""
     if isinstance(graph, nx.Graph):
         return _fitting(Chosen("of networkx", own=graph), agents)
-    name, *pairs = [part.strip() for part in graph.split(",")]
-    given = {pair.partition("=")[0].strip() for pair in pairs}
-    more = [f"{key}={value}" for key, value in DEFAULTS.get(name, {}).items() if key not in given]
     try:
-        options: Graph = opened(graphs, ",".join([name, *more, *pairs]))
+        options: Graph = GRAPHS.open(graph)
         own = options.read() if isinstance(options, File) else None
     except ValueError as error:
         raise UserError(str(error)) from error
-    return _fitting(Chosen(name, options, own), agents)
+    return _fitting(Chosen(parse_spec(graph).name, options, own), agents)
 
 
 def _fitting(graph: Chosen, agents: int) -> Chosen:
@@ -85,26 +73,10 @@ def linked(graph: Chosen, members: Codes, names: Sequence[str], generator: np.ra
         if graph.own is not None:
             return sparse.from_networkx(graph.own)
         assert graph.options is not None
-        fast = _fast(graph.name, graph.options, members, generator)
+        fast = graph.options.array(members, generator)
         return fast if fast is not None else _drawn(graph.options, members, names, generator)
     except ValueError as error:
         raise UserError(f"graph {graph.name}: {error}") from error
-
-
-def _fast(name: str, graph: Any, members: Codes, generator: np.random.Generator) -> csr_array | None:
-    """The undirected graphs that need no networkx, at any size."""
-    size = len(members)
-    if getattr(graph, "directed", False):
-        return None
-    if name == "random":
-        return sparse.random_graph(size, graph.degree, generator)
-    if name == "ring":
-        return sparse.ring(size, graph.degree)
-    if name == "small_world":
-        return sparse.small_world(size, graph.degree, graph.rewired, generator)
-    if name == "blocks":
-        return sparse.blocks(members, graph.degree, graph.homophily, generator)
-    return sparse.scale_free(size, 2 * graph.links, generator) if name == "scale_free" else None
 
 
 def _drawn(graph: Graph, members: Codes, names: Sequence[str], generator: np.random.Generator) -> csr_array:

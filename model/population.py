@@ -52,7 +52,7 @@ class PopulationModel(mesa.Model):
     def __init__(
         self,
         law: str | Law = "deffuant",
-        graph: str | nx.Graph = "small_world",
+        graph: str | nx.Graph = "small_world,degree=10",
         agents: int = 10_000,
         parties: str = "",
         steps: int = 20,

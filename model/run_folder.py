@@ -11,18 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.datafiles import HERE as AGENTS
-from parley.agents.mediators import open_mediator
+from parley.agents.mediators import MEDIATORS, open_mediator
 from parley.agents.persona import persona_set
 from parley.agents.question import set_path
 from parley.agents.questionnaire import SHIPPED as QUESTIONNAIRE
+from parley.agents.reasoning import ABILITIES, NONE
 from parley.agents.representative import HERE as REPRESENTATIVE
 from parley.agents.topic import PROMPTS, TOPICS, topic_file
-from parley.llm.backends import identity_spec
+from parley.environments import ENVIRONMENTS
+from parley.llm.backends import BACKENDS, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.prompts import digests
+from parley.llm.registry import Registry, options_of, parse_spec
 from parley.llm.request import Backend
 from parley.llm.seeding import digest
 from parley.model.events import SCHEMA, Header
+from parley.model.interventions import INTERVENTIONS
 from parley.model.scenario import STAND_IN, Scenario
 from parley.model.surrogate_seats import surrogate_manifest
 from parley.model.titles import parties_told
@@ -70,7 +74,9 @@ def check_folder(folder: Path, scenario: Scenario) -> None:
     if any(mine["prompts"].get(name) != text for name, text in theirs["prompts"].items()):
         raise UserError(f"{folder} holds a run with other prompts; give another --out")
     if theirs["data"] != mine["data"]:
-        raise UserError(f"{folder} holds a run with other personas or topics; give another --out")
+        raise UserError(
+            f"{folder} holds a run with other personas or topics, or other code of your own; give another --out"
+        )
 
 
 def _names(folder: Path) -> set[str]:
@@ -122,7 +128,9 @@ def _prompts(scenario: Scenario) -> dict[str, str]:
 
 
 def _data_digest(scenario: Scenario) -> str:
-    """Digest of the data files that it uses: its topics or questions, its parties' personas, the scales, a graph, surrogates."""
+    """Digest of the data files that it uses: its topics or questions, its parties' personas, the scales, a graph, surrogates,
+    and code that is not in the box.
+    """
     if scenario.questions:
         topics = [set_path(scenario.questions), QUESTIONNAIRE, *open_mediator(scenario.mediator).files()]
     else:
@@ -130,8 +138,21 @@ def _data_digest(scenario: Scenario) -> str:
     personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties()]
     graphs = [Path(path) for path in getattr(scenario.build_environment(), "files", ())]
     surrogates = [Path(file) for file in scenario.stand_ins().values()]
-    files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs, *surrogates]
+    files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs, *surrogates, *own_files(scenario)]
     return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()
+
+
+def own_files(scenario: Scenario) -> list[Path]:
+    """The files of all that it names which is not in the box: of one's own, or of another distribution."""
+    named: list[tuple[Registry, str]] = [(ENVIRONMENTS, scenario.environment), (MEDIATORS, scenario.mediator)]
+    named += [(BACKENDS, spec) for spec in (scenario.llm, *scenario.own_llms().values())]
+    named += [(ABILITIES, scenario.think)] if scenario.think != NONE else []
+    named += [(INTERVENTIONS, one.kind) for one in scenario.interventions if one.kind in INTERVENTIONS]
+    for name, option in options_of(type(scenario.build_environment())).items():
+        spec, notes = scenario.options.get(name), getattr(option.hint, "__metadata__", ())
+        named += [(note, spec) for note in notes if isinstance(note, Registry) and isinstance(spec, str)]
+    files = {registry.file(parse_spec(spec).name) for registry, spec in named}
+    return sorted(file for file in files if file)
 
 
 def _read(label: Path) -> dict[str, Any]:

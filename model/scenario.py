@@ -15,16 +15,16 @@ from parley.agents.question import Question, question_set, questions_by_id, topi
 from parley.agents.representative import parse_knowledge
 from parley.agents.topic import TURNS, Probe, Topic, load_topic
 from parley.environments import environment_class
-from parley.environments import environment_names as environment_names
 from parley.environments.base import Environment, Group
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Sampling
 from parley.llm.seeding import digest
+from parley.llm.spec import split_pair
+from parley.llm.typed import as_fields
 from parley.model import validation
 from parley.model.interventions import Intervention, parse_interventions
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.model import Model
-from parley.model.settings import coerced
 
 MEDIATOR, REPRESENTATIVE = "mediator", "representative"
 """The party and seat of those who have none of their own."""
@@ -43,7 +43,7 @@ class Scenario:
     name: str
     title: str  # one line for --list
     source: str  # paper and figures it stands for
-    environment: str  # a module of environments/
+    environment: str  # a module of environments/, an entry point, or ./mine.py:Mine
     options: Mapping[str, Any]  # fields of that environment
     topics: tuple[str, ...] = ("gun_violence", "racism", "climate_change", "illegal_immigration")
     questions: str = (
@@ -121,7 +121,7 @@ class Scenario:
     def build_environment(self) -> Environment:
         """The environment with its options. Errors: UserError when they do not fit."""
         try:
-            environment: Environment = _environment_class(self.environment)(**self.options)
+            environment: Environment = environment_class(self.environment)(**self.options)
         except ValueError as error:
             raise UserError(f"environment {self.environment}: {error}") from error
         return environment
@@ -266,7 +266,7 @@ class Scenario:
 
 def _parted(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings that are a scenario's own and those of its environment, typed. Errors: UserError, nearest right names."""
-    kind = _environment_class(environment)
+    kind = environment_class(environment)
     own = {field.name for field in fields(Scenario)} - {"name", "title", "source", "options"}
     theirs = {field.name for field in fields(kind)}
     for key in settings:
@@ -274,13 +274,9 @@ def _parted(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, An
             raise unknown_name("field", key, own | theirs)
     given = {key: value for key, value in settings.items() if key in own - {"interventions"}}
     listed = {"interventions": parse_interventions(settings["interventions"])} if "interventions" in settings else {}
-    return coerced(Scenario, given) | listed, coerced(kind, {key: settings[key] for key in settings if key in theirs})
-
-
-def _environment_class(name: str) -> Any:
-    if name not in environment_names():
-        raise unknown_name("environment", name, environment_names())
-    return environment_class(name)
+    return as_fields(Scenario, given) | listed, as_fields(
+        kind, {key: settings[key] for key in settings if key in theirs}
+    )
 
 
 def preset_names(folder: Path = PRESETS) -> list[str]:
@@ -300,11 +296,11 @@ def load_preset(name: str, folder: Path = PRESETS) -> Scenario:
         raise UserError(f"{path} needs a line each for {', '.join(missing)}")
     options = require_section(values, "options", path.name)
     values.pop("options", None)
-    theirs = {field.name for field in fields(_environment_class(head["environment"]))}
+    theirs = {field.name for field in fields(environment_class(head["environment"]))}
     for key in options:
         if key not in theirs:
             raise unknown_name(f"option of {head['environment']} in {path.name}", key, theirs)
-    options = coerced(_environment_class(head["environment"]), options)
+    options = as_fields(environment_class(head["environment"]), options)
     own, more = _parted(values, head["environment"])
     return Scenario(name=path.stem, **head, options=options | more, **own)
 
@@ -313,10 +309,8 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
     """`["frame=conversation"]` -> {"frame": "conversation"}. Errors: UserError when a pair has no `=`."""
     settings = {}
     for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise UserError(f"--set {pair}: write it as key=value")
-        settings[field_name(key)] = value.strip()
+        key, value = split_pair(pair, f"--set {pair}")
+        settings[field_name(key)] = value
     return settings
 
 

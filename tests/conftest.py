@@ -11,6 +11,8 @@ import run  # noqa: F401  (`parley` is this checkout, whatever is installed)
 from parley.llm.backends.fake import Fake
 from parley.model.scenario import Scenario, load_preset
 
+pytest.register_assert_rewrite("parley.llm.exam", "parley.environments._exam")
+
 
 @pytest.fixture
 def fake() -> Fake:

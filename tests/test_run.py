@@ -138,7 +138,7 @@ def test_dry_run_touches_nothing(
         (["--scenario", "two_way", "--seed", "x"], "--seed: 'x' is not a whole number"),
         (["--scenario", "two_way", "--llm", "orakel"], "unknown model 'orakel': did you mean oracle"),
         (["--scenario", "two_way", "--llm", "oracle,kapa=1"], "did you mean kappa"),
-        (["--scenario", "two_way", "--llm", "oracle,kappa=big"], "option kappa of oracle must be a float"),
+        (["--scenario", "two_way", "--llm", "oracle,kappa=big"], "option kappa of oracle must be a number"),
         (["--scenario", "two_way", "--llm", "replay:nowhere"], "no journal at nowhere"),
         (["--scenario", "two_way", "--llm", "replay"], "needs a run folder"),
         (["--scenario", "missing.toml"], "cannot read missing.toml"),

@@ -48,7 +48,8 @@ def base_model(spec: str) -> BaseModel:
     >>> base_model("hf:org/model,load=4bit")
     Base(name='org/model', kind='hf', dtype='auto', load='4bit', device='auto')
     """
-    kind, model, options = check_spec(spec)
+    _, kind, options = check_spec(spec)
+    model = str(options.get("model", ""))
     if kind not in DTYPES:
         raise UserError(f"{kind} cannot be trained: name a model whose weights are here, pocket or hf:PATH_OR_ID")
     if options.get("adapters"):

@@ -6,21 +6,21 @@ A module defines one frozen dataclass with `speak(brief, seed)`, a conversation 
 
 from __future__ import annotations
 
-import pkgutil
-
 from parley.agents.mediators.base import Mediator
-from parley.agents.options import build_option
+from parley.llm.registry import Registry
+
+MEDIATORS = Registry("mediator", __name__, "parley.mediators", ("speak", "calls", "files"))
 
 
 def mediator_names() -> list[str]:
     """Every mediator, sorted."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    return MEDIATORS.names()
 
 
 def open_mediator(spec: str) -> Mediator:
     """The mediator of a spec, NAME[,option=value...]. Errors: UserError on an unknown name, option or value."""
-    mediator: Mediator = build_option(spec, "mediator", __name__, "speak", mediator_names())
+    mediator: Mediator = MEDIATORS.open(spec)
     return mediator
 
 
-__all__ = ["Mediator", "names", "open_mediator"]
+__all__ = ["MEDIATORS", "Mediator", "names", "open_mediator"]

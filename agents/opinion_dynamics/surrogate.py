@@ -75,6 +75,8 @@ class Surrogate(Law):
 
     def __post_init__(self) -> None:
         if self.fit is None:
+            if not self.file:
+                raise UserError("law surrogate: write surrogate:FILE")
             object.__setattr__(self, "fit", read_response(Path(self.file), self.topic))
 
     @property

@@ -6,27 +6,24 @@ agents/prompts/think_<name>.txt. Its fields are the options of `think = "bounded
 
 from __future__ import annotations
 
-import pkgutil
-from functools import cache
-
-from parley.agents.options import build_option
 from parley.agents.reasoning.base import Ability
+from parley.llm.registry import Registry
 
 NONE = "none"
+ABILITIES = Registry("ability", __name__, "parley.reasoning", ("ask", "read", "tokens"))
 
 
 def ability_names() -> list[str]:
     """Every ability, sorted."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    return ABILITIES.names()
 
 
-@cache
 def open_ability(spec: str) -> Ability | None:
     """The ability of a spec, NAME[,option=value...]; None for "none". Errors: UserError on an unknown name, option or value."""
     if spec == NONE:
         return None
-    ability: Ability = build_option(spec, "ability", __name__, "read", ability_names(), also=[NONE])
+    ability: Ability = ABILITIES.get(spec)
     return ability
 
 
-__all__ = ["Ability", "names", "open_ability"]
+__all__ = ["ABILITIES", "Ability", "names", "open_ability"]

@@ -92,7 +92,7 @@ def _parts(answers: pd.DataFrame, cells: pd.DataFrame, validation: Validation) -
 
 def _notes(validation: Validation) -> Iterator[str]:
     for spec in dict.fromkeys((*validation.models, validation.judge)):
-        if label := LABELS.get(check_spec(spec)[0]):
+        if label := LABELS.get(check_spec(spec).name):
             yield f"> {OURS.format(spec=spec, label=label)}"
     if identity_spec(validation.judge) in map(identity_spec, validation.models):
         yield "> The judge is one of the models interviewed: it judges its own answers, and models favor these."
@@ -127,7 +127,7 @@ def _percent(row: dict[str, float]) -> str:
 
 
 def _labelled(spec: str) -> str:
-    label = LABELS.get(check_spec(spec)[0])
+    label = LABELS.get(check_spec(spec).name)
     return f"{spec} ({label})" if label else spec
 
 

@@ -1,4 +1,5 @@
-"""The folder is the registry: each module has ORDER, TITLE, NOTE, LABELS and `compute(tables) -> DataFrame`, a pure function.
+"""Metrics: a module has ORDER, TITLE, NOTE, LABELS and `compute(tables) -> DataFrame`, a pure function. By name: a module of the
+folder, or one of your own (llm/registry.py).
 
 LABELS names the columns that the summary shows, with their headings, in order (empty: only in tables/). A column with
 `<name>_low` and `<name>_high` beside it is shown with its interval; of a table by `round` the first and the last are shown. A
@@ -9,19 +10,23 @@ A hand-computed example of each metric stands in its test.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
+
+from parley.llm.registry import Registry
 
 if TYPE_CHECKING:
     from parley.analysis.tables import Tables
 
+METRICS = Registry(
+    "metric", __name__, "parley.metrics", ("ORDER", "TITLE", "NOTE", "LABELS", "compute"), shared=(), whole=True
+)
 
-def metrics() -> dict[str, ModuleType]:
-    """Every metric by name, by ORDER; modules that start with an underscore are shared helpers."""
-    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
-    modules = {name: importlib.import_module(f"{__name__}.{name}") for name in found}
+
+def metrics(more: Sequence[str] = ()) -> dict[str, ModuleType]:
+    """Every metric by name, by ORDER: those of the folder and of entry points, and `more` at their paths. Errors: UserError."""
+    modules: dict[str, ModuleType] = METRICS.modules([*METRICS.names(), *more])
     return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
 
 

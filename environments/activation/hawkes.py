@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from parley.environments._social_graph import SocialGraph
-from parley.environments._specs import in_range
+from parley.environments.base import in_range
 
 
 @dataclass(frozen=True)

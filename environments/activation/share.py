@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from parley.environments._social_graph import SocialGraph
-from parley.environments._specs import in_range
+from parley.environments.base import in_range
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,11 @@ from random import Random
 from typing import Any, ClassVar, NamedTuple
 
 import networkx as nx
+import numpy as np
+from scipy.sparse import csr_array
 
 from parley.environments._social_graph import Pairs
+from parley.environments.sparse import Codes
 
 
 class Node(NamedTuple):
@@ -59,3 +62,10 @@ class Graph(ABC):
     @abstractmethod
     def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
         """The graph on the seat numbers from 0. Errors: ValueError where it cannot be had."""
+
+    def array(self, members: Codes, generator: np.random.Generator) -> csr_array | None:
+        """The same graph for up to millions, as a sparse array (environments/sparse.py); None where only `build` draws it.
+
+        members: (n,) the number of each one's party, from 0. The draws are others than those of `build`. Errors: ValueError.
+        """
+        return None

@@ -14,8 +14,10 @@ from random import Random
 
 import networkx as nx
 import numpy as np
+from scipy.sparse import csr_array
 
-from parley.environments._specs import in_range
+from parley.environments import sparse
+from parley.environments.base import in_range
 from parley.environments.graphs._base import Graph
 
 
@@ -51,6 +53,9 @@ class Blocks(Graph):
                     pairs = _Pairs(ones, others, first == second, self.directed)
                     graph.add_edges_from(pairs.drawn(chances[first][second], rng))
         return graph
+
+    def array(self, members: sparse.Codes, generator: np.random.Generator) -> csr_array | None:
+        return None if self.directed else sparse.blocks(members, self.degree, self.homophily, generator)
 
     def chances(self, sizes: Counter[str]) -> list[list[float]]:
         """The chance of a link from somebody of the row's party to somebody of the column's.

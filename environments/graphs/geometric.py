@@ -8,7 +8,7 @@ from random import Random
 
 import networkx as nx
 
-from parley.environments._specs import in_range
+from parley.environments.base import in_range
 from parley.environments.graphs._base import Graph
 
 

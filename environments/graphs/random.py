@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from random import Random as Generator
 
 import networkx as nx
+import numpy as np
+from scipy.sparse import csr_array
 
-from parley.environments._specs import in_range
+from parley.environments import sparse
+from parley.environments.base import in_range
 from parley.environments.graphs._base import Graph
 
 
@@ -28,3 +31,6 @@ class Random(Graph):
     def build(self, seats: tuple[str, ...], rng: Generator) -> nx.Graph:
         links = round(len(seats) * self.degree / (1 if self.directed else 2))
         return nx.gnm_random_graph(len(seats), links, seed=rng, directed=self.directed)
+
+    def array(self, members: sparse.Codes, generator: np.random.Generator) -> csr_array | None:
+        return None if self.directed else sparse.random_graph(len(members), self.degree, generator)

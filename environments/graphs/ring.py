@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from random import Random
 
 import networkx as nx
+import numpy as np
+from scipy.sparse import csr_array
 
+from parley.environments import sparse
 from parley.environments.graphs._base import Graph
 
 
@@ -26,3 +29,6 @@ class Ring(Graph):
 
     def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
         return nx.circulant_graph(len(seats), range(1, self.degree // 2 + 1))
+
+    def array(self, members: sparse.Codes, generator: np.random.Generator) -> csr_array | None:
+        return sparse.ring(len(members), self.degree)

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from random import Random
 
 import networkx as nx
+import numpy as np
+from scipy.sparse import csr_array
 
+from parley.environments import sparse
 from parley.environments.graphs._base import Graph
 
 
@@ -30,3 +33,6 @@ class ScaleFree(Graph):
         if not self.directed:
             return graph
         return nx.DiGraph([(max(ends), min(ends)) for ends in graph.edges])  # the newcomer has the larger number
+
+    def array(self, members: sparse.Codes, generator: np.random.Generator) -> csr_array | None:
+        return None if self.directed else sparse.scale_free(len(members), 2 * self.links, generator)

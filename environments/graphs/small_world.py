@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from random import Random
 
 import networkx as nx
+import numpy as np
+from scipy.sparse import csr_array
 
-from parley.environments._specs import in_range
+from parley.environments import sparse
+from parley.environments.base import in_range
 from parley.environments.graphs._base import Graph
 from parley.environments.graphs.ring import Ring
 
@@ -28,3 +31,6 @@ class SmallWorld(Graph):
 
     def build(self, seats: tuple[str, ...], rng: Random) -> nx.Graph:
         return nx.watts_strogatz_graph(len(seats), self.degree, self.rewired, seed=rng)
+
+    def array(self, members: sparse.Codes, generator: np.random.Generator) -> csr_array | None:
+        return sparse.small_world(len(members), self.degree, self.rewired, generator)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 
 from parley.environments._social_graph import Pairs, SocialGraph
-from parley.environments._specs import in_range
+from parley.environments.base import in_range
 
 
 @dataclass(frozen=True)

@@ -4,3 +4,9 @@ Ids in, turns out: `turns(society, speakers, round_, together)` are the turns of
 `together`: simultaneous, so that nobody hears anybody before it has spoken itself. A rule with a wall says in `feeds` what is
 shown to whom after that.
 """
+
+from __future__ import annotations
+
+from parley.llm.registry import Registry
+
+RULES = Registry("rule", __name__, "parley.rules", ("turns", "feeds"), shared=())

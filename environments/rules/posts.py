@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from random import Random
 
 from parley.environments._social_graph import Feed, Post, SocialGraph
-from parley.environments._specs import in_range
-from parley.environments.base import Turn
+from parley.environments.base import Turn, in_range
 from parley.environments.rules._base import Rule, in_batches
 
 Rank = Callable[[SocialGraph, int, Post], float]

@@ -1,4 +1,5 @@
-"""Interventions on a timetable: what happens to the agents of a room from outside, before a round. The folder is the registry.
+"""Interventions on a timetable: what happens to the agents of a room from outside, before a round. By name: a module of
+the folder, or one of your own (llm/registry.py).
 
 A module defines one frozen dataclass, an `Intervention` (model/interventions/base.py). Its fields are the keys of an
 `[[interventions]]` table of a preset, and of `--intervene "kind key=value ..."`.
@@ -6,26 +7,27 @@ A module defines one frozen dataclass, an `Intervention` (model/interventions/ba
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
-from typing import Any
+from dataclasses import fields
+from typing import Any, get_origin
 
 from parley.llm.driver import Conversation
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.registry import Registry, options_of
+from parley.llm.spec import split_pair
+from parley.llm.typed import as_hint
 from parley.model.events import Event, Intervened
 from parley.model.interventions.base import Intervention, Presence, View
 from parley.model.interventions.join import Join
 from parley.model.room import RoomState, RunContext
-from parley.model.settings import coerced
+
+INTERVENTIONS = Registry("intervention", __name__, "parley.interventions", ("act", "hold", "chosen"), frozen=True)
 
 
 def intervention_names() -> list[str]:
     """Every kind, sorted."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    return INTERVENTIONS.names()
 
 
 def parse_interventions(given: str | Iterable[str | Mapping[str, Any] | Intervention]) -> tuple[Intervention, ...]:
@@ -43,18 +45,18 @@ def parse_intervention(given: str | Mapping[str, Any]) -> Intervention:
     """
     name, values = _read(given) if isinstance(given, str) else (given.get("kind"), dict(given))
     values.pop("kind", None)
-    if name not in intervention_names():
-        raise unknown_name("intervention", str(name), intervention_names())
-    kind = _class(str(name))
-    known = {one.name: one for one in fields(kind) if one.init}
+    kind = INTERVENTIONS.find(str(name))
+    known = options_of(kind)
     for key in values:
         if key not in known:
             raise unknown_name(f"key of {name}", key, known)
-    if missing := [key for key, one in known.items() if one.default is MISSING and key not in values]:
+    if missing := [key for key, one in known.items() if one.needed and key not in values]:
         raise UserError(f"{name} lacks {', '.join(missing)}")
-    lists = {key for key, one in known.items() if str(one.type).startswith("tuple")}
     found: Intervention = kind(
-        **coerced(kind, {key: _plain(str(name), key, value, key in lists) for key, value in values.items()})
+        **{
+            key: as_hint(key, _plain(str(name), key, value, known[key].hint), known[key].hint)
+            for key, value in values.items()
+        }
     )
     return found
 
@@ -103,15 +105,16 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
         raise UserError(f"--intervene {text}: {str(error).lower()}") from error
     values: dict[str, Any] = {}
     for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
+        if "=" not in pair:
             raise UserError(f"--intervene {text}: write {pair} as key=value, a value of several words in quotes")
+        key, value = split_pair(pair, text)
         values[key] = [*values[key], value] if key in values else [value]
     return name, {key: value[0] if len(value) == 1 else value for key, value in values.items()}
 
 
-def _plain(name: str, key: str, value: Any, several: bool) -> Any:
+def _plain(name: str, key: str, value: Any, hint: Any) -> Any:
     """A value with its texts on one line; what is a list as one. Errors: UserError for a list where there is one value."""
+    several = get_origin(hint) is tuple
     if isinstance(value, list | tuple) and not several:
         raise UserError(f"{name}: {key} is one value, and is given {len(value)}")
     if several and isinstance(value, str):
@@ -121,10 +124,4 @@ def _plain(name: str, key: str, value: Any, several: bool) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-def _class(name: str) -> Any:
-    module = importlib.import_module(f"{__name__}.{name}")
-    own = [kind for _, kind in inspect.getmembers(module, inspect.isclass) if kind.__module__ == module.__name__]
-    return next(kind for kind in own if issubclass(kind, Intervention))
-
-
-__all__ = ["Intervention", "away", "intervene", "names", "parse", "spec", "timetable"]
+__all__ = ["INTERVENTIONS", "Intervention", "away", "intervene", "names", "parse", "spec", "timetable"]

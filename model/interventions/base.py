@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from parley.llm.driver import Conversation
 from parley.llm.errors import UserError
+from parley.llm.registry import name_of
 from parley.llm.seeding import stream
 from parley.model.events import Event
 from parley.model.room import RoomState, RunContext
@@ -36,7 +37,7 @@ class Act(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention(ABC):
-    """The base of every kind, options in a frozen dataclass; `kind` is the name of its file.
+    """The base of every kind, options in a frozen dataclass; `kind` is the name that it is found by.
 
     round   before which round it acts, from 1
     to      parties or seat labels; all
@@ -58,7 +59,7 @@ class Intervention(ABC):
     rooms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", type(self).__module__.rpartition(".")[2])
+        object.__setattr__(self, "kind", name_of(type(self)))
         object.__setattr__(self, "to", names_phrase(self.kind, "to", self.to))
         if self.round < 1 or self.every < 0:
             raise UserError(f"{self.kind}: round must be at least 1 and every at least 0")

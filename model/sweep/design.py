@@ -15,6 +15,7 @@ from typing import Any
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest
+from parley.llm.spec import split_pair
 from parley.model.run_folder import LOCK, scenario_fields
 from parley.model.scenario import Scenario, field_name
 
@@ -60,10 +61,9 @@ def parse_vary(pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """
     varied: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
-        name, equals, text = pair.partition("=")
-        key = field_name(name)
-        values = _divided(text)
-        if not equals or not any(values):
+        name, text = split_pair(pair, f"--vary {pair}")
+        key, values = field_name(name), _divided(text)
+        if not any(values):
             raise UserError(f"--vary {pair}: write it as key=value,value or key=value;value")
         if key in varied or len(set(values)) < len(values):
             raise UserError(f"--vary {pair}: {'the field' if key in varied else 'a value'} comes twice")

@@ -58,7 +58,7 @@ def test_the_folder_is_the_registry() -> None:
         ("deffuant,epsillon=1", "did you mean epsilon"),
         ("deffuant,mu=0.9", "mu above 0"),
         ("deffuant,mu=nan", "finite number"),
-        ("deffuant,mu", "mu=value"),
+        ("deffuant,mu", "key=value"),
         ("degroot,own=2", "from 0 to 1"),
         ("hegselmann_krause,epsilon=-1", "0 or more"),
         ("degroot:file", "takes no file"),

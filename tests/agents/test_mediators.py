@@ -84,7 +84,7 @@ def test_every_mediator_is_found_by_its_folder() -> None:
         ("habermas,candidates=0", "candidates must be 1 to 26"),
         ("draft_revise,words=0", "words must be at least 1"),
         ("human_statement", "human_statement,file=PATH"),
-        ("human_statement,file=", "write it as file=value"),
+        ("human_statement,file=", "human_statement,file=PATH"),
         ("human_statement,file=no/such.toml", "cannot read no/such.toml"),
         ("majority,words=3", "unknown option of majority"),
     ],

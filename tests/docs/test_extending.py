@@ -8,7 +8,6 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -20,12 +19,14 @@ import parley.environments
 import parley.llm.backends
 import parley.model.scenario
 import run
-from parley.llm.backends import open_spec
+from parley.testing import check_backend, check_environment
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^```\w+\n# (\S+\.(?:py|toml))\n(.*?)^```", PAGE, re.M | re.S))
-COMMANDS = re.findall(r"^python run\.py (.*)$", PAGE, re.M)
+HERE, ELSEWHERE = [
+    re.findall(r"^python run\.py (.*)$", part, re.M) for part in PAGE.split("\n## In a file or a package of your own\n")
+]
 PACKAGES: dict[str, ModuleType] = {
     "environments": parley.environments,
     "llm/backends": parley.llm.backends,
@@ -52,41 +53,50 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         sys.modules.pop(name.removesuffix(".py").replace("/", "."), None)
 
 
-def exam(path: str) -> ModuleType:
-    """The exam of an interface, by its file."""
-    spec = spec_from_file_location(f"exam_{Path(path).parent.name}", ROOT / path)
-    assert spec
-    assert spec.loader
-    loaded = module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
 def test_the_page_has_four_files_and_a_command_for_each() -> None:
     assert [Path(name).parent.name for name in FILES] == ["scenarios", "environments", "backends", "metrics"]
-    assert len(COMMANDS) == len(FILES)
+    assert len(HERE) == len(FILES)
+    assert len(ELSEWHERE) == 2
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of the page in the folder in which somebody works, and nowhere else."""
+    for name, text in FILES.items():
+        (tmp_path / Path(name).name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ELSEWHERE)
+def test_a_file_may_lie_anywhere(command: str, beside: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main([*shlex.split(command), "--repetitions", "2", "--rounds", "1"]) == 0, capsys.readouterr().err
+
+
+def test_the_exams_of_the_page(beside: Path) -> None:
+    code = re.findall(r"^```python\n(from parley\.testing .*?)^```", PAGE, re.M | re.S)
+    assert len(code) == 1
+    exec(compile(code[0], "docs/extending.md", "exec"), {})
+
+
+@pytest.mark.parametrize("command", HERE)
 def test_a_command_of_the_page_works(command: str, plugged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With fewer rooms. These are the commands by which somebody learns whether the file is right."""
     assert run.main([*shlex.split(command), "--repetitions", "4", "--rounds", "1"]) == 0, capsys.readouterr().err
 
 
 def test_the_environment_passes_its_exam(plugged: Path) -> None:
-    for check in exam("tests/environments/exam.py").CHECKS:
-        check("whispers")
+    check_environment("whispers")
 
 
 def test_the_backend_passes_its_exam(plugged: Path) -> None:
-    for check in exam("tests/llm/exam.py").CHECKS:
-        check(lambda: open_spec("coin"))
+    check_backend("coin")
 
 
 def test_the_metric_is_in_tables_and_summary(plugged: Path) -> None:
     """Its docstring's example, too."""
     found = importlib.import_module("parley.analysis.metrics.agreed")
     assert doctest.testmod(found).failed == 0
-    assert run.main([*shlex.split(COMMANDS[-1]), "--repetitions", "3", "--rounds", "1"]) == 0
+    assert run.main([*shlex.split(HERE[-1]), "--repetitions", "3", "--rounds", "1"]) == 0
     assert pd.read_csv("runs/agreed/tables/agreed.csv")["agreed"].between(0, 1).all()
     assert found.TITLE in Path("runs/agreed/summary.md").read_text(encoding="utf-8")

@@ -8,9 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from parley.environments import activation
 from parley.environments._social_graph import Links, SocialGraph
-from parley.environments._specs import opened
+from parley.environments.activation import ACTIVATION
 from parley.environments.activation.hawkes import Hawkes
 
 PEOPLE = tuple(range(1, 2001))
@@ -21,7 +20,7 @@ def society() -> SocialGraph:
 
 
 def active(spec: str, round_: int, found: SocialGraph | None = None) -> tuple[int, ...]:
-    people: tuple[int, ...] = opened(activation, spec).active(PEOPLE, round_, found or society())
+    people: tuple[int, ...] = ACTIVATION.get(spec).active(PEOPLE, round_, found or society())
     return people
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from parley.environments import graphs
 from parley.environments._social_graph import Pairs
-from parley.environments._specs import opened
+from parley.environments.graphs import GRAPHS
 from parley.environments.network import Network
 
 
@@ -61,7 +60,7 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "net.txt"
     for text, size in (("a b\n", 2), ("a b\nb c\n", 3)):
         path.write_text(text)
-        assert len(opened(graphs, f"file,path={path}").read()) == size
+        assert len(GRAPHS.get(f"file,path={path}").read()) == size
 
 
 @pytest.mark.parametrize(
@@ -71,7 +70,7 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
 def test_an_edge_list_may_have_weights(tmp_path: Path, text: str, weights: list[float]) -> None:
     """A third column, or the dict that networkx itself writes, which was left out before."""
     (tmp_path / "net.txt").write_text(text)
-    graph = opened(graphs, f"file,path={tmp_path}/net.txt").read()
+    graph = GRAPHS.get(f"file,path={tmp_path}/net.txt").read()
     assert [weight for *_, weight in graph.edges(data="weight") if weight is not None] == weights
 
 

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
+from parley.llm import exam
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import MAX_BATCH
 from parley.llm.journal import Journal
 from parley.llm.request import Failure, Message, Reply, Request, Sampling, Usage
 from parley.llm.seeding import digest
-
-from . import exam
 
 any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=30)
 """Text with everything a str may hold: controls, emoji, lone surrogates."""

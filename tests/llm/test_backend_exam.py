@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from parley.llm import exam
 from parley.llm.backends import backend_names, open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Reply, Request
 
-from . import exam
 from .conftest import echo
 
 fresh = count()

@@ -107,7 +107,7 @@ def test_folders_are_safe_and_apart(names: list[str]) -> None:
     [
         ({"roundz": ("1",)}, "--vary roundz=1: unknown field 'roundz': did you mean rounds"),
         ({"rounds": ("1", "one")}, "--vary rounds=one: rounds must be a whole number"),
-        ({"rounds": ("3", "03")}, "must be a whole number, not '03'"),
+        ({"rounds": ("3", "03")}, "the same run as another"),
         ({"temperature": ("1", "1.0")}, "the same run as another"),
         ({"llm": ("oracle", "orakel")}, "did you mean oracle"),
         ({"llm": ("openai:m,rpm=1", "openai:m,rpm=2")}, "only in how a model is asked"),

@@ -1,4 +1,4 @@
-"""The folder is the registry: each module is a section of the card.
+"""Sections of the card: a module each, of the folder or of your own (llm/registry.py).
 
 ORDER, TITLE, NOTE; NEEDS, the conditions that it is made of (functions of analysis/card/conditions.py); QUANTITIES, what each
 claim is called for a reader and what it is measured in; WATCH, the quantities whose intervals decide whether it has been held
@@ -11,13 +11,20 @@ Conditions and numbers are told by analysis/card/labels.py. A module whose name 
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Sequence
 from types import ModuleType
 from typing import NamedTuple
 
-from parley.llm.errors import unknown_name
+from parley.llm.registry import Registry
+
+SECTIONS = Registry(
+    "section",
+    __name__,
+    "parley.card_sections",
+    ("ORDER", "TITLE", "NOTE", "NEEDS", "QUANTITIES", "WATCH", "claims"),
+    shared=(),
+    whole=True,
+)
 
 
 class Quantity(NamedTuple):
@@ -37,11 +44,7 @@ SPAN = {"points": 10.0, "share": 1.0, "rate": 1.0}
 
 def sections(names: Sequence[str] = ()) -> dict[str, ModuleType]:
     """The sections called `names` (none: all) by name, by ORDER. Errors: UserError on an unknown name."""
-    found = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
-    for name in names:
-        if name not in found:
-            raise unknown_name("section", name, found)
-    modules = {name: importlib.import_module(f"{__name__}.{name}") for name in found if not names or name in names}
+    modules: dict[str, ModuleType] = SECTIONS.modules(names or SECTIONS.names())
     return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
 
 

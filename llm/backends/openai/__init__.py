@@ -54,7 +54,7 @@ APIS, WAYS, CLIENTS = ("chat", "completions"), ("auto", "logprobs", "choice", "t
 def open_backend(
     model: str,
     base_url: str = "",
-    key: str = KEY,
+    key: EnvironmentVariable = KEY,
     api: str = "chat",
     closed: str = "auto",
     thinking: int = -1,

@@ -1,4 +1,7 @@
-"""The exam of a backend: what `parley.llm.request.Backend` promises. Each check takes a function that opens the backend anew."""
+"""The exam of a backend: what `parley.llm.request.Backend` promises. Each check takes a function that opens the backend anew.
+
+`parley.testing.check_backend` runs them all.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from inspect import isfunction
+from inspect import getsourcefile, isfunction
 from pathlib import Path
 from types import FrameType
 
@@ -141,18 +144,19 @@ def is_none_the_worse_for_an_interrupt(open_backend: Open) -> None:
     whole = _ask(open_backend(), asked, len(asked))
     for call in (1, 10, 100, 1000):
         backend = open_backend()
-        with interrupted_at(call):
+        with interrupted_at(call, backend):
             backend.complete(asked[::-1])
         assert _ask(open_backend() if backend.in_flight else backend, asked, len(asked)) == whole
 
 
 @contextmanager
-def interrupted_at(call: int) -> Iterator[None]:
-    """KeyboardInterrupt in the so-manieth call of a function of ours, if it comes to that."""
-    calls = itertools.count(1)
+def interrupted_at(call: int, backend: Backend) -> Iterator[None]:
+    """KeyboardInterrupt in the so-manieth call of a function of ours or of the backend's own file, if it comes to that."""
+    calls, own = itertools.count(1), getsourcefile(type(backend))
 
     def interrupt(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and "/llm/" in frame.f_code.co_filename and next(calls) == call:
+        file = frame.f_code.co_filename
+        if event == "call" and (file == own or "/llm/" in file) and file != __file__ and next(calls) == call:
             raise KeyboardInterrupt
 
     sys.setprofile(interrupt)
