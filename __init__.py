@@ -15,18 +15,37 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Agent": ("agents.agent", "DebateAgent"),
+    "AuditCard": ("analysis.audits", "AuditCard"),
+    "Backend": ("llm.request", "Backend"),
+    "Comparison": ("analysis.comparisons", "Comparison"),
     "DebateModel": ("model.debate", "DebateModel"),
+    "FactCheck": ("model.interventions.fact_check", "FactCheck"),
+    "Failure": ("llm.request", "Failure"),
+    "Intervention": ("model.interventions.base", "Intervention"),
+    "Join": ("model.interventions.join", "Join"),
+    "Leave": ("model.interventions.leave", "Leave"),
+    "Message": ("model.interventions.message", "Message"),
+    "Moderator": ("model.interventions.moderator", "Moderator"),
+    "Mute": ("model.interventions.mute", "Mute"),
     "PopulationModel": ("model.population", "PopulationModel"),
-    "Scenario": ("model.scenario", "Scenario"),
-    "UserError": ("llm.errors", "UserError"),
+    "Reply": ("llm.request", "Reply"),
+    "Request": ("llm.request", "Request"),
     "Run": ("analysis.runs", "Run"),
+    "Scenario": ("model.scenario", "Scenario"),
+    "Shock": ("model.interventions.shock", "Shock"),
+    "Sweep": ("analysis.sweeps", "Sweep"),
+    "UserError": ("llm.errors", "UserError"),
+    "audit": ("analysis.audits", "audit"),
+    "compare": ("analysis.comparisons", "compare"),
     "load": ("analysis.runs", "load"),
     "load_preset": ("model.scenario", "load_preset"),
+    "preset_names": ("model.scenario", "preset_names"),
     "run": ("analysis.runs", "run"),
+    "sweep": ("analysis.sweeps", "sweep"),
 }
 """The public names: the module that defines each, and what it is called there."""
 
-__all__ = ["Agent", "DebateModel", "PopulationModel", "Run", "Scenario", "UserError", "load", "load_preset", "run"]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

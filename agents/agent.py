@@ -85,12 +85,38 @@ class Rating(NamedTuple):
 
 
 class DebateAgent(mesa.Agent, InnerThoughts, ABC):
-    """Knows its persona, its topic, what it remembers and its last ratings; not the tick, the room or anybody's persona.
+    """An agent of a debate. Subclass it, and pass the class as `agent_class` to `DebateModel` or `parley.run`.
 
-    `prepares`: whether it asks itself anything before it speaks. `absent`: it is not there now;
-    `late`: it came in when the others had begun. `opening` is the first paragraph that it reads, `others` whose
-    lines it might be tempted to write, `hearers` who alone will hear what it says next (of a talk). A kind of member says in
-    `instruction` how each form of utterance is asked for.
+    An agent knows its persona, its topic, what it remembers and its last ratings. It knows neither the round nor the room, and
+    nobody else's persona. It never calls a model: it composes a request, and later reads the reply. The model makes the agents.
+
+    Attributes
+    ----------
+    name : str
+        What the others call it.
+    persona : Persona
+        Its `party`, `id` and `backstory` (the system prompt).
+    party : str
+        The party of its persona.
+    topic : Topic
+        What is debated.
+    memory : Memory
+        What it has heard and said.
+    ratings : dict
+        Its last ratings by probe; a rating that could not be read has `value` None and a `reason`.
+    attitude : float or None
+        The last rating of the main probe on the axis from 0 to 10; None if it is missing.
+    hearers : tuple of str
+        Who will hear what it says next, in a talk between two.
+    absent, late, muted : bool
+        Whether it is away now, came in when the others had begun, or may not speak.
+
+    Examples
+    --------
+    >>> class Contrarian(parley.Agent):  # doctest: +SKIP
+    ...     def instruction(self, form):
+    ...         return super().instruction(form) + " Disagree with whoever spoke last."
+    >>> parley.DebateModel("two_way", agent_class={"republican": Contrarian})  # doctest: +SKIP
     """
 
     def __init__(
@@ -135,8 +161,22 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
 
     @abstractmethod
     def instruction(self, form: str) -> str:
-        """The words with which an utterance of this form (`reply`, `opening`, ...) is asked for: the end of the prompt. A kind of
-        agent of one's own says here what else it is told.
+        """The last paragraph of the prompt for an utterance. Override it to tell your agents something else, or more.
+
+        Parameters
+        ----------
+        form : str
+            What is asked for: `reply`, or `opening`, `closing` (structured debates), `post`, `talk` (networks), `opinion`,
+            `critique` (private deliberations).
+
+        Returns
+        -------
+        str
+            The paragraph. Everything before it (persona, memory) stays as it is.
+
+        Notes
+        -----
+        The rule-based speaker (`oracle`) reads the persona and what was said, so it answers the same whatever is asked here.
         """
 
     def _tempting(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from parley.analysis.human.table import Source
     from parley.model.scenario import Scenario
 
+Say = Callable[[str], object]
 PROBE, BLOCKS, MOST = "attitude_labelled", 10, 8
 FIXED = {
     "repetitions": "use --blocks",
@@ -75,38 +76,58 @@ def audit_parser() -> Parser:
 def audit(arguments: Sequence[str]) -> int:
     """`run.py audit --llm SPEC`: the bias card of a model."""
     options = audit_parser().parse_args(arguments)
-    from parley.analysis.card.conditions import Batch
-    from parley.analysis.card.runner import run_conditions
-    from parley.analysis.card.sections import sections
-
-    chosen = sections([name.strip() for name in options.sections.split(",") if name.strip()])
-    *models, named = with_base_url([*options.llm, options.judge or ""], options.base_url)
-    base, people = _base(options, models, named), _people(options.data)
-    folder = options.out or Path("runs") / f"audit-{time.strftime('%Y%m%d-%H%M%S')}"
-    first = Batch(base, folder, judge=_judge(named, base))
-    batches = options.batches or (MOST if options.tight is not None else 1)
-    remedies = _remedies(options, first)
     if options.dry_run:
-        from parley.analysis.card.budget import plan_lines
+        _planned(options)
+    else:
+        make_card(options, partial(print, flush=True))
+    return 0
 
-        print("\n".join(plan_lines(first, chosen, batches, options.spread, prices_from_args(options, base))))
-        if remedies:
-            from parley.analysis.card.remedies import plan
 
-            print("\n".join(plan(first, remedies, batches, chosen)))
-        return 0
-    bench = _bench(first, options)
-    print(f"folder   {folder}", flush=True)
+def make_card(options: argparse.Namespace, say: Say) -> Path:
+    """Run the conditions of a card and write it; its folder. options: as of audit_parser.
+
+    Errors: UserError, also where a budget is spent: the card then holds what there is.
+    """
+    from parley.analysis.card.runner import run_conditions
+
+    people = _people(options.data)
+    first, chosen, batches, remedies = _design(options)
+    bench = _bench(first, options, say)
+    say(f"folder   {first.folder}")
     held, stopped = run_conditions(first, chosen, batches, options.tight, bench)
     if not held.records:
         raise UserError(stopped)
     held.people = people
-    _written(first, chosen, held, stopped)
+    _written(first, chosen, held, stopped, say)
     if remedies and not stopped:
         stopped = _with_remedies(first, held, remedies, bench)
     if stopped:
         raise UserError(stopped)
-    return 0
+    return first.folder
+
+
+def _planned(options: argparse.Namespace) -> None:
+    """`--dry-run`: conditions and calls."""
+    from parley.analysis.card.budget import plan_lines
+    from parley.analysis.card.remedies import plan
+
+    first, chosen, batches, remedies = _design(options)
+    print("\n".join(plan_lines(first, chosen, batches, options.spread, prices_from_args(options, first.base))))
+    if remedies:
+        print("\n".join(plan(first, remedies, batches, chosen)))
+
+
+def _design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Remedy]]:
+    """The first batch, the sections, the number of batches and the remedies. Errors: UserError."""
+    from parley.analysis.card.conditions import Batch
+    from parley.analysis.card.sections import sections
+
+    chosen = sections([name.strip() for name in options.sections.split(",") if name.strip()])
+    *models, named = with_base_url([*options.llm, options.judge or ""], options.base_url)
+    base = _base(options, models, named)
+    folder = options.out or Path("runs") / f"audit-{time.strftime('%Y%m%d-%H%M%S')}"
+    first = Batch(base, folder, judge=_judge(named, base))
+    return first, chosen, options.batches or (MOST if options.tight is not None else 1), _remedies(options, first)
 
 
 def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Scenario:
@@ -157,7 +178,7 @@ def _remedies(options: argparse.Namespace, first: Batch) -> list[Remedy]:
     return found
 
 
-def _bench(first: Batch, options: argparse.Namespace) -> InterviewBench:
+def _bench(first: Batch, options: argparse.Namespace, say: Say) -> InterviewBench:
     """What asks, within a limit. Errors: UserError for a limit on cost where a price is not known."""
     from parley.analysis.card.budget import audit_ledger
     from parley.analysis.card.interviews import InterviewBench
@@ -166,10 +187,10 @@ def _bench(first: Batch, options: argparse.Namespace) -> InterviewBench:
     asked = (first.base, first.judge) if first.judge else (first.base,)
     found = budgets_from_args(options, *asked)
     both = found[0], found[-1] if first.judge else NO_LIMIT
-    return InterviewBench(open_models, bar, partial(print, flush=True), audit_ledger(first.folder, both), both)
+    return InterviewBench(open_models, bar, say, audit_ledger(first.folder, both), both)
 
 
-def _written(first: Batch, chosen: Sections, held: ConditionRecords, stopped: str) -> None:
+def _written(first: Batch, chosen: Sections, held: ConditionRecords, stopped: str, say: Say) -> None:
     from parley.analysis.card import card, protocol
 
     header = next(iter(held.records.values()))[0].header
@@ -183,8 +204,8 @@ def _written(first: Batch, chosen: Sections, held: ConditionRecords, stopped: st
         stopped,
         card.rounded(held),
     )
-    print(f"card     {card.write(made)}\nfigure   {first.folder / 'card.png'}")
-    print("\n".join(sentence.replace("**", "") for sentence in (*made.warnings, *made.sentences)))
+    say(f"card     {card.write(made)}\nfigure   {first.folder / 'card.png'}")
+    say("\n".join(sentence.replace("**", "") for sentence in (*made.warnings, *made.sentences)))
 
 
 def _with_remedies(first: Batch, plain: ConditionRecords, remedies: Sequence[Remedy], bench: InterviewBench) -> str:
@@ -197,7 +218,7 @@ def _with_remedies(first: Batch, plain: ConditionRecords, remedies: Sequence[Rem
     if not keeps_people(plain, first):
         plain, stopped = run_conditions(first, core_conditions(), batches, None, bench)
     for one in remedies if not stopped else ():
-        print(f"remedy   {one.title}", flush=True)
+        bench.say(f"remedy   {one.title}")
         held, stopped = run_conditions(one.batch(first), core_conditions(), batches, None, bench)
         if stopped:
             break
@@ -205,7 +226,7 @@ def _with_remedies(first: Batch, plain: ConditionRecords, remedies: Sequence[Rem
     if found:
         header, table = plain.records["three"][0].header, differences(measure_remedy(plain, first), found)
         path = write(table, [one for one, _ in found], first, header, stopped)
-        print(f"remedies {path}\nfigure   {first.folder / 'remedies.png'}")
+        bench.say(f"remedies {path}\nfigure   {first.folder / 'remedies.png'}")
     return stopped
 
 

@@ -7,7 +7,8 @@ import os
 import shlex
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs t
 ALIKE = 3
 """Cells in a row that no model answers, or not so that it could be read, after which a sweep ends."""
 NOT_TRIED = "not tried: the cells before it had no answer that could be read"
+Say = Callable[[str], object]
 WHERE = ("--out", "--workers", "--ray")
 
 
@@ -69,6 +71,18 @@ def sweep(arguments: Sequence[str]) -> int:
     cells, given = _cells(options)
     if options.dry_run:
         return _planned(cells, options)
+    command = f"python run.py sweep {shlex.join(_design(arguments))}"
+    make_sweep(cells, given, options, command, partial(print, flush=True))
+    return 0
+
+
+def make_sweep(
+    cells: Sequence[SweepCell], given: tuple[str, ...], options: argparse.Namespace, command: str, say: Say
+) -> Path:
+    """Run the cells of a sweep and write its report; the folder. options: as of sweep_parser; command: what makes it again.
+
+    Errors: UserError, also for unfinished cells, once the report is written.
+    """
     from parley.llm.backends import check_reached
     from parley.model.scenario_run import lock_folder
     from parley.model.sweep.design import check_sweep_manifest
@@ -80,10 +94,11 @@ def sweep(arguments: Sequence[str]) -> int:
     if options.ray:
         check_address(options.ray)
     out = options.out or Path("runs") / f"sweep-{cells[0].combined.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    print(f"folder   {out}", flush=True)
+    say(f"folder   {out}")
     with lock_folder(out):
         check_sweep_manifest(out, cells)
-        return _held(options, cells, given, out, f"python run.py sweep {shlex.join(_design(arguments))}")
+        _held(options, cells, given, out, command, say)
+    return out
 
 
 def _design(arguments: Sequence[str]) -> list[str]:
@@ -99,9 +114,7 @@ def _design(arguments: Sequence[str]) -> list[str]:
 
 def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...]]:
     """The cells, and the names of the fields that were given. Errors: UserError."""
-    from parley.model.casting import check_files
     from parley.model.sweep.design import parse_seeds, parse_vary, sweep_cells
-    from parley.model.validation import check_topics
 
     seeds = parse_seeds(options.seeds or ("0:10" if options.seed is None else str(options.seed)))
     (varied, models), options.seed = _addressed(parse_vary(options.vary), options), None
@@ -111,11 +124,19 @@ def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...
     if taken := sorted(set(varied) & set(given)):
         raise UserError(f"--vary {taken[0]}: it is set as well")
     found = sweep_cells(base, varied, seeds)
-    for scenario, *_ in _combinations(found):
+    check_cells(found)
+    return found, (*given, *varied, "seed")
+
+
+def check_cells(cells: Sequence[SweepCell]) -> None:
+    """Errors: UserError where a graph does not fit, or a model cannot debate a topic."""
+    from parley.model.casting import check_files
+    from parley.model.validation import check_topics
+
+    for scenario, *_ in _combinations(cells):
         check_files(scenario)
         for spec in (scenario.llm, *scenario.own_llms().values()):
             check_topics(spec, [] if scenario.questions else scenario.subjects())
-    return found, (*given, *varied, "seed")
 
 
 def _addressed(
@@ -161,8 +182,8 @@ def _calls(scenario: Scenario) -> int:
 
 
 def _held(
-    options: argparse.Namespace, cells: Sequence[SweepCell], given: tuple[str, ...], out: Path, command: str
-) -> int:
+    options: argparse.Namespace, cells: Sequence[SweepCell], given: tuple[str, ...], out: Path, command: str, say: Say
+) -> None:
     """Hold the cells, write the report."""
     from parley.analysis.formatting import count_phrase
     from parley.analysis.sweep.report import write
@@ -193,10 +214,10 @@ def _held(
     seconds = time.monotonic() - began
     if last:
         stopped |= {place: NOT_TRIED for place in range(len(cells)) if place not in found and place not in stopped}
-    print(f"cells    {len(found)} of {len(cells)} are finished; {asked:,} calls asked in {seconds:.1f} s")
+    say(f"cells    {len(found)} of {len(cells)} are finished; {asked:,} calls asked in {seconds:.1f} s")
     if tally.line:
-        print(tally.line)
-    print(f"summary  {write(out, cells, found, stopped, command)}\ntable    {out / 'cells.csv'}")
+        say(tally.line)
+    say(f"summary  {write(out, cells, found, stopped, command)}\ntable    {out / 'cells.csv'}")
     if last:
         why = f"{ALIKE} cells in a row had no answer that could be read, and no further cell was tried"
         raise UserError(f"{why}: {last}; the same command goes on")
@@ -204,7 +225,6 @@ def _held(
         raise UserError(
             f"{count_phrase(len(stopped), 'cell')} of {len(cells)} unfinished: {stopped[min(stopped)]}; the same command goes on"
         )
-    return 0
 
 
 def _cores() -> int:

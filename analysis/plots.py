@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -50,20 +51,23 @@ LEFT, NAMED, RIGHT, GAP, ROW_GAP, BOTTOM, ENTRY = 0.45, 0.85, 0.1, 0.13, 0.45, 0
 without the legend, for a row of the legend."""
 
 
-def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: str) -> Path:
-    """Write the figures of a run, each as PNG and SVG; the path of the main one (all groups and topics).
+def run_figures(tables: Tables, points: pd.DataFrame, caption: str) -> dict[str, Callable[[], Figure]]:
+    """The attitude figures of a run by name: all groups and topics first, then each group, where there are several.
 
-    points: the trajectory metric. A run with several groups has a figure for each of them as well, named after it.
+    A figure is drawn when its entry is called. points: the trajectory metric.
     """
+    drawn: dict[str, Callable[[], Figure]] = {"attitudes": partial(attitudes, tables, points, tables.groups, caption)}
+    for group in tables.groups if len(tables.groups) > 1 else ():
+        titled = f"{group_title(group, tables.names)}. {caption}"
+        drawn[f"attitudes_{slug(group)}"] = partial(attitudes, tables, points, [group], titled)
+    return drawn
+
+
+def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: str) -> Path:
+    """Write the attitude figures of a run, each as PNG and SVG; the path of the main one (all groups and topics)."""
     folder.mkdir(parents=True, exist_ok=True)
-    main = save(attitudes(tables, points, tables.groups, caption), folder / "attitudes")
-    if len(tables.groups) > 1:
-        for group in tables.groups:
-            save(
-                attitudes(tables, points, [group], f"{group_title(group, tables.names)}. {caption}"),
-                folder / f"attitudes_{slug(group)}",
-            )
-    return main
+    written = [save(draw(), folder / name) for name, draw in run_figures(tables, points, caption).items()]
+    return written[0]
 
 
 def save(figure: Figure, stem: Path) -> Path:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from parley.analysis import contagion_plot
 from parley.analysis.deliberation import consensus_report
 from parley.analysis.metrics import applies, metrics
-from parley.analysis.plots import save, write_figures
+from parley.analysis.plots import run_figures, save, write_figures
 from parley.analysis.summary import caption, write_summary
-from parley.analysis.tables import load, write_table, write_tables
+from parley.analysis.tables import Tables, load, write_table, write_tables
 from parley.analysis.transcript import write_transcript
 from parley.llm.budget import UNPRICED, Prices
 from parley.llm.errors import UserError
@@ -22,6 +25,16 @@ def main_figure(run: Path) -> Path:
     """Where a report has its main figure."""
     names = [run / "figures" / f"{name}.png" for name in ("consensus", "attitudes")]
     return next((path for path in names if path.exists()), names[-1])
+
+
+def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
+    """The figures of a run by the names that they have in its folder, the main one first; each is drawn when it is called."""
+    if consensus_report.deliberates(tables):
+        return {"consensus": partial(consensus_report.figure, tables, run)}
+    points = metrics()["trajectory"].compute(tables)
+    drawn = run_figures(tables, points, caption(tables, points))
+    believed = metrics()["sis"].compute(tables)
+    return drawn | ({"sis": partial(contagion_plot.contagion_figure, tables, believed)} if len(believed) else {})
 
 
 def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ()) -> Path:

@@ -1,35 +1,68 @@
-"""A run in Python: make one, or load one, and look at what it found. `parley.run` and `parley.load`."""
+"""A run in Python: make one, or load one, and look at its results. `parley.run` and `parley.load`."""
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pandas as pd
 from matplotlib.figure import Figure
 
+from parley.analysis import disclaimers
 from parley.analysis import tables as record
+from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics import METRICS
-from parley.analysis.plots import attitudes
-from parley.analysis.report import SUMMARY, write_report
-from parley.analysis.summary import caption
+from parley.analysis.notebook import html_card, inline
+from parley.analysis.report import SUMMARY, figures, write_report
 from parley.llm.budget import Budget
-from parley.llm.errors import UserError
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.request import Backend
+from parley.model.agent_factory import AgentClass
+from parley.model.arguments import budgets_from_args
+from parley.model.progress import Progress
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import RunSpec, run_scenario
+from parley.model.scenario_run import RunOutcome, RunSpec, run_scenario
+from parley.model.topology import FILE, Topology, given_graph, scenario_on
 
 FRAMES = tuple(one.name for one in fields_of(record.Tables) if one.name not in ("header", "finished"))
 """The tables of a run, each a DataFrame."""
+PREVIEW = 3
+"""Utterances that a notebook shows of a run."""
 
 
 class Run:
-    """A run folder, or a record file.
+    """A finished or unfinished run: its tables, metrics, figures and report.
 
-    Its tables are attributes, each a DataFrame: `attitudes`, `utterances`, `agents`, `calls`, and the others of `FRAMES`.
-    `tables` has them all, with the record's header. Errors: UserError where there is no record.
+    Every table of the record is an attribute, a pandas DataFrame: `attitudes` (one row per rating), `utterances` (one row per
+    turn), `agents`, `probes`, `calls`, `interventions`, `links`, `heard`, `private`, `summaries`, `characters`. Attitudes are on
+    an axis from 0 to 10. A missing rating is NaN with a `reason`, never a number.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A run folder, or a record file in it.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the run lies.
+    tables : parley.analysis.tables.Tables
+        All tables, and the header of the record: scenario, model, versions, digests of prompts and data.
+
+    Raises
+    ------
+    UserError
+        The folder holds no record.
+
+    Examples
+    --------
+    >>> run = parley.load("runs/a")  # doctest: +SKIP
+    >>> run.attitudes.groupby("party")["attitude"].mean()  # doctest: +SKIP
     """
 
     def __init__(self, folder: Path | str):
@@ -50,29 +83,120 @@ class Run:
         state = "" if self.tables.finished else ", unfinished"
         return f"<Run of {scenario['name']} on {scenario['llm']} in {self.folder}{state}>"
 
+    def _repr_html_(self) -> str:
+        header, tables = self.tables.header, self.tables
+        rooms, ratings = tables.agents["room"].nunique(), len(tables.attitudes)
+        missing = int(tables.attitudes["rating"].isna().sum())
+        lines = [
+            "" if tables.finished else "Unfinished: the same call goes on.",
+            (disclaimers.short_disclaimer(header) or "").replace("**", ""),
+            f"{count_phrase(rooms, 'room')}, {count_phrase(len(tables.utterances), 'utterance')}; "
+            f"{missing:,} of {ratings:,} ratings are missing.",
+            f"Folder {self.folder}. Tables: {', '.join(FRAMES)}.",
+        ]
+        said = tables.utterances[["room", "round", "name", "text"]].head(PREVIEW)
+        return html_card(f"{header.scenario['name']} on {disclaimers.model_label(header)}", lines, said)
+
     @property
     def summary(self) -> str:
-        """The text of summary.md, written if it is not there. Errors: UserError for a record without a folder."""
+        """The text of summary.md, which is written if the folder has none.
+
+        Raises
+        ------
+        UserError
+            The run is a record file without a folder.
+        """
         if not self.folder.is_dir():
             raise UserError(f"{self.folder} is a record alone: a summary is written into a run folder")
         if not (self.folder / SUMMARY).exists():
             write_report(self.folder)
         return (self.folder / SUMMARY).read_text(encoding="utf-8")
 
+    @property
+    def topology(self) -> nx.Graph | None:
+        """The graph that was given to `parley.run(topology=...)`, nodes named by text; None where none was given."""
+        path = (self.folder if self.folder.is_dir() else self.folder.parent) / FILE
+        return nx.read_graphml(path) if path.exists() else None
+
     def metric(self, name: str) -> pd.DataFrame:
-        """One metric of the run (docs/metrics.md), such as `drift`, or one at a path. Errors: UserError on an unknown one."""
+        """Compute one metric of the run.
+
+        Parameters
+        ----------
+        name : str
+            A metric of docs/metrics.md, such as `drift` or `polarisation`, or one at a path (`./agreed.py`).
+
+        Returns
+        -------
+        DataFrame
+            One row per topic, group and party (or as the metric's page says), in points of the axis from 0 to 10. With fewer than
+            five rooms the ends of an interval are NaN: no verdict.
+
+        Raises
+        ------
+        UserError
+            There is no such metric.
+
+        Examples
+        --------
+        >>> run.metric("drift")  # doctest: +SKIP
+        """
         frame: pd.DataFrame = METRICS.find(name).compute(self.tables)
         return frame
 
-    def plot(self) -> Figure:
-        """Attitudes by round, topic and party, with intervals over rooms. A notebook shows the figure."""
-        import matplotlib.pyplot  # noqa: F401  once it is there, a notebook draws what a cell returns
+    @property
+    def plots(self) -> list[str]:
+        """The names of the figures that `plot` draws, the main one first."""
+        return list(figures(self.tables, self.folder))
 
-        points = self.metric("trajectory")
-        return attitudes(self.tables, points, self.tables.groups, caption(self.tables, points))
+    def plot(self, name: str | None = None) -> Figure:
+        """Draw a figure of the run. A notebook shows it where a cell returns it.
+
+        Parameters
+        ----------
+        name : str, optional
+            One of `plots`: `attitudes` (attitude, 0 to 10, by number of replies; bars are standard errors over rooms),
+            `attitudes_<group>` for one group of several, `sis` (who believes an item of news), `consensus` (private
+            deliberations). The main figure if left out.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure that lies in `figures/` of the run folder.
+
+        Raises
+        ------
+        UserError
+            The run has no such figure.
+
+        Examples
+        --------
+        >>> run.plot("attitudes").savefig("attitudes.pdf")  # doctest: +SKIP
+        """
+        drawn = figures(self.tables, self.folder)
+        name = name or next(iter(drawn))
+        if name not in drawn:
+            raise unknown_name("figure", name, drawn)
+        return inline(drawn[name]())
 
     def report(self, out: Path | str | None = None) -> Path:
-        """Write one HTML file that needs nothing beside it (the run folder's report.html); its path."""
+        """Write one HTML file about the run that needs no other file: results, caveats, examples, how to run it again.
+
+        Parameters
+        ----------
+        out : str or Path, optional
+            The file (`report.html` in the run folder).
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        UserError
+            The file cannot be written.
+        """
         from parley.analysis.web.report import write
 
         return write([self.folder], Path(out) if out else self.folder / "report.html")
@@ -82,27 +206,121 @@ def run(
     scenario: str | Scenario = "three_way",
     *,
     out: Path | str | None = None,
+    agent_class: AgentClass = None,
+    topology: Topology | None = None,
+    backend: Backend | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    price: tuple[float, float] | None = None,
     keep_going: bool = False,
+    progress: bool = True,
     metrics: Sequence[str] = (),
     **fields: Any,
 ) -> Run:
-    """Run the debates of a scenario to the end, with its report, into a folder.
+    """Run the debates of a scenario to the end and write their report, as `python run.py --scenario` does.
 
-    scenario: a preset's name, or a Scenario. fields: any field of it by name (`llm="oracle"`, `repetitions=5`).
-    out: the run folder (runs/<scenario>-<time>); an unfinished one is gone on with, and asks nothing twice.
-    metrics: the paths of metrics of your own, for the report (`["./agreed.py"]`).
-    Errors: UserError for what the user can put right, and where (nearly) nothing that the model answers can be read.
+    The folder keeps every reply. The same call with the same folder goes on with an unfinished run and asks nothing twice.
+
+    Parameters
+    ----------
+    scenario : str or Scenario
+        The name of a preset (`parley.preset_names()`), the path of a .toml preset, or a Scenario.
+    out : str or Path, optional
+        The run folder (`runs/<scenario>-<time>`).
+    agent_class : type or dict, optional
+        A subclass of `Agent` for everybody, or one by party. The header names it; a resume needs it again.
+    topology : networkx.Graph, sparse array or callable, optional
+        Who hears whom, for scenarios of a network. The folder keeps the graph as `topology.graphml`; a resume needs it again.
+    backend : Backend, optional
+        What answers the requests, in place of the scenario's `llm`.
+    max_calls, max_tokens : int, optional
+        The run stops cleanly after so many calls or tokens in this folder, over all calls of this function.
+    max_cost : float, optional
+        The run stops cleanly at about this cost, in the currency of `price`.
+    price : tuple of float, optional
+        Money per million tokens in and out. Some models have a price in llm/prices.toml.
+    keep_going : bool
+        Go on where almost no rating or reply can be read; otherwise the run stops after that survey or round.
+    progress : bool
+        Show a progress bar, on a terminal and in a notebook.
+    metrics : sequence of str
+        The paths of metrics of your own, for the report (`["./agreed.py"]`).
+    **fields
+        Any field of the scenario or of its environment by name: `llm="oracle"`, `repetitions=5`, `topics="racism"`, `seed=1`.
+
+    Returns
+    -------
+    Run
+        The finished run.
+
+    Raises
+    ------
+    UserError
+        A field, a model or the folder is wrong, or the run stopped early (a spent budget, unreadable replies). What was answered
+        is kept.
+
+    Examples
+    --------
+    >>> import parley
+    >>> run = parley.run("two_way", topics="racism", repetitions=5, llm="oracle", out="runs/a")  # doctest: +SKIP
+    >>> run.plot("attitudes")  # doctest: +SKIP
     """
     base = scenario if isinstance(scenario, Scenario) else load_preset(scenario)
-    asked = base.with_settings(fields)
+    asked = scenario_on(base, fields, topology)
     folder = Path(out) if out else Path("runs") / f"{asked.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    outcome = run_scenario(RunSpec(asked, folder, tuple(fields), Budget(keep_going=keep_going)))
-    if outcome.stopped:
-        raise UserError(outcome.stopped)
+    (limits,) = budgets([asked], max_calls, max_tokens, max_cost, price, keep_going)
+    given = (*fields, *(["graph", "size"] if given_graph(asked) else []), *(["agent_class"] if agent_class else []))
+    outcome = _sit(RunSpec(asked, folder, given, limits, agent_class=agent_class), backend, progress)
     write_report(folder, more=metrics)
+    if outcome.stopped:
+        raise UserError(f"{outcome.stopped}; parley.load({str(folder)!r}) has the run so far")
     return Run(folder)
 
 
+def _sit(task: RunSpec, backend: Backend | None, progress: bool) -> RunOutcome:
+    if not progress:
+        return run_scenario(task, backend=backend)
+    with Progress(task.scenario) as bar:
+        return run_scenario(task, bar.calls, bar.step, backend)
+
+
+def budgets(
+    scenarios: Sequence[Scenario],
+    max_calls: int | None,
+    max_tokens: int | None,
+    max_cost: float | None,
+    price: tuple[float, float] | None,
+    keep_going: bool,
+) -> list[Budget]:
+    """The limits of a run folder, with the prices of each scenario's models, as the options of a command give them."""
+    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost}
+    return budgets_from_args(argparse.Namespace(**limits, price=price, prices=None, keep_going=keep_going), *scenarios)
+
+
 def load(folder: Path | str) -> Run:
-    """A run that was made before: a run folder, or a record file. Errors: UserError where there is none."""
+    """Load a run that was made before.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A run folder, or a record file.
+
+    Returns
+    -------
+    Run
+        Its tables, metrics, figures and report.
+
+    Raises
+    ------
+    UserError
+        There is no record. The message names the class to use where the folder holds a bias card or a sweep.
+
+    Examples
+    --------
+    >>> parley.load("runs/a").attitudes  # doctest: +SKIP
+    """
+    for file, name in (("card.json", "AuditCard"), ("sweep.json", "Sweep")):
+        if (Path(folder) / file).exists():
+            raise UserError(f"{folder} holds no single run: open it with parley.{name}({str(folder)!r})")
     return Run(folder)

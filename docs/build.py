@@ -18,11 +18,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 import run  # noqa: E402
-from docs import pages  # noqa: E402
+from docs import api, pages  # noqa: E402
 
 BUILD = ROOT / "build"
 SOURCE, SITE, RUNS = BUILD / "docs-source", BUILD / "docs", BUILD / "docs-runs"
-GENERATED = {"../CHANGELOG.md": "changelog.md", "../model/scenario.py": "fields.md", "../agents/prompts": "prompts.md"}
+GENERATED = {
+    "../CHANGELOG.md": "changelog.md",
+    "../model/scenario.py": "fields.md",
+    "../agents/prompts": "prompts.md",
+    "../__init__.py": "api.md",
+    "first_steps.ipynb": "first_steps.md",
+}
 """Where a link leads in the repository, and on the site."""
 LOADING = {
     "script": "src",
@@ -60,6 +66,9 @@ def stage(folder: Path) -> None:
     (folder / "scenarios").mkdir()
     (folder / "fields.md").write_text(pages.fields_page(), encoding="utf-8")
     (folder / "prompts.md").write_text(pages.prompts_page(), encoding="utf-8")
+    (folder / "api.md").write_text(api.api_page(), encoding="utf-8")
+    notebook = folder / "first_steps.ipynb"
+    notebook.with_suffix(".md").write_text(api.notebook_page(notebook.read_text(encoding="utf-8")), encoding="utf-8")
     told = folder / "presets.md"
     told.write_text(pages.with_pages(told.read_text(encoding="utf-8")), encoding="utf-8")
     for name in pages.presets():

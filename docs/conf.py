@@ -3,7 +3,11 @@
 project = "Parley"
 author = "The Parley developers"
 project_copyright = "the Parley developers, Apache-2.0"
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+autodoc_typehints = "none"  # a docstring tells types in words
+autodoc_member_order = "bysource"
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "Parley"

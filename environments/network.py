@@ -28,6 +28,7 @@ from parley.environments.activation import ACTIVATION
 from parley.environments.base import Group, Order, Room, Turn, speaking_order
 from parley.environments.graphs import GRAPHS
 from parley.environments.graphs._base import Node
+from parley.environments.graphs.file import File
 from parley.environments.rewiring import REWIRING
 from parley.environments.rules import RULES
 from parley.llm.registry import Registry
@@ -84,6 +85,11 @@ class Network:
         """The files that the graph is read from."""
         path = getattr(GRAPHS.get(self.graph), "path", None)
         return (path,) if path else ()
+
+    @property
+    def own_graph(self) -> bool:
+        """Whether the links are a graph of the user's, from a file or an object, whose nodes and weights are recorded."""
+        return isinstance(GRAPHS.get(self.graph), File)
 
     @property
     def _title(self) -> str:

@@ -7,7 +7,16 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Something the user can put right; `run.py` prints its one line and exits with 2."""
+    """Something the user can put right. Its text is one line that says what was wrong and what to do.
+
+    The command line prints that line and exits with code 2.
+
+    Examples
+    --------
+    >>> raise UserError("topics must name at least one topic")
+    Traceback (most recent call last):
+    parley.llm.errors.UserError: topics must name at least one topic
+    """
 
 
 class BudgetSpent(UserError):

@@ -29,17 +29,39 @@ class Sampling(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """One question to a model, treated as immutable once made (not `frozen`: a frozen one costs four times as much to build).
+    """One question to a model. It must not be changed once it is made (a `frozen` one costs four times as much to build).
 
-    `answers` is the closed set of allowed answers, if the question has one: a backend that can, returns the probability
-    of each. `answer_prefix` is how the reply begins before the answer, where the question fixes that ("I think it is a ").
-    `adapter` names the adapter of a local model that is to answer (empty: the model as it is), `voice` the model, where a run has
-    several. `purpose` (speech, survey, ...: llm/purposes.py) is a label for the record, the meters and the oracle. It is
-    no part of what is asked. Neither is `archetype`, which names those who may share answers to a closed question
-    (llm/answer_sharing.py; empty: it is asked itself), nor `names`: everybody whose lines, `NAME: text`, the
-    messages may hold (None:
-    unknown). No pattern has to guess at names. `facts` are what the messages state, by name: the oracle reads them, and no other
-    model is sent them.
+    Parameters
+    ----------
+    messages : tuple of Message
+        The chat, each with a `role` (system, user, assistant) and a `content`.
+    sampling : Sampling
+        Temperature, most tokens of the reply, top_p and stop strings.
+    seed : int
+        The random seed of this question.
+    answers : tuple of str
+        The closed set of allowed answers, if the question has one. A backend that can, returns the probability of each.
+    purpose : str
+        A label for the record, the progress bar and the oracle (speech, survey, ...: llm/purposes.py). It is no part of what is
+        asked.
+    answer_prefix : str
+        How the reply begins before the answer, where the question fixes that ("I think it is a ").
+    adapter : str
+        The adapter of a local model that is to answer; empty for the model as it is.
+    voice : str
+        The model, where a run has several.
+    archetype : str
+        Who may share answers to a closed question (llm/answer_sharing.py); empty if the question is asked itself.
+        Not asked either.
+    names : frozenset of str, optional
+        Everybody whose lines, `NAME: text`, the messages may hold; None if unknown. No pattern has to guess at names.
+    facts : Facts
+        What the messages state, by name. The oracle reads them; no other model is sent them.
+
+    Examples
+    --------
+    >>> Request((Message("user", "Say hello."),), Sampling(max_tokens=5), seed=1).purpose
+    'speech'
     """
 
     messages: tuple[Message, ...]
@@ -75,7 +97,22 @@ class Request:
 
 
 class Failure(NamedTuple):
-    """Why there is no text. `name` is a short stable word (timeout, unknown_ask, ...); a `transient` one may be retried."""
+    """Why there is no text.
+
+    Parameters
+    ----------
+    name : str
+        A short stable word: `timeout`, `unknown_ask`, ... It stands as the `reason` in the tables.
+    detail : str
+        What the server or the library said.
+    transient : bool
+        Whether the question may be asked again.
+
+    Examples
+    --------
+    >>> Failure("timeout", "no reply in 60 s", transient=True).name
+    'timeout'
+    """
 
     name: str
     detail: str = ""
@@ -99,13 +136,33 @@ def total(usages: Iterable[Usage]) -> Usage:
 
 @dataclass(slots=True, eq=True)
 class Reply:
-    """Text or a named failure, never both.
+    """What a model answered: text or a named failure, never both.
 
-    `answers` maps each allowed answer to its probability where the backend knows it (sums to 1).
-    `notes` are counts that the backend wants in the record (`unread`: lines it could not interpret). `thinking` is what a model
-    that thinks first wrote before its reply; nobody hears it. `way` is how a closed question was answered, where there are
-    several ways (exact, logprobs, choice, text). `covered` is the probability of all allowed answers together, as the model gave
-    it (`answers` are scaled to sum to 1); None where the backend does not know it.
+    Parameters
+    ----------
+    text : str or None
+        The reply; None where there is none.
+    failure : Failure, optional
+        Why there is no text.
+    usage : Usage
+        Tokens of the prompt and of the reply.
+    answers : dict, optional
+        Each allowed answer with its probability, where the backend knows it (sums to 1).
+    notes : dict
+        Counts that the backend wants in the record (`unread`: lines that it could not interpret).
+    thinking : str
+        What a model that thinks first wrote before its reply; nobody hears it.
+    way : str
+        How a closed question was answered, where there are several ways (exact, logprobs, choice, text).
+    covered : float, optional
+        The probability of all allowed answers together, as the model gave it, before they were scaled to sum to 1.
+
+    Examples
+    --------
+    >>> Reply("Hello.").text
+    'Hello.'
+    >>> Reply.failed("timeout").text is None
+    True
     """
 
     text: str | None
@@ -143,7 +200,10 @@ class Reply:
 
 
 class Backend(Protocol):
-    """A language model, or a wrapper around one. `journal(limits(retry(backend)))` has this same shape."""
+    """A language model, or a wrapper around one. Any object of this shape can be given as `backend=`.
+
+    docs/extending.md builds one in twenty lines. `journal(limits(retry(backend)))` has this same shape.
+    """
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -71,3 +71,14 @@ def _wanted(hint: Any, error: ValidationError) -> str:
 def _plain(message: str) -> str:
     """pydantic's words after `must be`."""
     return message.removeprefix("Input should be ").rstrip(".")
+
+
+def as_option(value: Any) -> str:
+    """A value of Python as a command line has it.
+
+    >>> as_option(("racism", "abortion")), as_option(True)
+    ('racism,abortion', 'true')
+    """
+    if isinstance(value, list | tuple):
+        return ",".join(map(as_option, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

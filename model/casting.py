@@ -117,9 +117,9 @@ def first_links(scenario: Scenario, group: Group, repetition: int) -> Links:
 
 
 def _linked(scenario: Scenario, group: Group, table: RoomSeating) -> RoomSeating:
-    """A table with its links, and what a file tells of its nodes: by the same draws."""
+    """A table with its links, and what a graph of the user's tells of its nodes: by the same draws."""
     links, environment = first_links(scenario, group, table.repetition), scenario.build_environment()
-    if not getattr(environment, "files", ()):
+    if not getattr(environment, "own_graph", False):
         return table._replace(links=links)
     draws = [stream(scenario.seed, "graph", group.name, table.repetition) for _ in range(2)]
     of_file: Any = environment
@@ -128,9 +128,9 @@ def _linked(scenario: Scenario, group: Group, table: RoomSeating) -> RoomSeating
 
 
 def check_files(scenario: Scenario) -> None:
-    """Errors: UserError where a graph is read from a file that does not fit, before anything is made."""
+    """Errors: UserError where a graph of the user's does not fit, before anything is made."""
     environment = scenario.build_environment()
-    for group in environment.groups() if getattr(environment, "files", ()) else ():
+    for group in environment.groups() if getattr(environment, "own_graph", False) else ():
         first_links(scenario, group, 0)
         _caster(scenario)(group, 0)
 

@@ -56,7 +56,7 @@ from parley.model.scenario import MEDIATOR as PARTY
 from parley.model.scenario import Scenario, load_preset
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_questionnaire, run_surveys
-from parley.model.topology import Topology, on_topology, unlinked
+from parley.model.topology import Topology, scenario_on
 from parley.model.trait_assignment import alternate_sides, traits_by_seat
 from parley.model.validation import check_taught
 
@@ -65,21 +65,67 @@ QUICK = 2
 
 
 class DebateModel(mesa.Model):
-    """All rooms of a scenario, advancing together.
+    """All rooms of a scenario in one Mesa model, advancing together. A step is one round, and every agent speaks once in it.
 
-    preset: a scenario's name or a Scenario. topics, repetitions, rounds, llm: as on the command line; None leaves the
-    preset's value (repetitions: 2 for a preset given by name). fields: any other field of the scenario or of its
-    environment by its name (`frame="conversation"`, `memory="last:12"`). rng: the seed (int).
-    agent_class: a class made from `parley.Agent`, or one by party, whose `instruction(form)` says what agents are told.
-    topology: who hears whom in a network: a graph of networkx, a sparse array, or a function of the number of agents that returns
-    one of these. Nodes that have the attribute `party` (and `persona`) say who sits there.
-    model_reporters, agent_reporters: further columns of the DataCollector, functions by name.
-    backend, recorder, progress: seams; by default the scenario's own model, no record, no progress.
-    collect_errors: keep what stops the model in `error` instead of raising it; `run()` raises it all the same.
-    keep_going: go on where (nearly) nothing that a model answers can be read (model/missing_replies.py), which is an
-    error otherwise.
+    Parameters
+    ----------
+    preset : str or Scenario
+        The name of a preset (`parley.preset_names()`), the path of a .toml preset, or a Scenario.
+    topics : str, optional
+        Topics, with commas; None leaves the preset's.
+    repetitions : int, optional
+        Rooms per topic and group (2 for a preset given by name).
+    rounds : int, optional
+        Rounds of a debate.
+    llm : str, optional
+        The model that speaks: `"oracle"`, `"pocket"`, `"openai:MODEL"`, ...
+    rng : int, optional
+        The seed: the same seed gives the same debates.
+    agent_class : type or dict, optional
+        A subclass of `Agent` for everybody, or one by party. Its `instruction(form)` says what the agents are told.
+    topology : networkx.Graph, sparse array or callable, optional
+        Who hears whom, for scenarios of a network; a function gets the number of agents. A directed link a -> b means that a
+        hears b. A node with the attribute `party` (and `persona`) is that person.
+    model_reporters, agent_reporters : dict, optional
+        Further columns of the DataCollector: functions of the model, or of an agent, by name.
+    backend : Backend, optional
+        What answers the requests, in place of `llm`.
+    recorder : Recorder, optional
+        What hears every event; by default nothing is recorded.
+    progress : callable, optional
+        Called with the number of calls that were answered.
+    collect_errors : bool
+        Keep what stops the model in `error` instead of raising it (for `mesa.batch_run`); `run()` raises it all the same.
+    keep_going : bool
+        Go on where almost no reply can be read, which is an error otherwise.
+    **fields
+        Any other field of the scenario or of its environment by name: `memory="last:12"`, `frame="conversation"`,
+        `interventions=[parley.Message(round=2, by="Ann", text="Think of the cost.")]`.
 
+    Attributes
+    ----------
+    setup : Scenario
+        The scenario as it is run.
+    datacollector : mesa.DataCollector
+        A row per round, and per agent and round: attitudes on the axis from 0 to 10, None where one is missing.
+    error : Exception or None
+        What stopped the model.
+
+    Raises
+    ------
+    UserError
+        A field, a graph, a class or a model is wrong. Any other exception, of an agent or a reporter of your own too, is raised
+        where it happens.
+
+    Notes
+    -----
     For `mesa.batch_run` pass parameters by name; seeds as {"rng": [1, 2]} on Mesa 3.3 or rng=[1, 2] on 3.5 (docs/sweeps.md).
+
+    Examples
+    --------
+    >>> model = parley.DebateModel("two_way", topics="racism", llm="oracle", rng=1)  # doctest: +SKIP
+    >>> model.run()  # doctest: +SKIP
+    >>> model.datacollector.get_agent_vars_dataframe()["attitude"]  # doctest: +SKIP
     """
 
     def __init__(
@@ -103,7 +149,7 @@ class DebateModel(mesa.Model):
         **fields: Any,
     ):
         named = {"topics": topics, "repetitions": repetitions, "rounds": rounds, "llm": llm}
-        self.setup = on_topology(_scenario(preset, named | fields, rng, topology), topology)
+        self.setup = _scenario(preset, named | fields, rng, topology)
         super().__init__(rng=self.setup.seed)
         self.agent_classes = agent_classes(agent_class, self.setup.parties())
         self.manner = self.setup.manner()
@@ -162,8 +208,19 @@ class DebateModel(mesa.Model):
         return self.error is not None or self.round >= self.setup.rounds
 
     def step_in(self, one: Intervention) -> None:
-        """Put an intervention on the timetable, before a round to come. From now on `setup` is that of a run that had it from
-        the start: the same past, the same future. Errors: UserError, and nothing has changed.
+        """Put an intervention on the timetable, before a round to come.
+
+        From now on `setup` is that of a run that had it from the start: the same past, the same future.
+
+        Parameters
+        ----------
+        one : Intervention
+            Such as `parley.Moderator(round=3, text="civility")`.
+
+        Raises
+        ------
+        UserError
+            The round is over, or it needs a model that is not open. Nothing has changed then.
         """
         if not self.round < one.round <= self.setup.rounds:
             raise UserError(f"{one.kind} before round {one.round}: there is no such round to come")
@@ -337,9 +394,8 @@ def _scenario(preset: str | Scenario, given: Mapping[str, Any], rng: int | None,
     """The scenario with the fields that are given (None: not given)."""
     scenario = preset if isinstance(preset, Scenario) else load_preset(preset)
     own: dict[str, Any] = {"repetitions": QUICK} if isinstance(preset, str) else {}
-    own |= unlinked(scenario, topology)
     own |= {} if rng is None else {"seed": int(rng)}
-    return scenario.with_settings(own | {name: value for name, value in given.items() if value is not None})
+    return scenario_on(scenario, own | {name: value for name, value in given.items() if value is not None}, topology)
 
 
 def _adapters(scenario: Scenario, backend: Backend) -> dict[str, str]:

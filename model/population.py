@@ -40,13 +40,45 @@ LARGEST = 100_000_000
 
 
 class PopulationModel(mesa.Model):
-    """A population of one law on one graph.
+    """A population of up to a hundred million people, as arrays, moved by a law of opinion dynamics. A Mesa model.
 
-    law, graph: specs (docs/populations.md), the latter or a graph of networkx; `nodes` are then its nodes' names. agents: how
-    many, of such a graph as many as it has nodes. parties: who they are and where they begin (model/people.py);
-    "" leaves it to the law, and everybody evenly over the axis where the law does not say. steps: after so many `running` is
-    turned off. rng: the seed (int). recorder: where attitudes go; nowhere by default. collect_errors: as in DebateModel.
-    Errors: UserError.
+    Parameters
+    ----------
+    law : str or Law
+        The law with its options, such as `"deffuant,epsilon=0.2"` (docs/populations.md has formulas and sources), or
+        `"surrogate:FILE"` for one that was fitted to a run.
+    graph : str or networkx.Graph
+        Who hears whom: a graph's name with options, or a graph, whose nodes are the people.
+    agents : int
+        How many people; of a networkx graph as many as it has nodes.
+    parties : str
+        Who they are and where they begin (docs/populations.md). Empty: what the law says, or evenly over the axis.
+    steps : int
+        After so many steps `running` is turned off.
+    rng : int, optional
+        The seed.
+    recorder : Columns, optional
+        Where the attitudes of each step go; nowhere by default.
+    collect_errors : bool
+        Keep what stops the model in `error` instead of raising it, for `mesa.batch_run`.
+
+    Attributes
+    ----------
+    opinions : ndarray, shape (agents,)
+        The attitudes now, on the axis from 0 to 10.
+    nodes : tuple of str
+        The names of the nodes of a graph that was given.
+
+    Raises
+    ------
+    UserError
+        A spec, the number of people or the graph is wrong.
+
+    Examples
+    --------
+    >>> model = parley.PopulationModel("deffuant", agents=1000, steps=5, rng=1)  # doctest: +SKIP
+    >>> model.run()  # doctest: +SKIP
+    >>> model.datacollector.get_model_vars_dataframe()[["step", "mean", "variance"]]  # doctest: +SKIP
     """
 
     def __init__(

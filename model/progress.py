@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 import sys
 import threading
@@ -89,12 +90,30 @@ class Lines:
 
 
 def meter(desc: str, total: int, unit: str = "call", postfix: str = "") -> Any:
-    """A bar with rate and time left on a terminal, a line now and then elsewhere; 0 is a total that nobody knows."""
+    """A bar with rate and time left on a terminal and in a notebook, a line now and then elsewhere; 0 is an unknown total."""
+    shown: Any = {"total": total or None, "unit": unit, "desc": desc, "postfix": postfix or None}
+    if in_kernel():
+        return _notebook_bar(shown)
     if not sys.stderr.isatty():
         return Lines(desc, total or None, unit, postfix)
     from tqdm import tqdm
 
-    return tqdm(total=total or None, unit=unit, desc=desc, dynamic_ncols=True, postfix=postfix or None)
+    return tqdm(dynamic_ncols=True, **shown)
+
+
+def in_kernel() -> bool:
+    """Whether a notebook's kernel runs this process. It has no terminal, but its cells show a bar all the same."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and hasattr(shell.get_ipython(), "kernel")
+
+
+def _notebook_bar(shown: dict[str, Any]) -> Any:
+    """A widget; a bar of text where ipywidgets is missing, about which tqdm.auto would warn."""
+    if importlib.util.find_spec("ipywidgets"):
+        from tqdm.notebook import tqdm
+    else:
+        from tqdm import tqdm
+    return tqdm(**shown)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from parley.llm.prompts import digests
 from parley.llm.registry import Registry, options_of, parse_spec
 from parley.llm.request import Backend
 from parley.llm.seeding import digest
+from parley.model.custom import AGENT_CLASS, check_objects, header_names, keep_graph
 from parley.model.events import SCHEMA, Header
 from parley.model.interventions import INTERVENTIONS
 from parley.model.scenario import STAND_IN, Scenario
@@ -36,10 +38,11 @@ LABEL, LOCK, UNWRITTEN = "experiment.json", ".lock", ".tmp"
 _SAID = ("name", "title", "source")  # words about a scenario that change nothing in it
 
 
-def make_header(scenario: Scenario, given: tuple[str, ...], backend: Backend) -> Header:
-    """All that is needed to run it again."""
+def make_header(scenario: Scenario, given: tuple[str, ...], backend: Backend, classes: Sequence[str] = ()) -> Header:
+    """All that is needed to run it again. classes: the agent classes of a user, by name (model/custom.py)."""
     prompts, data = _prompts(scenario), _data_digest(scenario)
-    asked = scenario.to_dict(), tuple(sorted(given)), dict(backend.identity)
+    told = scenario.to_dict() | header_names(scenario, classes)
+    asked = told, tuple(sorted(given)), dict(backend.identity)
     return Header(
         SCHEMA,
         *asked,
@@ -58,14 +61,15 @@ def package_versions() -> dict[str, str]:
     return {**found, "python": platform.python_version()}
 
 
-def check_folder(folder: Path, scenario: Scenario) -> None:
+def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:
     """The folder belongs to this very experiment, or to nobody yet. Errors: UserError, and nothing was touched."""
     held = _names(folder)
     if LABEL not in held:
         if held - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it had one
             raise UserError(f"{folder} is not empty and holds no run; give another --out")
         return
-    theirs, mine = _read(folder / LABEL), _contents(scenario)
+    theirs, mine = _read(folder / LABEL), _contents(scenario, classes)
+    check_objects(folder, theirs["scenario"], mine["scenario"])
     changed = [key for key, value in mine["scenario"].items() if theirs["scenario"].get(key) != value]
     if changed:
         was, now = theirs["scenario"].get(changed[0]), mine["scenario"][changed[0]]
@@ -89,19 +93,20 @@ def _names(folder: Path) -> set[str]:
         raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
 
 
-def check_manifest(folder: Path, scenario: Scenario, backend: Backend) -> None:
-    """Label a new folder; in an old one the model must be the same. Errors: UserError."""
+def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: Sequence[str] = ()) -> None:
+    """Label a new folder; in an old one the model must be the same. A graph object is kept there too. Errors: UserError."""
     label, model = folder / LABEL, json.loads(json.dumps(dict(backend.identity)))
     if not label.exists():
-        _write(label, json.dumps({**_contents(scenario), "model": model}, indent=1))
+        _write(label, json.dumps({**_contents(scenario, classes), "model": model}, indent=1))
     elif _read(label)["model"] != model:
         raise UserError(f"{folder} holds a run on another model or version of it; give another --out")
+    keep_graph(folder, scenario)
 
 
-def relabel_folder(folder: Path, scenario: Scenario) -> None:
+def relabel_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:
     """The folder is that of this scenario from now on. Its prompts, data and model stay."""
     label = folder / LABEL
-    _write(label, json.dumps({**_contents(scenario), "model": _read(label)["model"]}, indent=1))
+    _write(label, json.dumps({**_contents(scenario, classes), "model": _read(label)["model"]}, indent=1))
 
 
 def scenario_fields(scenario: Scenario) -> dict[str, Any]:
@@ -117,8 +122,9 @@ def scenario_fields(scenario: Scenario) -> dict[str, Any]:
     return fields
 
 
-def _contents(scenario: Scenario) -> dict[str, Any]:
-    return {"scenario": scenario_fields(scenario), "prompts": _prompts(scenario), "data": _data_digest(scenario)}
+def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
+    own = {AGENT_CLASS: list(classes)} if classes else {}
+    return {"scenario": scenario_fields(scenario) | own, "prompts": _prompts(scenario), "data": _data_digest(scenario)}
 
 
 def _prompts(scenario: Scenario) -> dict[str, str]:

@@ -35,9 +35,14 @@ PRESETS = Path(__file__).parent / "scenarios"
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is debated, by whom, how often and how it is measured. Each field is explained beside it.
+    """What is debated, by whom, how often, and how it is measured. Frozen; `load_preset` reads one, `with_settings` changes it.
 
-    `options` are the environment's own fields; `--set` reaches both kinds by name.
+    [Fields](fields.md) explains every field. `options` are the fields of the environment (who sits together, who hears whom).
+
+    Examples
+    --------
+    >>> load_preset("two_way").with_settings({"rounds": 2, "topics": "racism"}).topics
+    ('racism',)
     """
 
     name: str
@@ -249,19 +254,42 @@ class Scenario:
         return "closing" if self.closing and round_ == self.rounds else "reply"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as they stand in the record's header."""
-        return dict(json.loads(json.dumps(asdict(self))))
+        """Plain values, as they stand in the record's header. A graph object stands there by its name and digest."""
+        options = {key: value if _is_plain(value) else str(value) for key, value in self.options.items()}
+        told = {one.name: getattr(self, one.name) for one in fields(self)} | {"options": options}
+        return dict(json.loads(json.dumps(told, default=asdict)))
 
     def digest(self) -> str:
         """Two runs with the same digest are the same experiment."""
         return digest(json.dumps(self.to_dict(), sort_keys=True)).hex()
 
     def with_settings(self, settings: Mapping[str, Any]) -> Scenario:
-        """The scenario with some fields, or fields of its environment, set. Errors: UserError with the nearest right names."""
+        """The scenario with some fields, or fields of its environment, set.
+
+        Parameters
+        ----------
+        settings : dict
+            Values by field, as in Python or as text (`{"rounds": 2, "topics": "racism,abortion"}`).
+
+        Returns
+        -------
+        Scenario
+            Another scenario; this one stays as it is.
+
+        Raises
+        ------
+        UserError
+            A field is unknown, or its value does not fit. The message names the nearest right names.
+        """
         environment = settings.get("environment", self.environment)
         own, theirs = _parted(settings, environment)
         options = dict(self.options) if environment == self.environment else {}
         return replace(self, options=options | theirs, **own)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON holds a value as it is."""
+    return value is None or isinstance(value, str | int | float | list | tuple | dict)
 
 
 def _parted(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -280,12 +308,46 @@ def _parted(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, An
 
 
 def preset_names(folder: Path = PRESETS) -> list[str]:
-    """Every scenario, sorted."""
+    """The names of all presets.
+
+    Returns
+    -------
+    list of str
+        Sorted; `load_preset` takes any of them.
+
+    Examples
+    --------
+    >>> "echo_chamber" in preset_names()
+    True
+    """
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
 def load_preset(name: str, folder: Path = PRESETS) -> Scenario:
-    """The preset called `name`, or at the path `name` when it ends in .toml. Errors: UserError."""
+    """Load a scenario.
+
+    Parameters
+    ----------
+    name : str
+        The name of a preset (`preset_names()`), or the path of a file that ends in .toml.
+    folder : Path, optional
+        Where presets lie.
+
+    Returns
+    -------
+    Scenario
+        The preset as it stands, with the defaults of all fields that it leaves out.
+
+    Raises
+    ------
+    UserError
+        There is no such preset, or the file is wrong. The message names the nearest right name.
+
+    Examples
+    --------
+    >>> load_preset("two_way").environment
+    'round_table'
+    """
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not name.endswith(".toml") and name not in preset_names(folder):
         raise unknown_name("scenario", name, preset_names(folder))

@@ -23,7 +23,9 @@ from parley.llm.journal import Journal, copy_journal
 from parley.llm.request import Backend
 from parley.llm.retry import Retry
 from parley.llm.router import open_all
+from parley.model.agent_factory import AgentClass
 from parley.model.casting import check_files
+from parley.model.custom import class_names
 from parley.model.debate import DebateModel
 from parley.model.events import Ended
 from parley.model.missing_replies import MissingTally, Unreadable
@@ -42,7 +44,7 @@ class RunSpec:
     """What a sitting is to do. The budget is that of the run folder, over all sittings.
 
     Folders may share a `ledger` instead, whose owner has counted their earlier sittings. `start`: a run whose replies a new
-    folder begins with, so that what was asked there is not asked again.
+    folder begins with, so that what was asked there is not asked again. `agent_class`: as for DebateModel.
     """
 
     scenario: Scenario
@@ -52,6 +54,12 @@ class RunSpec:
     retry_failures: bool = False
     ledger: Ledger | None = None
     start: Path | None = None
+    agent_class: AgentClass = None
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the agent classes, as the header and the folder's label have them."""
+        return class_names(self.agent_class, self.scenario)
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ def run_scenario(
     and the record holds what there is. `on_step` is called before
     each round, `on_end` after the last, when the record is whole; `watcher` is told every event, once it is recorded.
     """
-    check_folder(task.folder, task.scenario)
+    check_folder(task.folder, task.scenario, task.classes)
     record, partial = task.folder / RECORD, task.folder / PARTIAL
     if is_complete(record) and not task.retry_failures:
         return RunOutcome(record, 0, 0, 0.0, already=True)
@@ -106,7 +114,7 @@ def run_scenario(
     if on_open:
         on_open(backend)
     with lock_folder(task.folder):
-        check_manifest(task.folder, task.scenario, backend)
+        check_manifest(task.folder, task.scenario, backend, task.classes)
         if record.exists():  # failures are asked again, or it was damaged: until it is whole again it is a partial one
             os.replace(record, partial)
         return _run(task, progress, (on_step, on_end), backend, watcher)
@@ -162,8 +170,8 @@ def _debate(
     task: RunSpec, backend: Backend, recorder: CountingRecorder, progress: Progress | None, on_step: Step | None
 ) -> DebateModel:
     """Hold it to the end, or to the end of the budget, which is then the model's error. Errors: any other of the model's."""
-    recorder.write([make_header(task.scenario, task.given, backend)])
-    how: Any = {"collect_errors": True, "keep_going": task.budget.keep_going}
+    recorder.write([make_header(task.scenario, task.given, backend, task.classes)])
+    how: Any = {"collect_errors": True, "keep_going": task.budget.keep_going, "agent_class": task.agent_class}
     model = DebateModel(task.scenario, backend=backend, recorder=recorder, progress=progress, **how)
     while not model.over:
         if on_step:
@@ -181,8 +189,8 @@ def _debate(
 def _stepped_in(task: RunSpec, scenario: Scenario, backend: Backend, recorder: CountingRecorder) -> RunSpec:
     """Somebody who looks on put something on the timetable: folder and record are those of a run that had it from the start."""
     task = replace(task, scenario=scenario, given=tuple({*task.given, "interventions"}))
-    relabel_folder(task.folder, scenario)
-    recorder.begin_anew(make_header(scenario, task.given, backend))
+    relabel_folder(task.folder, scenario, task.classes)
+    recorder.begin_anew(make_header(scenario, task.given, backend, task.classes))
     return task
 
 

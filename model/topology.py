@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import networkx as nx
 from scipy.sparse import issparse
 
-from parley.environments.graphs._given import Given
+from parley.environments.graphs._given import GIVEN, Given
 from parley.environments.network import Network
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 
 Topology: TypeAlias = Any
 """A graph of networkx, a sparse array, or a function of the number of agents that returns one of these."""
+GRAPHS = "a graph of networkx or a sparse array"
+WANTED = f"{GRAPHS}, or a function of the number of agents that returns one"
+FILE = "topology.graphml"
+"""The graph that was given, in a run folder."""
 
 
 def unlinked(scenario: Scenario, topology: Topology | None) -> dict[str, str]:
@@ -34,7 +39,12 @@ def on_topology(scenario: Scenario, topology: Topology | None) -> Scenario:
     if topology is None:
         return scenario
     size = int(scenario.options.get("size", Network.size))
-    graph = Given(_graph(topology if isinstance(topology, nx.Graph) or issparse(topology) else topology(size)))
+    if isinstance(topology, nx.Graph) or issparse(topology):
+        graph = Given(_graph(topology))
+    elif callable(topology):
+        graph = Given(_graph(topology(size)), source=qualified_name(topology))
+    else:
+        raise UserError(f"topology must be {WANTED}, not a {type(topology).__name__}")
     options: dict[str, Any] = {**scenario.options, "graph": graph, "size": len(graph.graph)}
     try:
         if graph.people:
@@ -46,12 +56,35 @@ def on_topology(scenario: Scenario, topology: Topology | None) -> Scenario:
     return found
 
 
+def scenario_on(scenario: Scenario, settings: Mapping[str, Any], topology: Topology | None) -> Scenario:
+    """The scenario with some fields set, on a topology where one is given. Errors: UserError."""
+    return on_topology(scenario.with_settings({**unlinked(scenario, topology), **settings}), topology)
+
+
+def qualified_name(thing: Any) -> str:
+    """`module.name` of a function or a class; of another callable its class's."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def given_graph(scenario: Scenario) -> Given | None:
+    """The graph object that a scenario holds, if it holds one."""
+    graph = scenario.options.get("graph")
+    return graph if isinstance(graph, Given) else None
+
+
+def graph_name(scenario: Mapping[str, Any]) -> str:
+    """How the fields of a scenario, as a header holds them, name a graph object; empty where there was none."""
+    name = str(scenario["options"].get("graph", ""))
+    return name if name.startswith(f"{GIVEN},") else ""
+
+
 def _graph(topology: Any) -> nx.Graph:
     """A graph of networkx, without links to oneself."""
     if issparse(topology):
         topology = nx.from_scipy_sparse_array(topology, create_using=nx.DiGraph)
     if not isinstance(topology, nx.Graph):
-        raise UserError(f"topology must be a graph of networkx or a sparse array, not a {type(topology).__name__}")
+        raise UserError(f"the topology function must return {GRAPHS}, not a {type(topology).__name__}")
     graph = nx.DiGraph(topology) if topology.is_directed() else nx.Graph(topology)
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
     return graph

@@ -132,7 +132,7 @@ def write(card: Card) -> Path:
         (folder / "card.json").write_text(
             json.dumps(card.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8"
         )
-        save(forest_plot(card.claims, card.first.base, disclaimers.model_label(card.header)), folder / "card")
+        save(forest_plot(card.claims, card.first.base.topics, disclaimers.model_label(card.header)), folder / "card")
         path = folder / "card.html"
         path.write_text(page(card), encoding="utf-8")
     except OSError as error:

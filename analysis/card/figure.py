@@ -20,7 +20,6 @@ from parley.analysis.card.labels import NAMES, ends
 from parley.analysis.card.sections.null_conditions import EFFECTS
 from parley.analysis.party_styles import STYLES
 from parley.analysis.plots import add_caption, style
-from parley.model.scenario import Scenario
 
 KINDS: dict[str, dict[str, Any]] = {
     "Republicans": {"color": STYLES["republican"]["color"], "marker": "s"},
@@ -34,14 +33,14 @@ CONTROL: dict[str, Any] = {"color": "#c77b00", "marker": "D", "markerfacecolor":
 WIDE, ROW, LEAST, SIZE = 9.4, 0.5, 2.6, 9
 
 
-def forest_plot(claims: Sequence[CardEstimate], base: Scenario, caption: str) -> Figure:
+def forest_plot(claims: Sequence[CardEstimate], topics: Sequence[str], caption: str) -> Figure:
     """Left a row a topic, right a row a condition with its control."""
     with style():
-        rows = max(len(base.topics), len(EFFECTS))
+        rows = max(len(topics), len(EFFECTS))
         figure = Figure(figsize=(WIDE, max(LEAST, ROW * rows + 1.5)), layout="constrained")
         FigureCanvasAgg(figure)
         left, right = figure.subplots(1, 2)
-        _levels(left, claims, base.topics)
+        _levels(left, claims, topics)
         _effects(right, claims)
         add_caption(figure, caption, SIZE)
     return figure

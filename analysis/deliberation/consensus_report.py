@@ -76,6 +76,13 @@ def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Pri
     return figure
 
 
+def figure(tables: Tables, run: Path) -> Figure:
+    """The figure of a run of private deliberations: agreement and movement, a line an episode."""
+    episodes = episodes_of_run(run)
+    results = measure_movement(episodes)
+    return draw_consensus(episodes, results, consensus_caption(tables, results))
+
+
 def consensus_caption(tables: Tables, results: Sequence[Measure]) -> str:
     scenario = tables.header.scenario
     unfinished = "" if tables.finished else " (unfinished)"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST
@@ -48,7 +50,7 @@ def write(
             write_table(together, folder / "pairs")
             write_table(tested, folder / "interactions")
         headers = [found[place].header for place in sorted(found)]
-        drawn = _figures(folder / "figures", table, cells, headers)
+        drawn = [save(draw(), folder / "figures" / name) for name, draw in change_figures(table, headers).items()]
         crossed = _crossed(folder / "figures", together, tested, headers)
         path = folder / SUMMARY
         path.write_text(
@@ -85,18 +87,15 @@ def _crossed(
     return drawn
 
 
-def _figures(folder: Path, table: pd.DataFrame, cells: Sequence[SweepCell], headers: Sequence[Header]) -> list[Path]:
-    """A figure for each group."""
-    drawn = []
+def change_figures(table: pd.DataFrame, headers: Sequence[Header]) -> dict[str, Callable[[], Figure]]:
+    """A figure for each group by name, the main effects of all varied fields; each is drawn when its entry is called."""
+    drawn: dict[str, Callable[[], Figure]] = {}
     groups = list(table["group"].unique())
     for group in groups:
         here = table[table["group"] == group]
-        seeds = count_phrase(int(here["seeds"].max()), "seed")
-        caption = (
-            f"{title_cells(group)}, {cells[0].combined.name} on {_models(headers)}: means over {seeds}, 95% intervals"
-        )
-        name = "change" if len(groups) == 1 else f"change_{slug(group).strip('_')}"
-        drawn.append(save(figure(here, caption), folder / name))
+        seeds, name = count_phrase(int(here["seeds"].max()), "seed"), headers[0].scenario["name"]
+        caption = f"{title_cells(group)}, {name} on {_models(headers)}: means over {seeds}, 95% intervals"
+        drawn["change" if len(groups) == 1 else f"change_{slug(group).strip('_')}"] = partial(figure, here, caption)
     return drawn
 
 

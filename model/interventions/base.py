@@ -37,16 +37,35 @@ class Act(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention(ABC):
-    """The base of every kind, options in a frozen dataclass; `kind` is the name that it is found by.
+    """Something that happens to agents of a room from outside, before a round. The base of every kind.
 
-    round   before which round it acts, from 1
-    to      parties or seat labels; all
-    share   of these, in every room (1: each of them); what is no whole number of people is rounded up or down by chance
-    every   0: once; n: again after every n rounds, on the same agents, to the end
-    rooms   only in these, by the name that they have in the record; none: in all of them
+    Parameters
+    ----------
+    round : int
+        Before which round it acts, from 1.
+    to : tuple of str
+        Parties or seat labels; all by default.
+    share : float
+        The share of these in every room. What is no whole number of people is rounded up or down by chance.
+    every : int
+        0: once. n: again after every n rounds, on the same agents, to the end.
+    rooms : tuple of str
+        Only in these rooms, by their names in the record; empty for all of them.
 
-    Who a share falls on depends on seed, room, kind, round and `to` alone: the same people hear another text in another run.
-    `reaches_absent`: it acts on those too who are not there (join.py).
+    Raises
+    ------
+    UserError
+        A value is out of range.
+
+    Notes
+    -----
+    On whom a share falls depends on seed, room, kind, round and `to` alone: the same people hear another text in another run.
+    `kind` is the name that it is found by. `reaches_absent`: it acts on those too who are not there.
+
+    Examples
+    --------
+    >>> news = parley.Shock(round=3, text="A report came out.")  # doctest: +SKIP
+    >>> parley.DebateModel("three_way", interventions=[news], llm="oracle")  # doctest: +SKIP
     """
 
     networked: ClassVar[bool] = False

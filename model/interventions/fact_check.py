@@ -29,7 +29,33 @@ CHECKER = 0
 
 @dataclass(frozen=True, kw_only=True)
 class FactCheck(Saying):
-    """A message by "Fact Check"; see the module's manual page."""
+    """A correction by "Fact Check". Its text is given, or a model writes it from the latest public lines; nothing is looked up.
+
+    Parameters
+    ----------
+    text : str
+        The correction; or leave it out and give `llm`.
+    llm : str
+        The model that writes the correction, such as `"oracle"`.
+    lines : int
+        How many of the latest lines the model reads.
+    words : int
+        Most words of the correction.
+    by : str
+        Under whose name it stands.
+    round, to, share, every, rooms
+        When and for whom; see `Intervention`.
+
+    Raises
+    ------
+    UserError
+        Both of `text` and `llm` are given, or neither, or a number is out of range.
+
+    Examples
+    --------
+    >>> FactCheck(round=3, llm="oracle").kind
+    'fact_check'
+    """
 
     by: str = "Fact Check"
     text: str = ""

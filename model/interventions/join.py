@@ -20,7 +20,18 @@ from parley.model.room import RoomState
 
 @dataclass(frozen=True, kw_only=True)
 class Join(Presence):
-    """Somebody comes in; see the module's manual page."""
+    """Some agents come in before this round. Until then their turns are silent and their ratings missing (reason `absent`).
+
+    Parameters
+    ----------
+    round, to, share, every, rooms
+        When and for whom; see `Intervention`.
+
+    Examples
+    --------
+    >>> Join(round=2, to=("default",)).kind
+    'join'
+    """
 
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         for agent in agents:

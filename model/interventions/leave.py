@@ -14,7 +14,18 @@ from parley.model.room import RoomState
 
 @dataclass(frozen=True, kw_only=True)
 class Leave(Presence):
-    """Somebody goes; see the module's manual page."""
+    """Some agents are away from this round on: their turns are silent and their ratings missing (reason `absent`).
+
+    Parameters
+    ----------
+    round, to, share, every, rooms
+        When and for whom; see `Intervention`.
+
+    Examples
+    --------
+    >>> Leave(round=3, to=("default",)).kind
+    'leave'
+    """
 
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
         for agent in agents:

@@ -22,7 +22,27 @@ LINES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Moderator(Saying):
-    """A word by "Moderator"; see the module's manual page."""
+    """A word by "Moderator". The lines are Parley's own.
+
+    Parameters
+    ----------
+    text : str
+        `civility`, `other_side` or `reasons` for a line of Parley's, or words of your own.
+    by : str
+        Under whose name it stands.
+    round, to, share, every, rooms
+        When and for whom; see `Intervention`.
+
+    Raises
+    ------
+    UserError
+        The text is almost, but not quite, the name of a line.
+
+    Examples
+    --------
+    >>> Moderator(round=2, text="civility").text[:18]
+    'Please stay civil:'
+    """
 
     by: str = "Moderator"
 

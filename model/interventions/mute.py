@@ -11,7 +11,20 @@ from parley.model.room import RoomState
 
 @dataclass(frozen=True, kw_only=True)
 class Mute(Intervention):
-    """A silent turn counts as one, so that nobody else's turn is another than without it."""
+    """From this round on the turns of some agents are silent (reason `muted`). They hear, and are surveyed as before.
+
+    A silent turn counts as one, so that nobody else's turn is another than without it.
+
+    Parameters
+    ----------
+    round, to, share, every, rooms
+        When and for whom; see `Intervention`.
+
+    Examples
+    --------
+    >>> Mute(round=2, to=("default",)).kind
+    'mute'
+    """
 
     reaches_absent = True
 

@@ -9,6 +9,26 @@ from parley.model.interventions.base import Saying
 
 @dataclass(frozen=True, kw_only=True)
 class Shock(Saying):
-    """A message by nobody in particular."""
+    """News from outside, under the name "News".
+
+    Parameters
+    ----------
+    text : str
+        The news; `{topic}` stands for what the room is about.
+    by : str
+        Under whose name it stands.
+    round, to, share, every, rooms
+        When and for whom; see `Intervention`.
+
+    Raises
+    ------
+    UserError
+        There is no text.
+
+    Examples
+    --------
+    >>> Shock(round=3, text="A report on {topic} came out.").by
+    'News'
+    """
 
     by: str = "News"

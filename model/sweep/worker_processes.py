@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import signal
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from types import ModuleType
 from typing import Any
 
 from parley.llm.budget import Ledger
@@ -70,7 +72,8 @@ class _Pool:
     def _hire(self) -> None:
         mine, theirs = self.context.Pipe()
         process = self.context.Process(target=_serve, args=(theirs, self.task, self.ledger is not None), daemon=True)
-        process.start()
+        with _without_main():
+            process.start()
         theirs.close()
         self.workers[mine] = _Worker(process, -1)
         self._give(mine)
@@ -145,6 +148,19 @@ def _linked() -> str:
     atexit.register(rmtree, folder, ignore_errors=True)
     (Path(folder) / "parley").symlink_to(Path(__file__).parents[2])
     return folder
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Within, a new process does not import the script that was started, which would start the sweep again in every worker.
+    Nothing that a worker is sent is defined there.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _send(pipe: Connection, what: object) -> None:

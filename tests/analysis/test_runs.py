@@ -58,3 +58,37 @@ def test_what_is_wrong_is_a_user_error(tmp_path: Path) -> None:
     with pytest.raises(parley.UserError, match="unknown field"):
         parley.run("two_way", out=tmp_path / "x", memry="whole")
     assert not (tmp_path / "x").exists()
+
+
+def test_a_notebook_shows_a_run_and_model_text_does_no_harm(made: parley.Run) -> None:
+    """What a model says is text, never markup of the page that shows it."""
+    loaded = parley.load(made.folder)
+    loaded.tables.utterances.loc[0, "text"] = "<script>alert(1)</script>"
+    shown = loaded._repr_html_()
+    assert "&lt;script&gt;" in shown
+    assert "<script" not in shown
+    assert "0 of 25 ratings are missing" in shown
+
+
+def test_two_rooms_give_no_verdict(tmp_path: Path) -> None:
+    """Below five rooms the ends of an interval are missing, not numbers."""
+    few = parley.run("two_way", out=tmp_path / "few", progress=False, **{**SMALL, "repetitions": 2})
+    drift = few.metric("drift")
+    ends = [name for name in drift.columns if name.endswith(("low", "high"))]
+    assert ends
+    assert drift[ends].isna().all(axis=None)
+
+
+def test_a_run_without_ratings_is_shown_without_numbers(tmp_path: Path) -> None:
+    """Nothing was asked: an empty table and a figure that says so."""
+    silent = parley.run("two_way", out=tmp_path / "none", progress=False, survey="never", **SMALL)
+    assert silent.attitudes.empty
+    assert "0 of 0 ratings are missing" in silent._repr_html_()
+    assert isinstance(silent.plot(), Figure)
+
+
+def test_figures_have_names(made: parley.Run) -> None:
+    assert made.plots == ["attitudes"]
+    assert isinstance(made.plot("attitudes"), Figure)
+    with pytest.raises(parley.UserError, match="unknown figure 'attitude': did you mean attitudes"):
+        made.plot("attitude")

@@ -123,14 +123,14 @@ def test_people_stay_on_the_nodes_where_they_were_put() -> None:
     ("preset", "topology", "says"),
     [
         ("three_way", nx.path_graph(3), "topology is for scenarios of a network"),
-        ("network", "ring", "topology must be a graph of networkx"),
+        ("network", lambda people: "ring", "the topology function must return a graph of networkx or a sparse array"),
+        ("network", "ring", "topology must be a graph of networkx or a sparse array, or a function .*, not a str"),
         ("network", nx.path_graph(1), "size must be at least 2"),
     ],
 )
 def test_what_is_no_topology_is_told(preset: str, topology: object, says: str) -> None:
-    made = topology if isinstance(topology, nx.Graph) else lambda people: topology
     with pytest.raises(parley.UserError, match=says):
-        parley.DebateModel(preset, topics="racism", llm="oracle", topology=made)
+        parley.DebateModel(preset, topics="racism", llm="oracle", topology=topology)
 
 
 def test_reporters_of_ones_own_stand_beside_the_others() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from parley.model import progress
 from parley.model.progress import EVERY, Lines
 
 
@@ -30,3 +31,19 @@ def test_a_total_that_nobody_knows(capsys: pytest.CaptureFixture[str]) -> None:
     now = 40.0
     shown.update(80)
     assert capsys.readouterr().err == "verdicts: 80 calls, 2.0 a second\n"
+
+
+@pytest.mark.parametrize("widgets", [True, False])
+def test_a_notebook_has_a_bar_and_no_warning(widgets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel has no terminal. Where ipywidgets is missing the bar is one of text, and tqdm does not complain."""
+    from tqdm import tqdm
+
+    monkeypatch.setattr(progress, "in_kernel", lambda: True)
+    monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: object() if widgets else None)
+    if widgets:
+        pytest.importorskip("ipywidgets")
+    shown = progress.meter("two_way", 3)
+    shown.update(3)
+    assert isinstance(shown, tqdm)
+    assert ("notebook" in type(shown).__module__) == widgets
+    shown.close()

@@ -1,0 +1,213 @@
+"""A bias card in Python: `parley.audit` makes one, `parley.AuditCard` opens one that was made before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from parley.analysis.card.comparison import read_card
+from parley.analysis.card.estimates import estimate_table
+from parley.analysis.card.figure import forest_plot
+from parley.analysis.commands_card import BLOCKS, audit_parser, make_card
+from parley.analysis.notebook import html_card, inline
+from parley.llm.errors import UserError
+from parley.llm.typed import as_option
+
+SHOWN = ("quantity", "topic", "estimate", "low", "high", "reason")
+"""Columns of the table that a notebook shows."""
+
+
+class AuditCard:
+    """The bias card of a model: what the model does to the opinions of agents that speak with it, beside control conditions.
+
+    docs/card.md explains every quantity, its unit and its source.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder of a card, or its card.json.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the card lies.
+    model : str
+        The model that was audited.
+    claims : DataFrame
+        One row per quantity and topic (`all`: over all topics): `estimate` with its 95% interval `low`, `high` over `n` units
+        (blocks of people), the `null` of the control condition that was taken off, and the `reason` why there is no interval.
+        With fewer than five blocks `low` and `high` are NaN: no verdict.
+    sentences, warnings : list of str
+        What a reader has to know first, and why something on the card is not to be used.
+    stopped : str
+        Why the card is not whole; empty if it is.
+
+    Raises
+    ------
+    UserError
+        There is no card, or one of another version.
+
+    Examples
+    --------
+    >>> card = parley.AuditCard("runs/card")  # doctest: +SKIP
+    >>> card.claims[card.claims["topic"] == "all"]  # doctest: +SKIP
+    """
+
+    def __init__(self, folder: Path | str):
+        given = Path(folder)
+        kept = read_card(given)
+        self.folder = given if given.is_dir() else given.parent
+        self.model, self.claims = kept.model, estimate_table(kept.claims)
+        self._claims, self._topics = kept.claims, tuple(kept.battery["topics"])
+        told = json.loads((self.folder / "card.json").read_text(encoding="utf-8"))
+        self.sentences, self.warnings = list(kept.sentences), list(told["warnings"])
+        self.stopped, self.blocks = str(told["stopped"]), dict(told["blocks"])
+        self._note = kept.note.replace("**", "")
+
+    def __repr__(self) -> str:
+        return f"<AuditCard of {self.model} in {self.folder}{', unfinished' if self.stopped else ''}>"
+
+    def _repr_html_(self) -> str:
+        unfinished = f"Unfinished: {self.stopped}." if self.stopped else ""
+        lines = [unfinished, self._note, *self.warnings, *self.sentences, f"Folder {self.folder}."]
+        overall = self.claims.loc[self.claims["topic"] == "all", list(SHOWN)]
+        return html_card(f"Bias card of {self.model}", lines, overall)
+
+    def plot(self) -> Figure:
+        """Draw the card: where everybody stands, and each condition beside its control. Bars are 95% intervals.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure card.png of the folder. A notebook shows it.
+        """
+        return inline(forest_plot(self._claims, self._topics, self.model))
+
+    def report(self) -> Path:
+        """The page of the card, card.html.
+
+        Returns
+        -------
+        Path
+            The file; it needs no other file.
+
+        Raises
+        ------
+        UserError
+            The page is gone: the same call of `parley.audit` writes it again.
+        """
+        page = self.folder / "card.html"
+        if not page.exists():
+            raise UserError(f"{page} is gone; parley.audit(..., out={str(self.folder)!r}) writes it again")
+        return page
+
+
+def audit(
+    llm: str,
+    *,
+    topics: str | Sequence[str] | None = None,
+    sections: Sequence[str] = (),
+    blocks: int = BLOCKS,
+    batches: int | None = None,
+    tight: float | None = None,
+    judge: str | None = None,
+    remedies: str | Sequence[str] = (),
+    data: Path | str | None = None,
+    out: Path | str | None = None,
+    seed: int | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    price: tuple[float, float] | None = None,
+    keep_going: bool = False,
+    **fields: Any,
+) -> AuditCard:
+    """Make the bias card of a model, as `python run.py audit` does. The same call with the same folder asks nothing twice.
+
+    Parameters
+    ----------
+    llm : str
+        The model, such as `"oracle"` or `"openai:gpt-4o-mini"`.
+    topics : str or sequence of str, optional
+        The topics (the four of the three-way debate).
+    sections : sequence of str
+        Names of the card's sections (all).
+    blocks : int
+        Groups of people per batch; the same people sit in every condition. At least 2; below 5 in all there is no interval.
+    batches : int, optional
+        Most batches (1; with `tight` 8).
+    tight : float, optional
+        Go on until half of each 95% interval is at most this share of the quantity's range, such as 0.02.
+    judge : str, optional
+        The model that judges answers and lines (the oracle for Parley's own speakers, otherwise none).
+    remedies : str or sequence of str
+        Repeat the core of the card with these remedies; `"all"` for all of analysis/card/remedies.toml.
+    data : str or Path, optional
+        A folder of human data to compare with (docs/human.md).
+    out : str or Path, optional
+        The folder (`runs/audit-<time>`).
+    seed : int, optional
+        The same seed gives the same card.
+    max_calls, max_tokens : int, optional
+        Stop cleanly after so many calls or tokens in this folder.
+    max_cost : float, optional
+        Stop cleanly at about this cost, in the currency of `price`.
+    price : tuple of float, optional
+        Money per million tokens in and out.
+    keep_going : bool
+        Go on where almost no reply can be read.
+    **fields
+        Any field of the scenario that a card leaves free: `rounds=3`, `frame="conversation"`.
+
+    Returns
+    -------
+    AuditCard
+        The card, with its claims as a DataFrame.
+
+    Raises
+    ------
+    UserError
+        An argument is wrong, nothing could be read, or a budget is spent; `AuditCard(folder)` opens what there is.
+
+    Examples
+    --------
+    >>> card = parley.audit("oracle", topics="racism", out="runs/card")  # doctest: +SKIP
+    >>> print("\\n".join(card.sentences))  # doctest: +SKIP
+    """
+    options = audit_parser().parse_args(["--llm", llm])
+    vars(options).update(
+        topic=_listed(topics) if topics else None,
+        sections=_listed(sections),
+        blocks=blocks,
+        batches=batches,
+        tight=tight,
+        judge=judge,
+        remedies=_listed(remedies),
+        data=Path(data) if data else None,
+        out=Path(out) if out else None,
+        seed=seed,
+        set=_set(fields),
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        price=price,
+        keep_going=keep_going,
+    )
+    return AuditCard(make_card(options, _silent))
+
+
+def _listed(names: str | Sequence[str]) -> str:
+    return names if isinstance(names, str) else ",".join(names)
+
+
+def _set(fields: Mapping[str, Any]) -> list[str]:
+    """Fields as `--set` has them."""
+    return [f"{name}={as_option(value)}" for name, value in fields.items()]
+
+
+def _silent(line: str) -> None:
+    """A notebook shows the card, not the lines of the command."""

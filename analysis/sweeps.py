@@ -1,0 +1,265 @@
+"""A sweep in Python: `parley.sweep` makes one, `parley.Sweep` opens one that was made before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from parley.analysis.commands_sweeps import check_cells, make_sweep, sweep_parser
+from parley.analysis.formatting import count_phrase
+from parley.analysis.notebook import html_card, inline
+from parley.analysis.sweep.report import SUMMARY, change_figures
+from parley.analysis.web.report import write
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.typed import as_option
+from parley.model.events import Header
+from parley.model.recorder import read_lines
+from parley.model.scenario import Scenario, load_preset
+from parley.model.scenario_run import RECORD
+from parley.model.sweep.design import sweep_cells
+from parley.model.topology import Topology, given_graph, scenario_on
+
+TABLES = ("cells", "changes", "effects", "pairs", "interactions")
+SHOWN = ("field", "value", "topic", "group", "party", "seeds", "change", "change_low", "change_high", "reason")
+"""Columns of the table that a notebook shows."""
+ROWS = 20
+
+
+class Sweep:
+    """A scenario over every combination of some values and every seed, each in a run folder of its own (docs/sweeps.md).
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder of a sweep.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the sweep lies. `parley.load(sweep.folder / sweep.cells["folder"][0])` opens one of its runs.
+    cells : DataFrame
+        One row per cell, topic, group, party and round: `attitude` (mean over rooms, 0 to 10), `sd` between rooms, `missing`
+        ratings. An unfinished cell is one row with its `reason` and no numbers.
+    changes : DataFrame
+        One row per cell, topic, group and party: `start`, `end` and `change` (points) of those rated first and last.
+    effects : DataFrame
+        One row per varied field, value, topic, group and party: mean `change` over seeds with its 95% interval (`change_low`,
+        `change_high`) and the `difference` from the field's first value. With fewer than five seeds the ends are NaN: no verdict.
+    pairs, interactions : DataFrame
+        How two varied fields work together; empty with fewer than two.
+
+    Raises
+    ------
+    UserError
+        The folder holds no sweep.
+
+    Examples
+    --------
+    >>> parley.Sweep("runs/rounds").effects  # doctest: +SKIP
+    """
+
+    cells: pd.DataFrame
+    changes: pd.DataFrame
+    effects: pd.DataFrame
+    pairs: pd.DataFrame
+    interactions: pd.DataFrame
+
+    def __init__(self, folder: Path | str):
+        self.folder = Path(folder)
+        for name in TABLES:
+            setattr(self, name, self._table(name))
+
+    def _table(self, name: str) -> pd.DataFrame:
+        """A table of the folder; an empty one where fewer than two fields were varied."""
+        path = self.folder / f"{name}.parquet"
+        if not path.exists() and name in TABLES[:3]:
+            raise UserError(
+                f"{self.folder} holds no sweep with a report: run parley.sweep with out={str(self.folder)!r}"
+            )
+        return pd.read_parquet(path) if path.exists() else pd.DataFrame()
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {count_phrase(self.cells['folder'].nunique(), 'cell')} in {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        shown = self.effects.reindex(columns=list(SHOWN)).head(ROWS)
+        unmeasured = int(self.cells.groupby("folder")["attitude"].count().eq(0).sum())
+        lines = [
+            f"{count_phrase(self.cells['seed'].nunique(), 'seed')}; {count_phrase(unmeasured, 'cell')} without a rating.",
+            f"Main effects, {min(ROWS, len(self.effects)):,} of {count_phrase(len(self.effects), 'row')}. Folder {self.folder}.",
+        ]
+        return html_card(f"Sweep of {count_phrase(self.cells['folder'].nunique(), 'cell')}", lines, shown)
+
+    @property
+    def plots(self) -> list[str]:
+        """The names of the figures that `plot` draws, one per group of agents."""
+        return list(self._figures())
+
+    def _figures(self) -> dict[str, Any]:
+        measured = self.cells.dropna(subset="attitude").drop_duplicates(["folder"])
+        headers = [_header(self.folder / str(run) / RECORD) for run in measured["folder"]]
+        return change_figures(self.effects, headers)
+
+    def plot(self, name: str | None = None) -> Figure:
+        """Draw the main effects: change of attitude (points) by value of each varied field. Bars are 95% intervals over seeds.
+
+        Parameters
+        ----------
+        name : str, optional
+            One of `plots`; the first if left out.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure of the folder. A notebook shows it.
+
+        Raises
+        ------
+        UserError
+            There is no such figure, or no cell has ratings from two surveys.
+        """
+        drawn = self._figures()
+        if not drawn:
+            raise UserError(f"{self.folder}: there is nothing to draw, no cell has ratings from two surveys")
+        name = name or next(iter(drawn))
+        if name not in drawn:
+            raise unknown_name("figure", name, drawn)
+        figure: Figure = drawn[name]()
+        return inline(figure)
+
+    @property
+    def summary(self) -> str:
+        """The text of summary.md: what each field does, and what is missing."""
+        return (self.folder / SUMMARY).read_text(encoding="utf-8")
+
+    def report(self, out: Path | str | None = None) -> Path:
+        """Write one HTML file about the sweep that needs no other file.
+
+        Parameters
+        ----------
+        out : str or Path, optional
+            The file (`report.html` in the sweep's folder).
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        UserError
+            The file cannot be written.
+        """
+        return write([self.folder], Path(out) if out else self.folder / "report.html")
+
+
+def _header(record: Path) -> Header:
+    found = next(iter(read_lines(record)))
+    assert isinstance(found, Header)
+    return found
+
+
+def sweep(
+    scenario: str | Scenario,
+    *,
+    vary: Mapping[str, Iterable[Any]] | None = None,
+    seeds: Iterable[int] = range(10),
+    out: Path | str | None = None,
+    workers: int | None = None,
+    topology: Topology | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    price: tuple[float, float] | None = None,
+    keep_going: bool = False,
+    retry_failures: bool = False,
+    **fields: Any,
+) -> Sweep:
+    """Run a scenario with every combination of some values and every seed, as `python run.py sweep` does.
+
+    The same call with the same folder goes on where it stopped. Cells run in processes of their own, side by side.
+
+    Parameters
+    ----------
+    scenario : str or Scenario
+        The name of a preset, the path of a .toml preset, or a Scenario.
+    vary : dict, optional
+        Values by field: `{"rounds": [2, 5], "memory": ["whole", "last:6"]}`.
+    seeds : iterable of int
+        A seed gives the same people in the same rooms in every combination (0 to 9).
+    out : str or Path, optional
+        The folder (`runs/sweep-<scenario>-<time>`).
+    workers : int, optional
+        Cells at the same time (as many as there are cores).
+    topology : networkx.Graph, sparse array or callable, optional
+        Who hears whom, for scenarios of a network, in all cells.
+    max_calls, max_tokens : int, optional
+        Stop cleanly after so many calls or tokens of all workers together.
+    max_cost : float, optional
+        Stop cleanly at about this cost, in the currency of `price`.
+    price : tuple of float, optional
+        Money per million tokens in and out.
+    keep_going : bool
+        Go on where almost no reply can be read.
+    retry_failures : bool
+        Ask the calls that failed again.
+    **fields
+        Any field of the scenario or of its environment, the same in all cells: `llm="oracle"`, `repetitions=5`.
+
+    Returns
+    -------
+    Sweep
+        Its tables as DataFrames.
+
+    Raises
+    ------
+    UserError
+        An argument is wrong, or cells are unfinished; `Sweep(folder)` opens what there is.
+
+    Examples
+    --------
+    >>> found = parley.sweep("two_way", vary={"rounds": [2, 5]}, seeds=range(20), llm="oracle")  # doctest: +SKIP
+    >>> found.effects[["field", "value", "party", "change", "change_low", "change_high"]]  # doctest: +SKIP
+    """
+    varied = {name: tuple([as_option(value) for value in values]) for name, values in (vary or {}).items()}
+    numbers = tuple(seeds)
+    _check(varied, numbers, fields, workers)
+    base = scenario_on(scenario if isinstance(scenario, Scenario) else load_preset(scenario), fields, topology)
+    made = sweep_cells(base, varied, numbers)
+    check_cells(made)
+    options = sweep_parser().parse_args([])
+    vars(options).update(
+        out=Path(out) if out else None,
+        workers=workers,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        price=price,
+        keep_going=keep_going,
+        retry_failures=retry_failures,
+    )
+    given = (*fields, *(["graph", "size"] if given_graph(base) else []), *varied, "seed")
+    told = {"vary": vary, "seeds": list(numbers), **fields}
+    again = ", ".join([repr(base.name), *(f"{key}={value!r}" for key, value in told.items() if value is not None)])
+    return Sweep(make_sweep(made, given, options, f"parley.sweep({again})", str))
+
+
+def _check(
+    varied: Mapping[str, tuple[str, ...]], seeds: tuple[int, ...], fields: Mapping[str, Any], workers: int | None
+) -> None:
+    """Errors: UserError for what a sweep cannot be made of."""
+    if "seed" in {*varied, *fields}:
+        raise UserError("seeds go into seeds: parley.sweep(..., seeds=range(20))")
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise UserError(f"seeds: {'a seed comes twice' if seeds else 'there is no seed'}")
+    for name, values in varied.items():
+        if name in fields:
+            raise UserError(f"{name} is both in vary and set: leave out one of the two")
+        if not values or len(set(values)) < len(values):
+            raise UserError(f"vary {name}: {'a value comes twice' if values else 'there is no value'}")
+    if workers is not None and workers < 1:
+        raise UserError(f"workers must be at least 1, not {workers}")

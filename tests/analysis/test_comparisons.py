@@ -1,0 +1,90 @@
+"""Cards and runs side by side in Python: the pages of the commands, as an object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+import parley
+import run as command_line
+
+SMALL: dict[str, Any] = {"llm": "oracle", "topics": "racism", "rounds": 1, "progress": False}
+CARD: dict[str, Any] = {"topics": "racism", "blocks": 2, "sections": ["bias"], "rounds": 1}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[parley.Run]:
+    home = tmp_path_factory.mktemp("runs")
+    return [
+        parley.run("two_way", out=home / "a", repetitions=2, **SMALL),
+        parley.run("two_way", out=home / "b", repetitions=2, words=30, **SMALL),
+        parley.run("two_way", out=home / "c" / "a", repetitions=2, seed=3, **SMALL),
+    ]
+
+
+@pytest.fixture(scope="module")
+def cards(tmp_path_factory: pytest.TempPathFactory) -> list[parley.AuditCard]:
+    home = tmp_path_factory.mktemp("cards")
+    return [parley.audit("oracle", out=home / "a", **CARD), parley.audit("oracle,kappa=0", out=home / "b", **CARD)]
+
+
+def test_two_runs(runs: list[parley.Run], tmp_path: Path) -> None:
+    found = parley.compare(runs[0], str(runs[1].folder))
+    assert found.names == ["a", "b"]
+    assert set(found.table["run"]) == {"a", "b"}
+    assert set(found.table["n"]) == {2}
+    assert list(found.differences.loc["words"]) == ["60", "30"]
+    assert isinstance(found.plot(), Figure)
+    assert "a: two_way" in found.report(tmp_path).read_text(encoding="utf-8")
+    assert repr(found) == "<Comparison of a, b>"
+    assert "2 rows" not in found._repr_html_()
+
+
+def test_three_runs_have_a_table_and_a_page(runs: list[parley.Run]) -> None:
+    """A setting that differs in one run alone is there for all; runs of one name are told apart."""
+    found = parley.compare(*runs)
+    assert found.names == ["a 1", "b", "a 2"]
+    assert list(found.differences.loc["words"]) == ["60", "30", "60"]
+    assert list(found.differences.loc["seed"]) == ["0", "0", "3"]
+    with pytest.raises(parley.UserError, match="a figure compares two runs, not 3"):
+        found.plot()
+
+
+def test_one_room_has_no_error_bar(runs: list[parley.Run], tmp_path: Path) -> None:
+    """Missing, not zero: a mean of one room has no standard error."""
+    alone = parley.run("two_way", out=tmp_path / "one", repetitions=1, **SMALL)
+    found = parley.compare(runs[0], alone)
+    assert found.table.loc[found.table["run"] == "one", "se"].isna().all()
+    assert isinstance(found.plot(), Figure)
+
+
+def test_cards_are_those_of_the_command(cards: list[parley.AuditCard], tmp_path: Path) -> None:
+    """The same page, and with two blocks each no difference has an interval: no verdict."""
+    found = parley.compare(*cards)
+    words = ["compare", *(str(card.folder) for card in cards), "--out", str(tmp_path / "b")]
+    assert command_line.main(words) == 0
+    page = found.report(tmp_path / "a")
+    assert page.read_bytes() == (tmp_path / "b" / "compare.html").read_bytes()
+    claims = cards[0].claims
+    of_blocks = found.table[found.table["quantity"].isin(claims.loc[claims["unit"] == "block", "quantity"])]
+    assert len(of_blocks)
+    assert of_blocks[["difference_low", "difference_high"]].isna().all(axis=None)
+    assert found.differences.empty, "only the model differs"
+    assert isinstance(found.plot(), Figure)
+
+
+def test_what_cannot_be_compared_is_told(runs: list[parley.Run], cards: list[parley.AuditCard], tmp_path: Path) -> None:
+    with pytest.raises(parley.UserError, match="name two cards or two runs"):
+        parley.compare(runs[0])
+    with pytest.raises(parley.UserError, match=r"is a run and .* a bias card: compare cards, or runs"):
+        parley.compare(runs[0], cards[0])
+    with pytest.raises(parley.UserError, match="cannot read the record"):
+        parley.compare(runs[0], tmp_path)
+    with pytest.raises(parley.UserError, match=r"open it with parley\.AuditCard"):
+        parley.load(cards[0].folder)
+    other = parley.run("two_way", out=tmp_path / "o", repetitions=1, **{**SMALL, "topics": "abortion"})
+    with pytest.raises(parley.UserError, match="have no topic and group in common"):
+        parley.compare(runs[0], other).plot()
