@@ -106,6 +106,7 @@ RULES = (
         how="foreign",
     ),
     Rule(r"^run\.py audit .*(--tuned|mine\.toml)", why=HERE, how="parse"),
+    Rule(r"^run\.py audit --llm pocket", why=TORCH, how="parse"),
     Rule(r"--dry-run|^run\.py --list"),
     Rule(
         r"--scenario .*llm.*surrogate:",

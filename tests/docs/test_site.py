@@ -119,12 +119,6 @@ def test_every_prompt_is_on_the_page_of_prompts() -> None:
         assert path.read_text(encoding="utf-8").strip() in page
 
 
-def test_readme_lists_every_benchmark() -> None:
-    (row,) = re.findall(r"^\| (`benchmarks/.*?) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
-    listed = re.findall(r"`(?:benchmarks/)?(\w+\.py)`", row)
-    assert sorted(listed) == sorted(path.name for path in (ROOT / "benchmarks").glob("*.py"))
-
-
 @pytest.mark.parametrize(
     ("text", "loaded"),
     [
