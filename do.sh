@@ -1,5 +1,7 @@
 #!/bin/sh
-# Sets up what a job needs and does it:   sh do.sh demo   |   sh do.sh test   |   sh do.sh test-local   |   sh do.sh docs
+# Sets up what a job needs and does it:   sh do.sh demo | test | test-local | test-all | docs
+# test: all checks of the code, and all tests that need no torch. test-local: the tests that need torch, transformers or a browser.
+# test-all: test and test-local in one environment, each test once.
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
 set -eu
 cd "$(dirname "$0")"
@@ -27,17 +29,7 @@ install() { # install EXTRAS [REQUIREMENT]: once for every state of setup.cfg
     touch "$stamp"
 }
 
-python="$(find_python)"
-env=".venv${PYTHON:+-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}"
-export MPLBACKEND=agg OMP_NUM_THREADS=1
-
-case "$job" in
-demo)
-    install "[local]" "torch==2.13.0"
-    "$env/bin/python" run.py --scenario echo_chamber --repetitions 5
-    ;;
-test)
-    install "[dev]"
+check_code() { # style, floors, types
     "$env/bin/ruff" check .
     "$env/bin/ruff" format --check .
     "$env/bin/lint-imports"
@@ -46,19 +38,43 @@ test)
         ln -sfn "$PWD/$room" "build/types/parley/$room"
     done
     "$env/bin/mypy"
-    "$env/bin/python" -m pytest -n 2
+}
+
+run_tests() { # run_tests [FILE ...]: a file stays with one of the two processes, so that what its tests share is made once
+    "$env/bin/python" -m pytest -n 2 --dist loadfile "$@"
+}
+
+python="$(find_python)"
+env=".venv${PYTHON:+-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}"
+export MPLBACKEND=agg OMP_NUM_THREADS=1
+local_extras="[dev,local,serve,eval,app,browser]"
+
+case "$job" in
+demo)
+    install "[local]" "torch==2.13.0"
+    "$env/bin/python" run.py --scenario echo_chamber --repetitions 5
+    ;;
+test)
+    install "[dev]"
+    check_code
+    run_tests
     ;;
 test-local)
-    install "[dev,local,serve,eval,app,browser]" "torch==2.13.0"
-    "$env/bin/python" -m pytest -n 2 tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_one_reply.py tests/llm/test_backend_exam.py \
+    install "$local_extras" "torch==2.13.0"
+    run_tests tests/llm/test_hf.py tests/llm/test_pocket.py tests/llm/test_one_reply.py tests/llm/test_backend_exam.py \
         tests/model/test_resumed_pocket.py tests/llm/test_real_servers.py tests/training tests/analysis/test_views.py tests/analysis/test_browser.py
+    ;;
+test-all)
+    install "$local_extras" "torch==2.13.0"
+    check_code
+    run_tests
     ;;
 docs)
     install "[docs]"
     "$env/bin/python" docs/build.py
     ;;
 *)
-    echo "usage: sh do.sh demo | sh do.sh test | sh do.sh test-local | sh do.sh docs" >&2
+    echo "usage: sh do.sh demo | test | test-local | test-all | docs" >&2
     exit 2
     ;;
 esac

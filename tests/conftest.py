@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import settings
 from standins import opinionated
 
 import run  # noqa: F401  (`parley` is this checkout, whatever is installed)
@@ -12,6 +13,9 @@ from parley.llm.backends.fake import Fake
 from parley.model.scenario import Scenario, load_preset
 
 pytest.register_assert_rewrite("parley.llm.exam", "parley.environments._exam")
+
+settings.register_profile("steady", deadline=None)  # a busy machine is no failure
+settings.load_profile("steady")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 
@@ -124,7 +125,7 @@ def test_dry_run_touches_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arguments", "words"),
     [
         ([], "name a scenario"),
@@ -332,7 +333,7 @@ def test_a_signal_is_an_interrupt(
     assert "interrupted; what was answered is kept" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@check_each(
     "command",
     [
         "--scenario two_way",
@@ -355,7 +356,7 @@ def test_a_missing_key_leaves_no_folder(
     assert not out.exists()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arguments", "line"),
     [
         ("--seeds 0:999999", "999,999 seeds are too many for one sweep"),

@@ -6,15 +6,11 @@ from collections.abc import Callable
 
 import mesa
 import pytest
-from hypothesis import settings
 
 from parley.agents.agent import Debater, DebateStyle
 from parley.agents.persona import Persona
 from parley.agents.topic import load_topic
 from parley.llm.request import Reply, Request, Sampling
-
-settings.register_profile("steady", deadline=None)  # a busy machine is no failure
-settings.load_profile("steady")
 
 Make = Callable[..., Debater]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.reasoning import ability_names, open_ability
 from parley.agents.reasoning.base import labelled_parts
@@ -17,7 +18,7 @@ BDI = "Belief: Guns kill.\nDesire: Fewer of them.\nIntention: I will say so."
 NOTED = "Belief: Guns kill. Desire: Fewer of them. Intention: I will say so."
 
 
-@pytest.mark.parametrize("name", ["bdi", "bounded", "latent"])
+@check_each("name", ["bdi", "bounded", "latent"])
 def test_the_folder_is_the_registry(name: str) -> None:
     """An ability that is dropped in is found, under its own name."""
     ability = open_ability(name)
@@ -32,7 +33,7 @@ def test_none_is_no_ability() -> None:
     assert open_ability("none") is None
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "told"),
     [
         ("bid", "unknown ability 'bid': did you mean bdi"),
@@ -46,7 +47,7 @@ def test_what_is_mistyped_is_told_in_one_line(spec: str, told: str) -> None:
         open_ability(spec)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "reply",
     [
         BDI,
@@ -61,7 +62,7 @@ def test_parts_as_models_write_them(reply: str) -> None:
     assert labelled_parts(reply, LABELS).text == NOTED
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "reason"),
     {
         "": "no_belief",

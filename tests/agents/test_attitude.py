@@ -5,7 +5,7 @@ A false alarm costs one question asked again; a guess that slips through is fals
 
 from __future__ import annotations
 
-import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,25 +118,25 @@ ELSEWHERE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "value"), PLAIN.items())
+@check_each(("text", "value"), PLAIN.items())
 def test_read_on_0_to_10(text: str, value: float) -> None:
     """One number that lies on the scale is the rating, however it is dressed."""
     assert read_rating(text, ZERO_TEN) == (value, None)
 
 
-@pytest.mark.parametrize(("reason", "text"), [(reason, text) for reason, texts in REFUSED.items() for text in texts])
+@check_each(("reason", "text"), [(reason, text) for reason, texts in REFUSED.items() for text in texts])
 def test_refused_on_0_to_10(reason: str, text: str) -> None:
     """What cannot be read without guessing has no value, and the reason says why."""
     assert read_rating(text, ZERO_TEN) == (None, reason)
 
 
-@pytest.mark.parametrize(("text", "value"), PLACED.items())
+@check_each(("text", "value"), PLACED.items())
 def test_a_number_where_an_answer_stands(text: str, value: float) -> None:
     """Alone, first before a break, or at the end of a clause after a cue; what is said around it does not matter."""
     assert read_rating(text, ZERO_TEN) == (value, None)
 
 
-@pytest.mark.parametrize("text", ELSEWHERE)
+@check_each("text", ELSEWHERE)
 def test_a_number_elsewhere(text: str) -> None:
     """A list number, a count, an age, the name of a law or somebody else's rating is not this speaker's rating."""
     assert read_rating(text, ZERO_TEN) == (None, "unclear_number")
@@ -147,7 +147,7 @@ def test_nothing_came_back() -> None:
     assert read_rating(None, ZERO_TEN) == (None, "empty")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("scale", "text", "expected"),
     [
         (ONE_SEVEN, "7", 7), (ONE_SEVEN, "1-7: 3", 3), (ONE_SEVEN, "5 out of 7", 5), (ONE_SEVEN, "5/7", 5),
@@ -168,7 +168,7 @@ def test_other_numeric_scales(scale: Scale, text: str, expected: float | str) ->
     assert read_rating(text, scale) == ((None, expected) if isinstance(expected, str) else (expected, None))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("scale", "text", "expected"),
     [
         (SEVERITY, "I think gun violence is a serious problem (8).", 8), (SEVERITY, "Serious", 8), (SEVERITY, "**severe**", 9),
@@ -207,7 +207,7 @@ PAPER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), PAPER.items())
+@check_each(("text", "expected"), PAPER.items())
 def test_paper_reader(text: str, expected: float | str) -> None:
     """`paper` takes the first number and clamps it; without one it is missing, never the middle of the scale."""
     reading = read_rating(text, ZERO_TEN, "paper")
@@ -215,13 +215,13 @@ def test_paper_reader(text: str, expected: float | str) -> None:
     assert reading.value is None or type(reading.value) is float
 
 
-@pytest.mark.parametrize("text", [*PLAIN, *PLACED, *ELSEWHERE, *(text for texts in REFUSED.values() for text in texts)])
+@check_each("text", [*PLAIN, *PLACED, *ELSEWHERE, *(text for texts in REFUSED.values() for text in texts)])
 def test_emphasis_changes_nothing(text: str) -> None:
     """Bold marks and space around a reply are dress: value and reason are those of the bare reply."""
     assert read_rating(f"\n **{text}** ", ZERO_TEN) == read_rating(text, ZERO_TEN)
 
 
-@pytest.mark.parametrize("scale", SCALES.values(), ids=lambda scale: scale.name)
+@check_each("scale", SCALES.values(), ids=lambda scale: scale.name)
 def test_every_answer_reads_back(scale: Scale) -> None:
     """What a scale asks for is what its reader understands: every point, as its own answer, is itself."""
     assert [read_rating(answer, scale).value for answer in scale.answers] == list(scale.points)

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 import run
 from parley.agents.case_generator import ATTEMPTS, write_topic
@@ -70,7 +71,7 @@ def test_what_cannot_be_used_is_asked_again_and_then_told(tmp_path: Path, reply:
     write_topic(load_topic("abortion"), PRO, CON, [], tmp_path / "a.toml", Fake([*replies[1:], LONG]), 0)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("given", "told"),
     [
         (["--for", "x"], "one argument for and one against"),

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.traits import PLAIN, Traits, bias_of, role_of, trait_names, traits_of
 from parley.llm.errors import UserError
@@ -62,7 +63,7 @@ def test_a_role_is_part_of_what_is_remembered(make: Make) -> None:
     assert ann.compose_speech(2).messages[: len(first.messages)] == first.messages
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("read", "text", "told"),
     [
         (role_of, "sceptic", "unknown role 'sceptic': did you mean skeptic"),
@@ -80,8 +81,8 @@ def test_what_is_mistyped_is_told_in_one_line(read, text: str, told: str) -> Non
         read(text)
 
 
-@pytest.mark.parametrize("role", ["convincer", "skeptic", "spreader", "commentator", "verifier", "bystander"])
-@pytest.mark.parametrize("argument", ["", "+knowledge", "+trust", "+status", "+support", "+logos", "+pathos", "+ethos"])
+@check_each("role", ["convincer", "skeptic", "spreader", "commentator", "verifier", "bystander"])
+@check_each("argument", ["", "+knowledge", "+trust", "+status", "+support", "+logos", "+pathos", "+ethos"])
 def test_every_role_and_argument_says_something(role: str, argument: str) -> None:
     """No role, and no argument, is an empty word; an argument adds to what is asked, and changes nothing else."""
     bare, made = Traits(role), Traits(role_of(role + argument))

@@ -7,6 +7,7 @@ import re
 from math import nan
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.social_choice import (
     Ballot,
@@ -56,7 +57,7 @@ SCHULZE = {
 """From Schulze 2011 and the examples on his page, Condorcet 1785, and Tessler et al. 2024 with its public code."""
 
 
-@pytest.mark.parametrize(("ballots", "order"), SCHULZE.values(), ids=SCHULZE)
+@check_each(("ballots", "order"), SCHULZE.values(), ids=SCHULZE)
 def test_schulze_finds_the_published_order(ballots: str, order: str) -> None:
     """Cycles, ties and Condorcet winners come out as the rule's author and its users print them."""
     assert written(schulze(election(ballots), len(re.findall(r"\w", order))).order) == order
@@ -97,7 +98,7 @@ BORDA = {
 }
 
 
-@pytest.mark.parametrize(("ballots", "points", "order"), BORDA.values(), ids=BORDA)
+@check_each(("ballots", "points", "order"), BORDA.values(), ids=BORDA)
 def test_borda_gives_the_published_points(ballots: str, points: tuple, order: str) -> None:
     """The points are those of Borda's memoir (1784; there with one more for each voter) and of Condorcet's reply."""
     tally = borda(election(ballots), len(points))
@@ -139,14 +140,14 @@ def test_all_that_nobody_scored_is_tied_last() -> None:
     assert schulze([(), ()], 2).order == borda([], 2).order == ((0, 1),)
 
 
-@pytest.mark.parametrize("ballot", [(0, 0), ((0, 1), 1), (3,), (-1,)])
+@check_each("ballot", [(0, 0), ((0, 1), 1), (3,), (-1,)])
 def test_a_ballot_that_cannot_be_is_refused(ballot: Ballot) -> None:
     """A candidate named twice, or one that is not there, is a fault of the parser before: never counted somehow."""
     with pytest.raises(ValueError, match="at most once"):
         schulze([ballot], 3)
 
 
-@pytest.mark.parametrize("scores", [[], [(1, 2), (1,)], [(1, math.inf)]])
+@check_each("scores", [[], [(1, 2), (1,)], [(1, math.inf)]])
 def test_scores_that_cannot_be_are_refused(scores: list) -> None:
     """No voters, ragged rows and infinite scores are slips of the caller."""
     with pytest.raises(ValueError, match="score"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +40,7 @@ def test_second_speaker_hears_first(make: Make) -> None:
     assert sent(ann.compose_speech(1))[-1].endswith(f"{LIMIT}\n\nBob: Guns!\n\nComplete your next reply.")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("others", "told"),
     [("Bob", "other is Bob."), ("Bob Cid", "others are Bob and Cid."), ("Bob Cid Dot", "others are Bob, Cid and Dot.")],
 )
@@ -65,8 +66,8 @@ def test_what_was_said_is_sent_again(make: Make) -> None:
     assert sent(second)[-2:] == ["assistant: We must act.", "user: Bob: No.\n\nComplete your next reply."]
 
 
-@pytest.mark.parametrize("memory", ["whole", "last:3", "summary:2", "retrieve:2"])
-@pytest.mark.parametrize("text", [None, "", "  \n", "Ann:", '""', "Bob: I say no."])
+@check_each("memory", ["whole", "last:3", "summary:2", "retrieve:2"])
+@check_each("text", [None, "", "  \n", "Ann:", '""', "Bob: I say no."])
 def test_a_failed_reply_leaves_no_trace(make: Make, memory: str, text: str | None) -> None:
     """A silent turn is as if it had never been asked: the next request is the same, word for word."""
     ann = make("Ann", "Bob", memory=memory)
@@ -79,7 +80,7 @@ def test_a_failed_reply_leaves_no_trace(make: Make, memory: str, text: str | Non
     assert ann.compose_speech(3).messages == before.messages
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "reason"),
     {
         "Bob: No!": "spoke_for_others", '"Bob: No!"': "spoke_for_others", "**Bob:**": "spoke_for_others",
@@ -91,7 +92,7 @@ def test_why_nothing_was_said(make: Make, text: str, reason: str) -> None:
     assert make("Ann", "Bob").absorb_speech(Reply(text)) == Speech(None, reason)
 
 
-@pytest.mark.parametrize("memory", ["whole", "last:3", "summary:2", "retrieve:2"])
+@check_each("memory", ["whole", "last:3", "summary:2", "retrieve:2"])
 def test_a_survey_is_never_remembered(make: Make, memory: str) -> None:
     """Asked or not, answered or not, the debate goes on the same: neither question nor answer is in any later request."""
     asked, spared = (make("Ann", "Bob", memory=memory) for _ in range(2))
@@ -152,7 +153,7 @@ def test_a_distribution(make: Make) -> None:
     assert rating.probabilities == (0, 0, 0.5, 0, 0.5, 0, 0, 0, 0, 0, 0)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "reason"), [(Reply("no idea"), "no_number"), (Reply(""), "empty"), (Reply.failed("timeout"), "timeout")]
 )
 def test_a_missing_rating_is_not_the_last_one(make: Make, reply: Reply, reason: str) -> None:
@@ -186,7 +187,7 @@ def test_summary(make: Make) -> None:
     assert "Summary of what was said before:\nBob: wants guns." in sent(ann.compose_speech(4))[1]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("said", "kept"),
     {
         "I agree.": "I agree.", "Ann: I agree.": "I agree.", " ann : I agree.": "I agree.", "Me: I agree.": "I agree.",
@@ -247,7 +248,7 @@ def test_statements_are_asked_for_in_their_own_words(make: Make) -> None:
     assert "closing statement in at most 50 words" in sent(ann.compose_speech(1, "closing"))[-1]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "cut", "left"),
     [
         ("One two. Three four. Five six.", "sentence", "One two. Three four."),

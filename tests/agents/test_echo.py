@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from data_checks import check_each
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -64,13 +64,13 @@ WALL = {
 }
 
 
-@pytest.mark.parametrize(("written", "heard"), WALL.items())
+@check_each(("written", "heard"), WALL.items())
 def test_the_wall_of_echoes(make: Make, written: str, heard: str | None) -> None:
     """Ann speaks to Bob: what is hers is heard, what she was sent is not, and her own words stay as they are."""
     assert make("Ann", "Bob").absorb_speech(Reply(written)).text == heard
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("written", "reason"),
     {ASKED: "echo", "7": "echo", "Complete your next reply.": "echo", "Bob: No!": "spoke_for_others", " ": "empty"}.items(),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from parley.agents.persona import PERSONAS, Persona, load_personas, persona_set
@@ -49,14 +50,14 @@ def asked(conversation_of: str, person: Persona = ALEX) -> str:
     return heard[0].messages[0].content
 
 
-@pytest.mark.parametrize("party", PARTIES)
+@check_each("party", PARTIES)
 def test_the_shipped_personas_are_those_of_the_oracle(tmp_path: Path, party: str) -> None:
     """`run.py personas --set enhanced --out ...` with seed 0 writes the shipped files again, to the byte."""
     path = write_enhanced(party, tmp_path, open_spec("oracle"), "oracle", 0)
     assert path.read_text(encoding="utf-8") == (PERSONAS / "enhanced" / path.name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("party", PARTIES)
+@check_each("party", PARTIES)
 def test_every_name_comes_in_every_variant(party: str) -> None:
     """A gap would compare other people than the names say."""
     people = load_personas(party, persona_set("enhanced"))
@@ -74,7 +75,7 @@ def everybody() -> list[Persona]:
     return [one for seat in seats for one in load_personas(seat, folder)]
 
 
-@pytest.mark.parametrize("person", everybody(), ids=lambda one: f"{one.name}-{one.gender or one.age}")
+@check_each("person", everybody(), ids=lambda one: f"{one.name}-{one.gender or one.age}")
 def test_a_persona_has_its_leaning_and_no_view_on_what_is_debated(person: Persona) -> None:
     """A stated view would hand the survey its answer; a neutral one that reads as partisan would be no Default."""
     assert leaning(person.backstory) == ("none" if person.party == "default" else person.party)
@@ -90,7 +91,7 @@ def test_the_people_of_a_party_are_different_people() -> None:
     assert len(set(drawn)) == len(plain) == 9
 
 
-@pytest.mark.parametrize("party", PARTIES)
+@check_each("party", PARTIES)
 def test_a_variant_keeps_the_person(party: str) -> None:
     """Gender is to be the only difference between a man and a woman of one name, but for what it meant to them."""
     folder = persona_set("enhanced")
@@ -99,7 +100,7 @@ def test_a_variant_keeps_the_person(party: str) -> None:
         assert len(sentences(male.backstory)) == len(sentences(plain.backstory)) + 1
 
 
-@pytest.mark.parametrize("party", PARTIES)
+@check_each("party", PARTIES)
 def test_the_question_holds_every_slot_of_the_study(party: str) -> None:
     """002, A.3: name, leaning, place, news; and the debated topics as what to leave out."""
     kind = recipe(party)
@@ -125,7 +126,7 @@ def test_the_rewriting_serves_gender_and_age() -> None:
     ).replace("67-year-old", "Y")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "person", "told"),
     [
         ("", ALEX, "failed (empty)"),
@@ -192,7 +193,7 @@ def test_they_debate(tmp_path: Path) -> None:
     assert set(agents["name"]) == {name for party in PARTIES for name in recipe(party).names[:2]}
 
 
-@pytest.mark.parametrize("party", PARTIES)
+@check_each("party", PARTIES)
 def test_the_shipped_twins_are_those_of_the_oracle_and_differ_in_one_word(tmp_path: Path, party: str) -> None:
     """Else a difference between men and women would be one of texts; and nobody shares a name with somebody of another party."""
     path = write_twins(party, tmp_path, open_spec("oracle"), "oracle", 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -70,14 +70,14 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("text", REFUSALS)
+@check_each("text", REFUSALS)
 def test_refusals(text: str) -> None:
     """In German all six were heard as lines of the debate, and counted as replies."""
     assert is_refusal(text)
     assert read_rating(f"{text} 5", ELEVEN).value is None
 
 
-@pytest.mark.parametrize("text", LINES)
+@check_each("text", LINES)
 def test_positions_are_no_refusals(text: str) -> None:
     """A false alarm would silence somebody who has something to say."""
     assert not is_refusal(text)
@@ -114,13 +114,13 @@ UNREAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), READ.items())
+@check_each(("text", "expected"), READ.items())
 def test_a_rating_in_other_words(text: str, expected: float | str) -> None:
     """By the rules of English, whose words they are put into."""
     assert read_rating(text, ELEVEN) == ((None, expected) if isinstance(expected, str) else (expected, None))
 
 
-@pytest.mark.parametrize("text", UNREAD)
+@check_each("text", UNREAD)
 def test_a_number_that_is_no_rating(text: str) -> None:
     """Counts, ages, denials, bounds, somebody else's rating, two numbers: missing, with a reason."""
     reading = read_rating(text, ELEVEN)

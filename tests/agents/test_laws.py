@@ -5,6 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -51,7 +52,7 @@ def test_the_folder_is_the_registry() -> None:
     assert open_law("deffuant,epsilon=1.5,mu=0.25") == Deffuant(1.5, 0.25)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "told"),
     [
         ("defuant", "did you mean deffuant"),
@@ -71,7 +72,7 @@ def test_what_is_mistyped_is_told(spec: str, told: str) -> None:
         open_law(spec)
 
 
-@pytest.mark.parametrize("spec", CLASSICAL)
+@check_each("spec", CLASSICAL)
 def test_consensus_stays_and_isolated_people_stay(spec: str) -> None:
     """Where all agree nothing moves, and who hears nobody keeps its opinion: laws of all four."""
     graph = csr_array((np.ones(4), ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(4, 4))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.mediators import mediator_names, open_mediator
 from parley.agents.mediators.base import ATTEMPTS, MediatorAgent, MediatorBrief, ParticipantInput, Statement
@@ -73,7 +74,7 @@ def test_every_mediator_is_found_by_its_folder() -> None:
     assert mediator_names() == ["draft_revise", "habermas", "human_statement", "majority", "random_opinion"]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "words"),
     [
         ("habermass", "did you mean habermas"),
@@ -127,7 +128,7 @@ def test_a_member_who_wrote_nothing_has_no_line() -> None:
     assert "None" not in text(asked[0])
 
 
-@pytest.mark.parametrize("spec", ["draft_revise", "habermas", "random_opinion"])
+@check_each("spec", ["draft_revise", "habermas", "random_opinion"])
 def test_without_any_opinion_nothing_is_asked_or_said(spec: str) -> None:
     statement, asked = said(spec, MediatorBrief(QUESTION, (ParticipantInput(None), ParticipantInput(None, None, 4.0))))
     assert (statement.text, statement.reason, asked) == (None, "no_opinions", [])
@@ -319,7 +320,7 @@ def test_rankings_are_greedy_and_statements_drawn_as_the_scenario_says() -> None
     assert "at most 50 words" in text(by_purpose["statement"])
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("positions", "told"),
     [
         ((6.0, 2.0, 5.0), {"It should be so."}),

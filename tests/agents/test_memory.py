@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -152,7 +153,7 @@ def test_only_summaries_overflow(kind: str) -> None:
     assert memory.overflow() == ()
 
 
-@pytest.mark.parametrize(
+@check_each(
     "kind",
     ["", "whol", "whole:", "whole:3", "last", "last:", "last:0", "last:-1", "last:2.5", "last:²", "summary", "Last:3"],
 )

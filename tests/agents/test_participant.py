@@ -7,6 +7,7 @@ from pathlib import Path
 
 import mesa
 import pytest
+from data_checks import check_each
 
 from parley.agents.agent import DebateStyle
 from parley.agents.participant import Participant, agreement_probe
@@ -137,7 +138,7 @@ def test_the_nine_items_of_the_study_can_all_be_left_unanswered() -> None:
 ANSWERS = ("woman", "man", "another gender", "prefer not to say")
 
 
-@pytest.mark.parametrize("item", questionnaire(), ids=lambda item: item.name)
+@check_each("item", questionnaire(), ids=lambda item: item.name)
 def test_every_answer_is_read_back(item: QuestionnaireItem) -> None:
     for answer in item.answers:
         for text in (
@@ -152,7 +153,7 @@ def test_every_answer_is_read_back(item: QuestionnaireItem) -> None:
             assert item.read(text) == (answer, None), text
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "expected"),
     [
         ("I'm a woman.", "woman"),
@@ -179,7 +180,7 @@ def test_whatever_is_not_one_answer_is_refused(text: str | None, expected: str |
     assert (found.reason is None) == (expected is not None)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "words"),
     [
         ("", "needs a text `declined`"),

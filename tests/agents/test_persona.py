@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.backstory_filter import SHARED, find_clash, shared_sentences
 from parley.agents.party import Party, load_party
@@ -58,7 +59,7 @@ def test_nobody_leaves_the_position_of_the_party(party: str) -> None:
                 assert not [line for line in lines for level in refused if level in line], person.id
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "wrong"),
     [
         ("Your name is Brenda, and at 73 you are a data analyst living in Atlanta.", "is 73 and past working age"),
@@ -94,7 +95,7 @@ def test_the_default_is_told_one_sentence() -> None:
     assert {person.backstory for person in load_personas(DEFAULT)} == {"You are an American."}
 
 
-@pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person.id)
+@check_each("person", PEOPLE, ids=lambda person: person.id)
 def test_a_backstory_speaks_to_its_person(person: Persona) -> None:
     """Second person, one paragraph, the own name, the own party and no other's."""
     other = {"republican": "Democrat", "democrat": "Republican"}[person.party]
@@ -106,15 +107,15 @@ def test_a_backstory_speaks_to_its_person(person: Persona) -> None:
     assert other not in person.backstory
 
 
-@pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person.id)
+@check_each("person", PEOPLE, ids=lambda person: person.id)
 def test_a_backstory_uses_no_word_of_the_survey(person: Persona) -> None:
     """An adjective of a labelled scale in the backstory would be copied into the answer, and measured as an attitude."""
     labels = [label for scale in scales().values() if scale.kind == LABELLED for label in scale.labels.values()]
     assert [label for label in labels if re.search(rf"\b{label}\b", person.backstory, re.I)] == []
 
 
-@pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person.id)
-@pytest.mark.parametrize("slug", [slug for slug in topic_names() if load_topic(slug).in_backstories])
+@check_each("person", PEOPLE, ids=lambda person: person.id)
+@check_each("slug", [slug for slug in topic_names() if load_topic(slug).in_backstories])
 def test_a_backstory_takes_a_side_on_every_topic(person: Persona, slug: str) -> None:
     """One persona serves every topic, so each topic that wants one has one sentence with one Pew-style position."""
     topic = load_topic(slug)
@@ -140,7 +141,7 @@ def test_positions_differ_within_a_party() -> None:
         assert len(spoken) >= 3
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "told"),
     [
         ("", "at least one persona"),

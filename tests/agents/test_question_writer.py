@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 from standins import Scrambled
@@ -127,7 +128,7 @@ def test_the_command_writes_a_file_that_can_be_loaded(
     assert "mine.toml: 25 (dropped: nothing dropped)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("given", "told"),
     [
         (["--llm", "oracle"], "let another model write them"),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,7 +89,7 @@ def test_any_text_comes_back_from_a_file(tmp_path_factory: pytest.TempPathFactor
     assert load_questions(path) == tuple(questions)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "told"),
     [
         ("", "needs a table"),
@@ -126,7 +127,7 @@ def test_the_public_format_is_read(tmp_path: Path) -> None:
     assert read_public(path) == (Question("S1", "Is it so?", "It is so.", "It is NOT so.", "3", "iid_test"),)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "told"),
     [
         ("{", "is not valid JSON"),
@@ -175,7 +176,7 @@ def test_the_screen_passes_most_public_questions(public: tuple[Question, ...]) -
 # The screen.
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("changes", "told"),
     [
         ({}, ""),
@@ -201,7 +202,7 @@ def test_the_screen_says_what_is_wrong(changes: dict[str, str], told: str) -> No
     assert bool(found) == bool(told)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("question", "statement", "against"),
     [
         ("Does the state carry the cost?", "The state carries the cost.", "The state does not carry the cost."),

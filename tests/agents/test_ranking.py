@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +12,7 @@ from parley.agents.ranking_parser import LETTERS, read_ranking
 from parley.agents.social_choice import preference_levels
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "B > C > A",
@@ -43,11 +43,11 @@ def test_every_way_of_writing_one_ranking_is_read(text: str) -> None:
     assert read_ranking(text, 3) == ((1, 2, 0), None)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "tail",
     [", I think.", ", a clear order", " and I am sure", " and a close call", ", A first of the others", ", I/we agree"],
 )
-@pytest.mark.parametrize("count", [3, 10, 26])
+@check_each("count", [3, 10, 26])
 def test_words_behind_a_ranking_tie_nothing(tail: str, count: int) -> None:
     """`I` and `a` are words: taken for letters they would cost a ballot (I is one of ten, but the arrows rank it)."""
     order = random.Random(count).sample(range(count), count)
@@ -67,7 +67,7 @@ def test_a_tie_is_read_wherever_it_stands(order: list[int], place: int, sign: st
         assert read_ranking(written, 6) == (wanted, None)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "order"),
     [
         ("A > B = C", (0, (1, 2))),
@@ -94,7 +94,7 @@ def test_what_is_neither_an_arrow_nor_a_tie_is_refused_wherever_it_stands(
     assert read_ranking(text.lower(), 6) == (None, "unordered")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "reason"),
     [
         (None, "empty"),

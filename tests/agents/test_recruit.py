@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 import run
 from parley.agents.backstory_filter import SHARED, shared_sentences
@@ -75,7 +76,7 @@ def test_a_backstory_is_one_paragraph() -> None:
     assert drive([generate_persona("republican", "Wyatt", 0)], Fake([GOOD])) == [" ".join(GOOD.split())]
 
 
-@pytest.mark.parametrize(
+@check_each(
     "bad",
     [
         "",
@@ -98,7 +99,7 @@ def test_what_cannot_be_used_is_asked_for_again(bad: str | Reply) -> None:
     assert len({request.seed for request in heard}) == len(heard) == 3
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("bad", "told"),
     [
         (Reply.failed("timeout"), r"failed \(timeout\)"),
@@ -234,9 +235,7 @@ def test_an_unknown_party_brings_the_nearest(tmp_path: Path) -> None:
         write_personas("democrats", tmp_path, Fake(obliging), "fake", 0)
 
 
-@pytest.mark.parametrize(
-    "story", ['You say "no" \\ and\tgo', "You smile 🙂 in Zoë's café", "You \x7f\x00 \x1b", "You = [[x]] # y"]
-)
+@check_each("story", ['You say "no" \\ and\tgo', "You smile 🙂 in Zoë's café", "You \x7f\x00 \x1b", "You = [[x]] # y"])
 def test_any_story_survives_the_file(tmp_path: Path, story: str) -> None:
     """Quotes, emoji and control characters of a model's answer are not to make a file that nobody can load."""
     (tmp_path / "green.toml").write_text(to_toml("green", {"Zoë": story}, "fake"), encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,12 +41,12 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("text", REFUSALS)
+@check_each("text", REFUSALS)
 def test_refusals(text: str) -> None:
     assert is_refusal(text)
 
 
-@pytest.mark.parametrize("text", LINES)
+@check_each("text", LINES)
 def test_positions_are_no_refusals(text: str) -> None:
     """A false alarm would silence somebody who has something to say."""
     assert not is_refusal(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,7 +53,7 @@ def test_the_whole_prompt() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("letter", "told"),
     [
         ("D", "30 to 39"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,7 +117,7 @@ def test_reflection_is_due_after_so_many_lines() -> None:
     assert not filled(reflect=0).reflects
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "told"),
     {
         "Here they are:\n1. Bob yields.\n\n2) Cid does not.\n- So it is.\n* More.": "Bob yields.\nCid does not.\nSo it is.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.scales import LABELLED, NUMERIC, Reading, Scale, read_rating
 from parley.agents.topic import scales
@@ -11,7 +12,7 @@ from parley.llm.errors import UserError
 SCALES = scales()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "rating", "attitude"),
     [
         ("severity_0_10", 7, 7), ("severity_0_10_reversed", 7, 3), ("severity_1_7", 1, 0), ("severity_1_7", 4, 5),
@@ -37,7 +38,7 @@ def test_anchors_say_what_the_points_mean() -> None:
     assert SCALES["severity_labelled"].anchors.startswith("0 nonexistent, 1 negligible, ")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("kind", "low", "high", "labels", "polarity", "complaint"),
     [
         ("words", 0, 1, {0: "a", 1: "b"}, 1, "kind must be"),

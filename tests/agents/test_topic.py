@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.persona import parties
 from parley.agents.scales import LABELLED
@@ -58,7 +59,7 @@ def complaint(folder: Path, text: str, name: str = "bats") -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("slug", topic_names())
+@check_each("slug", topic_names())
 def test_shipped_topics_load_with_the_same_probes(slug: str) -> None:
     """Every scenario takes every topic: each has all probes, a party that stands high, and a known axis."""
     topic = load_topic(slug)
@@ -82,7 +83,7 @@ def test_news_is_believed_or_not(slug: str) -> None:
     assert slug not in topic_names()
 
 
-@pytest.mark.parametrize(("slug", "name"), PROBES)
+@check_each(("slug", "name"), PROBES)
 def test_every_probe_reads_its_own_form(slug: str, name: str) -> None:
     """The sentence that a probe asks for, filled in by an obedient model, is read as the point that was meant."""
     probe = load_topic(slug).probe(name)
@@ -93,7 +94,7 @@ def test_every_probe_reads_its_own_form(slug: str, name: str) -> None:
         assert probe.read(said) == (point, None)
 
 
-@pytest.mark.parametrize(("slug", "name"), PROBES)
+@check_each(("slug", "name"), PROBES)
 def test_every_question_is_whole(slug: str, name: str) -> None:
     """A question names its range and its anchors and leaves no slot open."""
     probe = load_topic(slug).probe(name)
@@ -132,7 +133,7 @@ def test_a_new_topic_is_one_file(tmp_path: Path) -> None:
     assert load_topic("bats", tmp_path).probe("words").read("Bats are dire (1).") == (1, None)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("old", "new", "told"),
     [
         ('axis = "severity"\n', "", "topic bats lacks axis"),

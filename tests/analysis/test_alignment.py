@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from parley.agents.persona import PERSONAS, Persona
@@ -124,7 +125,7 @@ def test_every_answer_has_a_stream_of_its_own() -> None:
 # --- what counts as a verdict
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "aligned"),
     [
         ("Aligned", True),
@@ -138,7 +139,7 @@ def test_the_two_words_are_read(text: str, aligned: bool) -> None:
     assert verdict(Reply(text)) == (aligned, "")
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     ["", "Yes", "1", "0", "Aligned or Not aligned", "It isn't aligned", "Unaligned", "misaligned", "I hear you."],
 )
@@ -154,7 +155,7 @@ def test_a_distribution_says_the_likelier_and_a_tie_says_nothing() -> None:
     assert said == [True, False, None]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("answered", "judged", "reason"),
     [
         (Reply.failed("timeout"), "Aligned", "no answer (timeout)"),
@@ -343,7 +344,7 @@ def test_a_random_tenth_and_all_that_is_not_aligned_are_reviewed(answers: pd.Dat
     assert shown["item"].tolist() != sorted(shown["item"])
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", " =HYPERLINK()", "\n+1"])
+@check_each("text", ["=1+1", "+1", "-1", "@x", "\t=1", " =HYPERLINK()", "\n+1"])
 def test_text_of_a_model_is_no_formula(text: str) -> None:
     """A reply that begins with = would be run by the spreadsheet of whoever reviews it."""
     assert cell(text) == f"'{text}"
@@ -485,7 +486,7 @@ def test_agreement_is_told_for_all_and_for_the_random_part() -> None:
 # --- what cannot be
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("options", "said"),
     [
         (["--llm", "oracle"], "name a judge: --judge SPEC"),
@@ -510,7 +511,7 @@ def test_what_cannot_be_asked_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("change", "said"),
     [
         (lambda read: read.drop(columns="human"), "lacks the column human"),

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 from standins import Scrambled, opinionated
 
 import run
@@ -98,7 +99,7 @@ def test_an_unreadable_answer_is_shared_as_unreadable(tmp_path: Path) -> None:
     assert (ratings["how"] == "strict, archetype").sum() > 0
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "given"),
     [("three_way", {"archetypes": 1}), ("consensus", {"archetypes": 5}), ("three_way", {"archetypes": -1})],
 )

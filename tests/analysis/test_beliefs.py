@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from parley.agents.topic import load_topic
@@ -20,7 +21,7 @@ from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("moved", "priors", "second", "belief", "toward", "why"),
     [
         (1.5, [8.0, 9.0], 1, 1.5, -1.5, ("", "")),  # the first argues for (its belief), the second against it and last

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from data_checks import check_each
 from scipy.stats import ttest_1samp
 
 from parley.analysis.bootstrap import (
@@ -43,7 +44,7 @@ def of_people(rng: np.random.Generator, rooms: int, people: int = 2) -> Floats:
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], -1).sum(axis=1)
 
 
-@pytest.mark.parametrize("rooms", [5, 10, 20, 40])
+@check_each("rooms", [5, 10, 20, 40])
 def test_a_mean_is_missed_by_one_interval_in_twenty(rooms: int) -> None:
     """A percentile bootstrap missed it in 25% at 3 rooms and 7.6% at 5. The standard error of 1,000 sets is 0.7%."""
     assert missed(lambda rng: mean_interval(rng.normal(5, 1, rooms)), 5.0) == pytest.approx(0.05, abs=0.021)
@@ -52,7 +53,7 @@ def test_a_mean_is_missed_by_one_interval_in_twenty(rooms: int) -> None:
     assert missed(draw, float(rounded)) == pytest.approx(0.05, abs=0.021)
 
 
-@pytest.mark.parametrize("rooms", [5, 10, 20])
+@check_each("rooms", [5, 10, 20])
 def test_ratios_and_correlations_are_missed_as_seldom(rooms: int) -> None:
     """The bootstrap missed a ratio of skewed numbers in 14.5% at 5 rooms and 9.5% at 10; leaving out one room holds."""
 
@@ -85,7 +86,7 @@ def test_means_of_groups_weigh_alike_whatever_their_size() -> None:
     assert math.isnan(means_interval([many, few[:4]])[0])
 
 
-@pytest.mark.parametrize("rooms", range(FEWEST))
+@check_each("rooms", range(FEWEST))
 def test_below_five_rooms_nothing_has_an_interval(rooms: int) -> None:
     """Intervals over 2, 3 and 4 rooms held a true zero in 50, 75 and 87%, and reports then claimed effects."""
     values = np.arange(rooms, dtype=float)
@@ -153,8 +154,8 @@ def test_wilson_agrees_with_its_worked_example() -> None:
     assert all(math.isnan(end) for end in share_interval(0, 0))
 
 
-@pytest.mark.parametrize("alike", [0.0, 0.1])
-@pytest.mark.parametrize("people", [5, 20])
+@check_each("alike", [0.0, 0.1])
+@check_each("people", [5, 20])
 def test_answers_of_one_person_are_not_taken_for_independent(alike: float, people: int) -> None:
     """Of 300 sets of people with 21 answers each, more or less like one another, at least 92% of the intervals hold the truth."""
     rng, truth, size = np.random.default_rng(people), 0.8, 21

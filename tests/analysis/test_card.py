@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from benchmarks.audit_coverage import SETTINGS, audited
@@ -120,7 +121,7 @@ def test_null_conditions_are_null(card: list[CardEstimate]) -> None:
     assert expected == pytest.approx(claim(card, "three_alone").estimate, abs=0.9)
 
 
-@pytest.mark.parametrize("setting", SETTINGS[::3], ids=str)
+@check_each("setting", SETTINGS[::3], ids=str)
 def test_settings_are_found_again(setting: dict[str, float]) -> None:
     """No pull, weak, middling and strong, a small audit each: of all claims of the law no more than a chance few are missed."""
     found = list(audited(setting, 7, "expected", "climate_change", 6, ("pull",)))
@@ -394,7 +395,7 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arguments", "words"),
     [
         (["--sections", "pul"], "unknown section 'pul': did you mean pull?"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 import run
 from parley.analysis.card.budget import audit_ledger
@@ -50,9 +51,7 @@ def spent(path: Path, voice: str = "") -> None:
     journal.close()
 
 
-@pytest.mark.parametrize(
-    ("model", "judge", "cost"), [(CHEAP, DEAR, 21), (DEAR, CHEAP, 21), (FREE, DEAR, 20), (CHEAP, FREE, 2)]
-)
+@check_each(("model", "judge", "cost"), [(CHEAP, DEAR, 21), (DEAR, CHEAP, 21), (FREE, DEAR, 20), (CHEAP, FREE, 2)])
 def test_what_was_spent_is_counted_at_whose_price_it_was(
     tmp_path: Path, model: Price, judge: Price, cost: float
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from benchmarks.audit_coverage import held as in_memory
@@ -76,7 +77,7 @@ def without(held: ConditionRecords, missing: Missing) -> ConditionRecords:
     return found
 
 
-@pytest.mark.parametrize("missing", CASES)
+@check_each("missing", CASES)
 def test_whatever_is_missing_there_is_a_card(battery: tuple[Batch, ConditionRecords], missing: str) -> None:
     """Sections, page and figure are made, without a warning of arithmetic on nothing; what has no number says why."""
     first, held = battery

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-import pytest
+from data_checks import check_each
 
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.conditions import Batch
@@ -48,7 +48,7 @@ def made(**quantities: Quantity) -> ModuleType:
     return section
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("number", "told", "shown"),
     [
         (0.0524, Quantity("", "rate"), "5.2"),

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from benchmarks.audit_coverage import SETTINGS, audited
 from benchmarks.audit_coverage import held as in_memory
@@ -222,7 +223,7 @@ def test_gender_is_nothing_to_the_known_truth_speaker(tmp_path: Path) -> None:
     assert inside >= 9
 
 
-@pytest.mark.parametrize("setting", SETTINGS[1::5], ids=str)
+@check_each("setting", SETTINGS[1::5], ids=str)
 def test_what_rooms_do_by_the_law_is_found(setting: dict[str, float]) -> None:
     """Echo chambers, the first word and reversion as the planted law has them, an announced closing as nothing: of all claims
     no more than a chance few are missed (coverage over many audits: docs/card.md).

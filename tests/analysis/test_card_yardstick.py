@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_checks import check_each
 
 import run
 from benchmarks.audit_coverage import held as in_memory
@@ -62,7 +63,7 @@ def people(folder: Path, debates: int = 8) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@check_each("name", MEASURES)
 def test_the_numbers_are_those_of_run_py_human(rooms: ConditionRecords, name: str) -> None:
     """One implementation: what the card says of a condition is what `run.py human` says of its folder; the units alone differ."""
     told = MEASURES[name]

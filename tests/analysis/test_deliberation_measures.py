@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 from synthetic import episodes
 
 from parley.analysis.deliberation.critique_judge import CHOICE, compare, compose, table, verdict, win_rate
@@ -76,7 +77,7 @@ def test_missing_is_left_out_and_sure_is_not_claimed() -> None:
     assert math.isnan(clustered_mean(pd.Series([], dtype=float), pd.Series([], dtype=str)).value)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("one", "other", "far"),
     [
         ("Good start, but say who pays.", "good start but SAY who pays", 0.0),
@@ -91,7 +92,7 @@ def test_distance_in_words(one: str, other: str, far: float) -> None:
     assert text_distance(other, one) == pytest.approx(far)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("first", "second", "found"),
     [
         ("1", "2", "win"),
@@ -106,7 +107,7 @@ def test_a_verdict_holds_in_both_orders_or_is_a_tie(first: str, second: str, fou
     assert verdict(Reply(first), Reply(second)).found == found
 
 
-@pytest.mark.parametrize("bad", ["", "both", "1 or 2", "3", "12", "neither", "I cannot say"])
+@check_each("bad", ["", "both", "1 or 2", "3", "12", "neither", "I cannot say"])
 def test_what_cannot_be_read_is_no_tie(bad: str) -> None:
     found = verdict(Reply(bad), Reply("2"))
     assert found.found is None

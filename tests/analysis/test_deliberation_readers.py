@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from data_checks import check_each
 from synthetic import episodes
 
 from parley.analysis.deliberation.episode import HUMAN, read_episodes, write_episodes
@@ -164,7 +165,7 @@ def test_any_path_is_read_by_what_it_is(tmp_path: Path) -> None:
         read_any(tmp_path)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "says"),
     [
         ("{", "not valid JSON"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,7 +88,7 @@ def _voice(**changes: object) -> dict[str, object]:
     return {"voices": [whole["voices"][0] | changes]}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("changes", "says"),
     [
         ({"draft": None}, "draft of the episode missing without a reason"),
@@ -118,7 +119,7 @@ def test_what_is_no_episode_is_refused_by_line(tmp_path: Path, changes: dict[str
     assert "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize("line", ["[]", "{", "NaN", '{"id": NaN}', "{}", '"e"'])
+@check_each("line", ["[]", "{", "NaN", '{"id": NaN}', "{}", '"e"'])
 def test_what_is_no_table_is_refused_by_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "e.jsonl"
     path.write_text(line)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -128,7 +129,7 @@ def test_intervals_are_over_groups() -> None:
     assert two["high"] - two["low"] > eight["high"] - eight["low"] > 0
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("people", "moved"),
     [
         ([(0.8, 0.9), (0.9, 0.9), (0.2, 0.3)], 2 / 3),  # the majority is up; two go there
@@ -244,7 +245,7 @@ def test_habermas_holds_groups_and_no_people(tmp_path: Path) -> None:
     assert (whole.loc["majority", "n"], whole.loc["majority", "unit"]) == (2, "group")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "text", "told"),
     [
         ("salvi_rct_750_pre_post_agreement.csv", "a,b\n1,2\n", "lacks the column debate_id"),

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from parley.agents.surrogate_agent import SURROGATE
@@ -101,7 +102,7 @@ def test_the_reference_is_no_room_in_which_nobody_was_meant(held: Callable[..., 
     assert found.untouched == 0
 
 
-@pytest.mark.parametrize(("rooms", "claims"), [(2, 0), (4, 0), (5, 1)])
+@check_each(("rooms", "claims"), [(2, 0), (4, 0), (5, 1)])
 def test_no_effect_is_claimed_below_five_rooms(branches: Callable, rooms: int, claims: int) -> None:
     """`0.06 (0.06 to 0.06)` at two rooms: 7 of 24 lines of a control had an effect. n, SD and the reason are in the table."""
     without = [[[2, 2, 2], [5, 5, 5]]] * rooms
@@ -412,7 +413,7 @@ def test_a_placebo_is_said_to_the_same_people_by_the_same_name(small: Callable[.
     assert (empty[0].round, empty[0].share, empty[0].to, vars(empty[0])["by"]) == (2, 0.5, ("republican",), "News")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("line", "words"),
     [
         ("mute round=1", "nothing is said in this timetable"),

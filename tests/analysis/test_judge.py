@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from parley.agents.topic import load_topic, scales, topic_names
@@ -116,7 +117,7 @@ def test_each_call_has_a_seed_of_its_own() -> None:
     assert len({compose_verdict(statement(), Judging(), call).seed for call in range(3)}) == 3
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("replies", "score", "readings", "reasons"),
     [
         (["5", "6", "7"], 6.0, 3, 0),
@@ -219,7 +220,7 @@ def test_hidden_ratings_and_verdicts_meet_agent_by_agent(tables: Tables) -> None
     assert level.loc["racism"].isna().all()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("topic", "probe", "same"),
     [
         ("racism", "attitude_labelled", False),
@@ -316,7 +317,7 @@ def test_another_judging_wants_another_folder(held: Path, tmp_path: Path, capsys
     assert "holds another judging" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("options", "said"),
     [
         (["--calls", "0"], "asked at least once"),

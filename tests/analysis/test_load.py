@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
@@ -92,7 +93,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("damage", BROKEN)
+@check_each("damage", BROKEN)
 def test_a_broken_record_is_one_line_for_the_user(damage: str, record: Callable, header: Callable) -> None:
     """Damage is named, never read past and never a traceback."""
     harm, told = BROKEN[damage]

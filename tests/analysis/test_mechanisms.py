@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from data_checks import check_each
 
 from parley.analysis.mechanisms.choice import discrepancy, implements, payoff_gap, utilitarian
 from parley.analysis.mechanisms.episode import Mechanism, joint, values
@@ -65,7 +66,7 @@ SEPARATED = {
 }
 
 
-@pytest.mark.parametrize(("said", "equivalent", "gap"), SEPARATED.values(), ids=SEPARATED)
+@check_each(("said", "equivalent", "gap"), SEPARATED.values(), ids=SEPARATED)
 def test_one_mechanism_tells_the_three_equivalences_apart(said: dict, equivalent: tuple, gap: float) -> None:
     """Proposition 1 by example, all functions allowed: each class is larger than the one before, and a verdict matters in all.
 
@@ -167,7 +168,7 @@ def test_a_mechanism_that_implements_the_utilitarian_choice_for_who_says_what_th
     assert not implements(replace(consensus(), moves=moves), dict.fromkeys(wanted, people()), wanted)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("moves", "start", "steps"),
     [
         (np.ones((2, 1, 2)), np.array([1.0, 0.0]), 1),

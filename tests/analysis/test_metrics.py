@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 from parley.analysis.metrics import confidence, crossing, drift, first_cycle, further, metrics, polarisation, trajectory
 from parley.analysis.metrics._cells import default_level
@@ -117,7 +118,7 @@ def test_a_default_that_was_asked_and_not_read_is_told_from_one_that_was_not_ask
     assert found[["start", "end"]].to_list() == [2, 5]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("starts", "level", "reason"),
     [
         ((6, 6, 6, 6, 6), 6.02, "starts at the Default's level"),
@@ -162,7 +163,7 @@ def test_nobody_rated_twice_is_a_row_with_a_reason(held: Callable) -> None:
     assert found["reason"] == "no agent rated first and last"
 
 
-@pytest.mark.parametrize("rooms", [1, 2, 3, 4])
+@check_each("rooms", [1, 2, 3, 4])
 def test_below_five_rooms_no_line_has_moved(rooms: int, held: Callable) -> None:
     """Two rooms of the oracle said `1.00 (1.00 to 1.00)`, and 17 of 48 lines of the control had moved: no verdict there."""
     tables = held(*[{"republican": [2 + room, 4 + room, 9]} for room in range(rooms)], reference=8)
@@ -211,7 +212,7 @@ def test_first_cycle_by_hand(held: Callable) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("rooms", "reason"),
     [
         ([[5, 5, 5]] * 5, "no movement to share"),
@@ -269,7 +270,7 @@ def test_a_room_whose_default_has_no_last_rating_is_left_out(held: Callable) -> 
     assert row(crossing.compute(held(*rooms * 5)))[["rooms", "beyond"]].to_list() == [5, 1]
 
 
-@pytest.mark.parametrize("name", ALL)
+@check_each("name", ALL)
 def test_surveys_never_held_or_held_once_give_an_empty_table(name: str, held: Callable, ran: Callable) -> None:
     """No ratings is no result: no rows, no warning, the same columns as ever."""
     full = metrics()[name].compute(held(*[{"republican": [2, 3, 4]}] * 2, reference=8))
@@ -280,7 +281,7 @@ def test_surveys_never_held_or_held_once_give_an_empty_table(name: str, held: Ca
         assert len(metrics()[name].compute(held({"republican": [2]}, reference=8))) == 0
 
 
-@pytest.mark.parametrize("name", ALL)
+@check_each("name", ALL)
 def test_a_run_asked_at_both_ends_has_every_metric(name: str, ran: Callable) -> None:
     """survey=ends is a run like any other; its rounds are 0 and 2."""
     tables = load(ran(survey="ends", also="confidence", forecast="true"))
@@ -356,7 +357,7 @@ def test_a_move_toward_the_default_names_the_command_that_can_tell_why(held: Cal
     assert "audit" not in drift.headline(drift.compute(still))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("end", "reference", "reason"),
     [
         (9, 8, "share: ends beyond the Default's level"),

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._network import Links, populations
@@ -106,7 +107,7 @@ def test_an_unrated_person_takes_its_links_along(networked: Build) -> None:
     assert found["missing"].to_list() == [1]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@check_each("seed", range(5))
 def test_against_networkx(seed: int) -> None:
     """The field's library finds the same assortativity and modularity, on directed graphs."""
     graph = nx.gnp_random_graph(30, 0.2, seed=seed, directed=True)
@@ -161,7 +162,7 @@ def test_the_null_is_the_same_for_the_same_record(networked: Build) -> None:
     pd.testing.assert_frame_equal(measured("echo_chamber", tables), measured("echo_chamber", tables))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("surveys", "when"),
     [
         ([[0, 10], [4, 5], [5, 5]], 2),
@@ -230,7 +231,7 @@ def test_where_all_speak_at_once_a_line_belongs_to_what_was_heard_in_the_round_b
     assert found["size"] == 5 / 2
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("options", "turns"),
     [
         ({}, False),

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from parley.analysis.contagion_plot import contagion_figure
@@ -99,7 +100,7 @@ def test_the_figure_has_both_counts_and_the_refutations(ran: Callable[..., Path]
     assert {("-", "s"), ("--", "o")} <= looks
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "found"),
     [
         (Reply("7"), Verdict(7.0)),

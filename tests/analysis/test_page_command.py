@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
+from data_checks import check_each
 
 import run
 from parley.analysis import commands_page
@@ -40,7 +41,7 @@ def test_what_the_address_cannot_hold_is_refused(capsys: pytest.CaptureFixture[s
     assert run.main([*UI, "--llm", "republican=oracle,mu=0"]) == 2
 
 
-@pytest.mark.parametrize(
+@check_each(
     "idle",
     [
         ["--max-calls", "0"],

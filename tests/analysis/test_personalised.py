@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 from standins import opinionated
 
 import run
@@ -46,7 +47,7 @@ def test_every_voter_states_an_age_and_a_party() -> None:
     assert demographics([Persona("", "default", "Al", "You are an American.")]) == ""
 
 
-@pytest.mark.parametrize("name", CONDITIONS)
+@check_each("name", CONDITIONS)
 def test_each_is_told_of_the_other_what_the_condition_says(small: Callable[..., Scenario], name: str) -> None:
     """Nobody is told anything of itself, and no condition differs in anything else that is said before the debate."""
     asked: list[Request] = []

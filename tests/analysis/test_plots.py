@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 from matplotlib import colors
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -35,7 +36,7 @@ def panels(figure: Figure) -> list[Axes]:
     return [axis for axis in figure.axes if axis.get_visible()]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("preset", "settings", "shape", "hidden"),
     [
         ("two_way", {}, (1, 1), 0),
@@ -70,7 +71,7 @@ def texts(figure: Figure) -> list:
 CROWDED = {"size": 5, "rounds": 1, "repetitions": 2}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("preset", "settings"),
     [
         ("two_way", {}),
@@ -180,7 +181,7 @@ DICHROMATS = {
 """How colours look without one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1)."""
 
 
-@pytest.mark.parametrize("eye", DICHROMATS)
+@check_each("eye", DICHROMATS)
 def test_party_colours_differ_for_the_colour_blind(eye: str) -> None:
     """Red, blue and grey stay well apart for every kind of dichromat (the widest distance of RGB is 1.7)."""
     seen = {
@@ -191,7 +192,7 @@ def test_party_colours_differ_for_the_colour_blind(eye: str) -> None:
         assert np.linalg.norm(seen[one] - seen[other]) > 0.2, (one, other)
 
 
-@pytest.mark.parametrize("eye", DICHROMATS)
+@check_each("eye", DICHROMATS)
 def test_ten_more_parties_differ_for_the_colour_blind(eye: str) -> None:
     """Each of the thirteen looks: distance in CIELAB of at least 18, for the eye that cannot see red, green or blue."""
     seen = {
@@ -297,7 +298,7 @@ def test_captions_are_no_formulas(ran: Callable, tmp_path: Path) -> None:
     assert isinstance(compute(tables), pd.DataFrame)
 
 
-@pytest.mark.parametrize(("width", "size"), [(3.5, 7), (3.9, 7), (7.2, 8), (9.4, 9)])
+@check_each(("width", "size"), [(3.5, 7), (3.9, 7), (7.2, 8), (9.4, 9)])
 def test_captions_are_never_cut_off(width: float, size: float) -> None:
     """However narrow a figure is, all of its caption lies on it, and the panels lie below."""
     figure = Figure(figsize=(width, 2.5), layout="constrained")

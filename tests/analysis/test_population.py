@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from parley.analysis.population import distribution
@@ -67,7 +68,7 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
     assert "holds another population" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("more", "told"),
     [
         (["--every", "3"], "multiple"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 from synthetic import episodes
 
 from parley.agents.mediators.base import Statement
@@ -33,7 +34,7 @@ def judged(*replies: str | Reply, pair: Pair = PAIR) -> tuple[Verdict, list[Requ
     return found, asked
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("replies", "found"),
     [
         (("1", "2"), WIN),

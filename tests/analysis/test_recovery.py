@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 from parley.analysis.influence_model import recover_parameters
 from parley.analysis.tables import Tables, load
@@ -61,7 +62,7 @@ def fitted(recorded: Callable[..., Tables]) -> Callable[..., pd.DataFrame]:
     return make
 
 
-@pytest.mark.parametrize("parameter", ["kappa", "mu", "bias"])
+@check_each("parameter", ["kappa", "mu", "bias"])
 def test_intervals_cover_the_planted_values(fitted: Callable[..., pd.DataFrame], parameter: str) -> None:
     """95% intervals over 4 topics x 30 seeds of 10 rooms: coverage between 0.89 and 0.99 (binomial sd 0.02).
 
@@ -72,7 +73,7 @@ def test_intervals_cover_the_planted_values(fitted: Callable[..., pd.DataFrame],
     assert 0.89 <= rows["inside"].mean() <= 0.99
 
 
-@pytest.mark.parametrize("parameter", ["kappa", "mu", "bias"])
+@check_each("parameter", ["kappa", "mu", "bias"])
 def test_estimates_are_unbiased(fitted: Callable[..., pd.DataFrame], parameter: str) -> None:
     """Mean error within 2.6 standard errors of 0 (one false alarm in a hundred changes of the banks), over the same fits."""
     errors = fitted().query("parameter == @parameter")["error"].dropna()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
-import pytest
+from data_checks import check_each
 
 import run
 from parley.analysis.rhetoric.report import effects, hearer_moves, shares
@@ -25,7 +25,7 @@ def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
     return contextlib.nullcontext(lambda count: None)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "found"),
     [
         ("Present", Tag(True)),

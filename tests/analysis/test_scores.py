@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 from scipy import stats
 
 import run
@@ -33,7 +34,7 @@ def table(lines: Mapping[tuple[str, str, str], list[list[float]]]) -> pd.DataFra
     return checked(pd.DataFrame(rows, columns=COLUMNS), "the test")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("scores", "reference", "expected"),
     [
         ([2, 4, 4, 2], "mean", 1.0),  # back where it began
@@ -276,7 +277,7 @@ def test_any_csv_of_scores_can_be_read(tmp_path: Path) -> None:
     assert math.isnan(found["score"][1])
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "told"),
     [
         ("topic,condition\nx,y\n", "lacks the column run, agent, statement, score"),

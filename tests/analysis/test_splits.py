@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import episodes, question
@@ -45,8 +46,8 @@ def test_the_sides_have_the_sizes_asked_for_and_depend_on_the_seed() -> None:
     assert sides != split_cases(found, 1)
 
 
-@pytest.mark.parametrize("laps", range(1, 9))
-@pytest.mark.parametrize("seed", range(3))
+@check_each("laps", range(1, 9))
+@check_each("seed", range(3))
 def test_held_out_laps_are_never_trained_on(laps: int, seed: int) -> None:
     """Laps of known people: as many to train on as were asked for, the others for validation and test, whatever the shares."""
     found: list[Episode] = []
@@ -85,8 +86,8 @@ def _episode(victim: Episode, other: Episode) -> Episode:
     return replace(victim, id=other.id)
 
 
-@pytest.mark.parametrize("corrupt", [_session, _participant, _question, _wording, _episode])
-@pytest.mark.parametrize(("side", "other"), [("train", "test"), ("validation", "train"), ("test", "validation")])
+@check_each("corrupt", [_session, _participant, _question, _wording, _episode])
+@check_each(("side", "other"), [("train", "test"), ("validation", "train"), ("test", "validation")])
 def test_a_corrupted_split_is_refused_by_the_name_of_what_leaks(
     corrupt: Callable[[Episode, Episode], Episode], side: str, other: str
 ) -> None:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -98,9 +99,7 @@ def test_the_order_of_conditions_does_not_show(names: list[str]) -> None:
     assert spread("x", reordered, "room", least=5).p == pytest.approx(spread("x", GROUPS, "room", least=5).p)
 
 
-@pytest.mark.parametrize(
-    "groups", [{"a": ONE}, {"a": ONE, "b": ONE[:1]}, {"a": ONE, "b": np.array([1.0, math.nan])}, {}]
-)
+@check_each("groups", [{"a": ONE}, {"a": ONE, "b": ONE[:1]}, {"a": ONE, "b": np.array([1.0, math.nan])}, {}])
 def test_too_few_units_are_a_reason_and_no_number(groups: dict[str, np.ndarray]) -> None:
     for found in (level("x", groups, "room"), spread("x", groups, "room")):
         assert found.reason
@@ -238,7 +237,7 @@ def test_rooms_needed_by_hand() -> None:
     assert rooms_needed(0.0, [0.5], [0.8])["rooms"].isna().all()
 
 
-@pytest.mark.parametrize(("test", "sets"), [("level", 400), ("two", 400), ("interval", 200), ("mixed round", 80)])
+@check_each(("test", "sets"), [("level", 400), ("two", 400), ("interval", 200), ("mixed round", 80)])
 def test_false_alarms_are_one_in_twenty(test: str, sets: int) -> None:
     """Under the null, with rooms that differ: what so few data sets can tell from 5%; benchmarks/false_alarms.py takes 2,000."""
     rng = np.random.default_rng(5)
@@ -311,7 +310,7 @@ def test_a_weighed_sum_of_conditions_is_welchs_t_where_it_is_a_difference() -> N
     assert (found.estimate, found.p, found.low) == pytest.approx((second.estimate, second.p, second.low))
 
 
-@pytest.mark.parametrize("conditions", [2, 3, 6, 10])
+@check_each("conditions", [2, 3, 6, 10])
 def test_the_interval_of_omega_squared_holds_the_truth(conditions: int) -> None:
     """Half of the variance is between conditions; eta squared after Welch's F said .54 for .21, its interval held in 49%."""
     rng = np.random.default_rng(conditions)

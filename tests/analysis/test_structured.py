@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 from scipy.stats import ttest_1samp
 
 import run
@@ -26,7 +27,7 @@ from parley.model.scenario import load_preset
 NAMES = [name for name in EXPERIMENTS if name != "models"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@check_each("name", NAMES)
 def test_every_condition_is_a_scenario_and_every_pair_two_conditions(name: str) -> None:
     """A slip in a name or a field would show only when the experiment runs."""
     chosen, base = experiment(name, ["oracle"]), load_preset(PRESET)
@@ -85,7 +86,7 @@ def test_models_are_held_alone_and_mixed() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "models", "told"),
     [
         ("orderz", ["oracle"], "did you mean orders"),
@@ -330,7 +331,7 @@ def test_a_dry_run_says_what_it_would_take(capsys: pytest.CaptureFixture[str], t
     assert not (tmp_path / "o").exists()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("given", "told"),
     [
         (["orders", "--set", "seats=default"], "--set seats: the conditions of orders differ in that"),

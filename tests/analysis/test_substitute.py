@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 from synthetic import episodes
 
 from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statement
@@ -197,7 +198,7 @@ def test_judge_reads_a_number_or_a_distribution(reply: Reply | str, value: float
     assert [one.value for one in score("judge", ["One.", "Two."], reply)] == pytest.approx([value, value])
 
 
-@pytest.mark.parametrize("bad", ["", "8", "no idea", "6 or 7", Reply.failed("timeout")])
+@check_each("bad", ["", "8", "no idea", "6 or 7", Reply.failed("timeout")])
 def test_judge_guesses_nothing(bad: Reply | str) -> None:
     (found,) = score("judge", ["One."], bad)
     assert found.value is None
@@ -320,7 +321,7 @@ def test_runs_of_one_set_of_personas_have_the_same_people(known: Path, tmp_path:
     assert len({name for one in both for name in one.participants}) == 80
 
 
-@pytest.mark.parametrize("other", [{"people": "pocket"}, {"llm": "oracle,kappa=0.5"}, {"seed": 1}])
+@check_each("other", [{"people": "pocket"}, {"llm": "oracle,kappa=0.5"}, {"seed": 1}])
 def test_a_population_of_other_people_is_refused(known: Path, other: dict[str, object]) -> None:
     """The people are written once a folder: others who are asked for later would silently be the ones that are there."""
     asked = {"laps": 1, "llm": "oracle", "people": "oracle", "seed": 0, "folder": known.parent, "told": print, **other}
@@ -391,7 +392,7 @@ def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
     assert "payoff own (agreement, 1 to 7), as it was recorded and not the study's payoff model" in report
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("size", "other", "says"),
     [
         (

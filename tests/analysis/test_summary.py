@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_checks import check_each
 
 import run
 from parley.agents.topic import load_topic, topic_names
@@ -119,7 +120,7 @@ GIVEN: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("given", GIVEN)
+@check_each("given", GIVEN)
 def test_the_command_gives_the_same_scenario(given: dict, header: Callable, held: Callable, tmp_path: Path) -> None:
     """`Run it again` is pasted into a shell: it must parse back to this very experiment."""
     scenario = load_preset("echo_chamber").with_settings(given)
@@ -131,7 +132,7 @@ def test_the_command_gives_the_same_scenario(given: dict, header: Callable, held
     assert set(named) == set(given)
 
 
-@pytest.mark.parametrize("fields", [{"name": "my_own"}, {"name": "x\nrm -rf"}, {"rounds": 77}])
+@check_each("fields", [{"name": "my_own"}, {"name": "x\nrm -rf"}, {"rounds": 77}])
 def test_no_command_is_better_than_a_wrong_one(fields: dict, header: Callable, held: Callable, tmp_path: Path) -> None:
     """A preset that is not here, or no longer the same: the summary says so and names the record."""
     text = summary(replace(held({"republican": [2, 3]}), header=header(**fields)), tmp_path)
@@ -155,7 +156,7 @@ def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
     assert "nfinished" not in summary(load(ran("two_way")), tmp_path)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("backend", "told"),
     [("oracle", "known-truth speaker"), ("pocket", "model organism"), ("fake", "stand-in"), ("openai", None)],
 )
@@ -175,7 +176,7 @@ def test_captions_count_the_rooms_that_were_rated(held: Callable) -> None:
     assert "means over 1 to 2 rooms" in caption(tables, metrics()["trajectory"].compute(tables))
 
 
-@pytest.mark.parametrize("field", ["name", "title", "source", "llm", "probe", "reader"])
+@check_each("field", ["name", "title", "source", "llm", "probe", "reader"])
 def test_a_foreign_record_is_harmless(field: str, header: Callable, held: Callable, tmp_path: Path) -> None:
     """Everything in a record may come from somebody else: no markup, no HTML, no line of its own, no escape."""
     tables = held({"republican": [2, 3], "democrat": [9, None]}, reference=5)
@@ -197,7 +198,7 @@ def test_foreign_reasons_groups_and_topics_are_harmless(held: Callable, tmp_path
     assert not re.search(r"<script|^# [Ff]ake|(?<!\\)\| a |http://", shown, re.MULTILINE)
 
 
-@pytest.mark.parametrize("settings", [{"survey": "never"}, {"survey": "ends"}, {"rounds": 0}, {"repetitions": 1}])
+@check_each("settings", [{"survey": "never"}, {"survey": "ends"}, {"rounds": 0}, {"repetitions": 1}])
 def test_odd_runs_have_a_summary(settings: dict, ran: Callable, tmp_path: Path) -> None:
     """No ratings, two surveys, no debate, one room: words instead of a crash or a warning."""
     text = summary(load(ran("two_way", **settings)), tmp_path)
@@ -214,7 +215,7 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
     assert told == "Nothing: 12 replies and 12 calls, all readable. There are no ratings."
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("preset", "given", "told"),
     [
         ("three_way", {}, f"{THREE} (Taubenfeld et al. 2024, Fig 3 (Fig 7 with other models))."),
@@ -266,7 +267,7 @@ def test_a_record_of_an_unknown_preset_has_its_own_title(header: Callable, held:
 PROBES = [(slug, name) for slug in topic_names() for name in load_topic(slug).probes]
 
 
-@pytest.mark.parametrize(("topic", "probe"), PROBES)
+@check_each(("topic", "probe"), PROBES)
 def test_the_axis_is_told_in_words_of_the_probe(
     topic: str, probe: str, header: Callable, held: Callable, tmp_path: Path
 ) -> None:

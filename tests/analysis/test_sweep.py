@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from parley.analysis.sweep.figure import crossing, figure
@@ -303,7 +304,7 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert set(zip(table["rounds"], table["seed"], strict=True)) == {("1", 0), ("1", 1), ("2", 0), ("2", 1)}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arguments", "words"),
     [
         (["sweep"], "name a scenario"),

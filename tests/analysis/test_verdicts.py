@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from data_checks import check_each
 from scipy.stats import binomtest
 
 from parley.analysis.bootstrap import FEWEST
@@ -14,15 +15,15 @@ from parley.model.scenario import load_preset, preset_names
 SETS = 120
 
 
-@pytest.mark.parametrize("name", INTERVALS)
+@check_each("name", INTERVALS)
 def test_there_is_no_verdict_below_five_rooms(name: str) -> None:
     """Intervals over 2 and 3 rooms missed a true zero in 50 and 25%: whatever the data, there is nothing to say."""
     rng = np.random.default_rng(0)
     assert {INTERVALS[name](rng, rooms, kind) for rooms in range(2, FEWEST) for kind in KINDS} == {None}
 
 
-@pytest.mark.parametrize("name", INTERVALS)
-@pytest.mark.parametrize("kind", ["normal", "rounded", "missing"])
+@check_each("name", INTERVALS)
+@check_each("kind", ["normal", "rounded", "missing"])
 def test_false_claims_at_ten_rooms_are_about_one_in_twenty(name: str, kind: str) -> None:
     """As few sets as a test can hold: what they tell from 5% is a rule that is broken, not one that is off by a point."""
     rng = np.random.default_rng(1)

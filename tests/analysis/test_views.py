@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_checks import check_each
 
 solara = pytest.importorskip("solara", reason="the [app] extra is not installed")
 import ipyvuetify  # noqa: E402
@@ -108,7 +109,7 @@ def test_a_record_in_which_nobody_is_seated_yet_has_no_views(held: Callable[[str
     assert session.told.startswith("loaded, unfinished")
 
 
-@pytest.mark.parametrize("preset", SMALL)
+@check_each("preset", SMALL)
 def test_every_view_shows_a_loaded_run_and_text_stays_text(held: Callable[[str], Path], preset: str) -> None:
     """Markup of a model in a page would run in the reader's browser."""
     session = opened(held(preset))
@@ -172,7 +173,7 @@ def test_what_cannot_be_run_or_opened_is_told(tmp_path: Path) -> None:
     assert "cannot be stepped into" in session.error
 
 
-@pytest.mark.parametrize("preset", preset_names())
+@check_each("preset", preset_names())
 def test_every_field_of_a_preset_is_a_control_with_the_presets_value(preset: str) -> None:
     """A control that shows another value than the run will have would be a lie; what is not touched is not set."""
     scenario = load_preset(preset)

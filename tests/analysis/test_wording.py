@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +24,7 @@ from parley.analysis.formatting import (
 )
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("group", "title"),
     [
         ("republican", "A Republican"),
@@ -47,7 +47,7 @@ def test_groups_make_safe_file_names() -> None:
     assert slug("../../x y") == "_x_y"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("value", "told"),
     [(1.005, "1.00"), (2.0, "2.00"), (-0.001, "0.00"), (None, "–"), (float("nan"), "–"), (3, "3"), ("why", "why")],
 )
@@ -89,7 +89,7 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("text", NASTY)
+@check_each("text", NASTY)
 def test_foreign_text_is_one_plain_line(text: str) -> None:
     """Nothing that a model says becomes markup, a link, a new line or a terminal's command."""
     shown = escape_markdown(text)

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 PAGE = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="utf-8")
 CODE = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
 
 
-@pytest.mark.parametrize("code", CODE, ids=["scenario", "run", "functions", "experiment"])
+@check_each("code", CODE, ids=["scenario", "run", "functions", "experiment"])
 def test_the_code_runs(
     code: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

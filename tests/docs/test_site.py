@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
+from data_checks import check_each
 
 from docs import build, pages
 from parley.agents import persona_generator, persona_variants
@@ -22,7 +22,7 @@ DOCS = ROOT / "docs"
 FLOORS = ("llm", "agents", "environments", "model", "analysis", "training")
 
 
-@pytest.mark.parametrize("name", preset_names())
+@check_each("name", preset_names())
 def test_every_preset_has_its_row_and_its_departures(name: str) -> None:
     """A scenario whose departures nobody wrote down would pass for a replication."""
     said = pages.notes(name)
@@ -119,7 +119,7 @@ def test_every_prompt_is_on_the_page_of_prompts() -> None:
         assert path.read_text(encoding="utf-8").strip() in page
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "loaded"),
     [
         ('<script src="https://cdn.example/x.js"></script>', ["https://cdn.example/x.js"]),

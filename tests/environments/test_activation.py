@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from data_checks import check_each
 
 from parley.environments._social_graph import Links, SocialGraph
 from parley.environments.activation import ACTIVATION
@@ -24,7 +25,7 @@ def active(spec: str, round_: int, found: SocialGraph | None = None) -> tuple[in
     return people
 
 
-@pytest.mark.parametrize("spec", ["every", "share", "poisson", "hawkes"])
+@check_each("spec", ["every", "share", "poisson", "hawkes"])
 def test_the_same_round_wakes_the_same_people(spec: str) -> None:
     """Whether the rounds before it were asked about or not."""
     asked = society()
@@ -37,7 +38,7 @@ def test_the_same_round_wakes_the_same_people(spec: str) -> None:
     assert spec == "every" or again != active(spec, 2)
 
 
-@pytest.mark.parametrize(("spec", "count"), [("every", 2000), ("share,share=0.3", 600), ("share,share=0", 0)])
+@check_each(("spec", "count"), [("every", 2000), ("share,share=0.3", 600), ("share,share=0", 0)])
 def test_shares_are_exact(spec: str, count: int) -> None:
     assert len(active(spec, 1)) == count
 
@@ -59,7 +60,7 @@ def impulses(process: Hawkes, people: int, rounds: int) -> np.ndarray:
     return np.array(counts)
 
 
-@pytest.mark.parametrize(("base", "branching", "decay"), [(0.2, 0.5, 1.0), (0.5, 0.8, 3.0), (0.3, 0.0, 1.0)])
+@check_each(("base", "branching", "decay"), [(0.2, 0.5, 1.0), (0.5, 0.8, 3.0), (0.3, 0.0, 1.0)])
 def test_the_intensity_is_that_of_a_hawkes_process(base: float, branching: float, decay: float) -> None:
     """At every time, not only in the long run: E lambda(t) = m + (base - m) exp(-decay (1 - branching) t).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,7 +58,7 @@ def test_who_reads_a_post(posts: str, readers: set) -> None:
     assert [len(wave) for wave in concurrent_turns(everybody)] == [4]
 
 
-@pytest.mark.parametrize("options", [{"seats": ("democrat",) * 3}, {"seats": ()}, {"exchanges": 0}])
+@check_each("options", [{"seats": ("democrat",) * 3}, {"seats": ()}, {"exchanges": 0}])
 def test_an_odd_one_out_is_refused(options: dict) -> None:
     with pytest.raises(ValueError, match=r"even number|exchanges"):
         Dyads(**options)

@@ -9,14 +9,15 @@ from dataclasses import dataclass, fields
 from functools import partial
 
 import pytest
+from data_checks import check_each
 
 from parley.environments import _exam as exam
 from parley.environments import environment_class, environment_names
 from parley.environments.base import MEDIATOR, Group, Room, Turn
 
 
-@pytest.mark.parametrize("check", exam.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", environment_names())
+@check_each("check", exam.CHECKS, ids=lambda check: check.__name__)
 def test_environment(name: str, check: Callable[[exam.Kind], None]) -> None:
     """Each check is a sentence that the model relies on when it holds a round."""
     check(environment_class(name))
@@ -79,7 +80,7 @@ class Bad:
             yield Turn(MEDIATOR, room.seated, "draft")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("fault", "check"),
     [
         ("silent", exam.every_member_speaks_exactly_once_a_round),

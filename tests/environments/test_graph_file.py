@@ -7,6 +7,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from data_checks import check_each
 
 from parley.environments._social_graph import Pairs
 from parley.environments.graphs import GRAPHS
@@ -63,7 +64,7 @@ def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
         assert len(GRAPHS.get(f"file,path={path}").read()) == size
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "weights"),
     [("a b\n", []), ("a b 3\n", [3.0]), ("a b {'weight': 0.5}\n", [0.5]), ("a b {}\n", [])],
 )

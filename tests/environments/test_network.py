@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,7 +57,7 @@ societies = st.builds(anybody, st.integers(2, 12), st.sampled_from([0.1, 0.4, 1.
 timings = st.sampled_from(["simultaneous", "sequential"])
 
 
-@pytest.mark.parametrize("size", [2, 3, 5])
+@check_each("size", [2, 3, 5])
 def test_a_round_table_is_a_complete_graph(size: int) -> None:
     """The paper's debates are special cases: the same speakers in the same order, each alone, heard by the same people."""
     network = Network(graph="complete", timing="sequential", order="fixed", size=size)
@@ -189,7 +190,7 @@ def wall(found: SocialGraph, *posts: Post) -> SocialGraph:
 FOUR = both((1, 2), (1, 3), (1, 4))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("feed", "shown"), [("chronological", (12, 11)), ("hot", (11, 13)), ("interest", (13, 12)), ("attitude", (12, 13))]
 )
 def test_feeds_by_hand(feed: str, shown: tuple[int, ...]) -> None:
@@ -239,7 +240,7 @@ def test_many_heard_are_looked_through_in_part() -> None:
     assert len(feed.iterations) == 7
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("graph", "degree"),
     [
         ("complete", 199),
@@ -324,9 +325,7 @@ def written(kind: str) -> Callable[[Path], Path]:
     return write
 
 
-@pytest.mark.parametrize(
-    ("kind", "options", "count"), [("edges", "", 6), ("edges", ",directed=true", 3), ("graphml", "", 3)]
-)
+@check_each(("kind", "options", "count"), [("edges", "", 6), ("edges", ",directed=true", 3), ("graphml", "", 3)])
 def test_a_graph_of_ones_own(tmp_path: Path, kind: str, options: str, count: int) -> None:
     """A chain of three links: as many pairs where it is directed, both ways where it is not."""
     network = Network(size=4, graph=f"file,path={written(kind)(tmp_path)}{options}")
@@ -351,7 +350,7 @@ def test_a_graph_that_does_not_fit_is_told(tmp_path: Path) -> None:
         GRAPHS.get(f"file,path={tmp_path}/none.txt").build(("a",), random.Random(1))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "content", "words"),
     [
         ("bad.gz", b"a b", "Not a gzipped file"),
@@ -370,7 +369,7 @@ def test_a_packed_graph_that_is_damaged_says_what_is_wrong(
         GRAPHS.get(f"file,path={tmp_path}/{name}").build(("a", "b"), random.Random(1))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("options", "words"),
     [
         ({"graph": "smal_world"}, "unknown graph 'smal_world': did you mean small_world"),
@@ -394,7 +393,7 @@ def test_a_wrong_option_is_told(options: dict[str, Any], words: str) -> None:
         Network(**options)
 
 
-@pytest.mark.parametrize(("graph", "size"), [("ring,degree=4", 4), ("scale_free,links=3", 3), ("blocks,degree=20", 20)])
+@check_each(("graph", "size"), [("ring,degree=4", 4), ("scale_free,links=3", 3), ("blocks,degree=20", 20)])
 def test_a_graph_that_cannot_be_had_is_told(graph: str, size: int) -> None:
     """Before anything is made: a folder of a run would be left behind."""
     with pytest.raises(ValueError, match=r"give (a smaller|fewer)"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from data_checks import check_each
 
 from parley.environments.base import Group, Order, Room, speaking_order
 from parley.environments.groups import Groups
@@ -20,7 +21,7 @@ def room(shuffled: tuple[int, ...] = (3, 9, 8, 5), *redrawn: tuple[int, ...]) ->
     return Room(SEATED, shuffled, lambda: next(orders))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("order", "spoken"),
     [
         ("fixed", (5, 8, 3, 9)),
@@ -35,7 +36,7 @@ def test_each_order(order: Order, spoken: tuple[int, ...]) -> None:
     assert tuple(speaking_order(room((3, 9, 8, 5), (9, 5, 3, 8)), order)) == spoken
 
 
-@pytest.mark.parametrize("order", ["fixed", "random", "random_first", "random_second"])
+@check_each("order", ["fixed", "random", "random_first", "random_second"])
 def test_only_reshuffled_draws_again(order: Order) -> None:
     """Round after round the same order, and the room's stream is left alone (`room()` allows no draw)."""
     table, place = RoundTable(order=order), room()
@@ -49,7 +50,7 @@ def test_reshuffled_draws_once_a_round() -> None:
     assert spoken == [(9, 5, 3, 8), (8, 3, 5, 9)]
 
 
-@pytest.mark.parametrize("first", SEATED)
+@check_each("first", SEATED)
 def test_random_first_is_a_round_robin_from_any_seat(first: int) -> None:
     """Neighbours stay neighbours (001, 4.3: round robin, the initial speaker random)."""
     others = tuple(member for member in SEATED if member != first)
@@ -73,14 +74,14 @@ def test_an_unknown_order_is_no_silent_default() -> None:
         speaking_order(room(), "randm")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("order", get_args(Order))
+@check_each("order", get_args(Order))
 def test_hearers_come_in_seat_order(order: Order) -> None:
     """Whoever speaks, the words go round the table in seat order: a record can be compared line by line."""
     for turn in RoundTable(order=order).turns(room((3, 9, 8, 5), (9, 5, 3, 8)), 1):
         assert turn.hearers == tuple(member for member in SEATED if member != turn.speaker)
 
 
-@pytest.mark.parametrize("order", get_args(Order))
+@check_each("order", get_args(Order))
 def test_groups_take_turns_as_a_round_table(order: Order) -> None:
     """An echo chamber is a round table of one party, in every order."""
     seats, table = Groups(order=order), RoundTable(order=order)
@@ -94,7 +95,7 @@ def test_round_table_seats() -> None:
     assert RoundTable(("default",)).groups() == (Group("default", ("default",)),)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arm", "named"),
     [
         ("with", ["republican+republican+default", "democrat+democrat+default"]),
@@ -124,7 +125,7 @@ def test_size_counts_the_party_alone() -> None:
     )
 
 
-@pytest.mark.parametrize("options", [{"size": 0}, {"size": -1}, {"parties": ()}, {"parties": ("democrat", "democrat")}])
+@check_each("options", [{"size": 0}, {"size": -1}, {"parties": ()}, {"parties": ("democrat", "democrat")}])
 def test_groups_that_cannot_be_are_refused(options: dict) -> None:
     """No one to seat, or two groups that no table could tell apart."""
     with pytest.raises(ValueError, match="part"):

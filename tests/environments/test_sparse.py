@@ -7,6 +7,7 @@ from collections.abc import Callable
 import networkx as nx
 import numpy as np
 import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -42,7 +43,7 @@ def test_a_graph_is_simple_undirected_and_reproducible(name: str, seed: int) -> 
     assert (built(name, seed) != graph).nnz == 0
 
 
-@pytest.mark.parametrize("name", ["random", "ring", "small_world", "blocks"])
+@check_each("name", ["random", "ring", "small_world", "blocks"])
 def test_the_mean_degree_is_that_asked_for(name: str) -> None:
     assert built(name, 3).nnz == 200 * 6
 
@@ -70,7 +71,7 @@ def test_a_random_graph_has_poisson_degrees() -> None:
     assert variance["scale_free"] > 20
 
 
-@pytest.mark.parametrize("homophily", [0.0, 0.5, 0.8, 1.0])
+@check_each("homophily", [0.0, 0.5, 0.8, 1.0])
 def test_blocks_hold_their_share_of_links(homophily: float) -> None:
     """Exactly; with three unequal blocks, and with people of a block in any places."""
     membership = np.random.default_rng(1).permutation(np.repeat([0, 1, 2], [100, 60, 40]))
@@ -114,7 +115,7 @@ def test_dense_graphs_end() -> None:
     assert len(across[0]) == people * people / 2
 
 
-@pytest.mark.parametrize("seed", [51, 60, 89])
+@check_each("seed", [51, 60, 89])
 def test_a_link_of_somebody_linked_with_everybody_finds_a_place(seed: int) -> None:
     """With these seeds the last link to be rewired belongs to such a person; no end of it was ever free."""
     graph = small_world(4, 2, 1.0, np.random.default_rng(seed))
@@ -132,7 +133,7 @@ def test_from_networkx_keeps_who_hears_whom() -> None:
         from_networkx(graph)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("build", "told"),
     [
         (lambda rng: random_graph(5, 7, rng), "at most 4"),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from standins import Scrambled
@@ -119,7 +120,7 @@ def test_chance_alone_is_seldom_taken_for_drift() -> None:
     assert alarms[3] >= 90
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "told"),
     [
         (Reply("2"), ("2",)),

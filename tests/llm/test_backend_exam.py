@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from data_checks import check_each
 
 from parley.llm import exam
 from parley.llm.backends import backend_names, open_spec
@@ -29,8 +30,8 @@ def spec(request: pytest.FixtureRequest, name: str) -> str:
         return name
 
 
-@pytest.mark.parametrize("check", exam.CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", backend_names())
+@check_each("check", exam.CHECKS, ids=lambda check: check.__name__)
 def test_backend(spec: str, check: Callable[[exam.Open], None]) -> None:
     """A false alarm here would cost the author of a backend an hour: each check is a sentence of `Backend`'s docstring."""
     check(lambda: open_spec(spec))
@@ -92,15 +93,13 @@ SABOTAGE: dict[str, tuple[Callable[..., None], Callable[..., list[Reply]]]] = {
 }
 
 
-@pytest.mark.parametrize(("check", "broken"), SABOTAGE.values(), ids=SABOTAGE.keys())
+@check_each(("check", "broken"), SABOTAGE.values(), ids=SABOTAGE.keys())
 def test_exam_catches(check: Callable[[exam.Open], None], broken: Callable[..., list[Reply]]) -> None:
     with pytest.raises(AssertionError):
         check(lambda: Sabotaged(broken))
 
 
-@pytest.mark.parametrize(
-    "identity", [{"path": "/etc/passwd"}, {"nested": [{"at": "/models/x"}]}, {}, {"size": float("nan")}]
-)
+@check_each("identity", [{"path": "/etc/passwd"}, {"nested": [{"at": "/models/x"}]}, {}, {"size": float("nan")}])
 def test_exam_catches_identities(identity: dict[str, Any]) -> None:
     """A path or a NaN in an identity changes every journal key from one machine, or one moment, to the next."""
 

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.llm import backends
 from parley.llm.backends import backend_names, identity_spec, max_splits, open_spec, split_limits, split_spec
@@ -20,7 +21,7 @@ from parley.llm.request import Reply, identity_text
 from .conftest import Counted, echo, question, questions
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "parts"),
     [
         ("oracle", ("oracle", "", {})),
@@ -36,11 +37,11 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
     assert split_spec(spec) == parts
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "message"),
     [
         ("orcale", "unknown model 'orcale': did you mean oracle"),
-        ("rec:runs/a", "unknown model 'rec': did you mean recorded?"),
+        ("repl:runs/a", "unknown model 'repl': did you mean replay?"),
         ("../fake", "unknown model '../fake': did you mean fake?"),
         ("gpt-4o", "unknown model 'gpt-4o': did you mean openai:gpt-4o"),
         ("llama3:8b", "unknown model 'llama3': did you mean openai:llama3:8b"),
@@ -68,7 +69,7 @@ def test_spec_errors_are_one_line(spec: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "known", "hint"),
     [
         ("thre_way", ["two_way", "three_way"], "did you mean three_way, two_way?"),
@@ -163,7 +164,7 @@ def test_a_replay_writes_nothing_into_what_it_reads(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "parts", "expected"),
     [
         ("oracle,kappa=0", 4, "oracle,kappa=0"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from data_checks import check_each
 
 from parley.llm.choices import set_choice
 from parley.llm.request import Message, Reply, Request, Sampling
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("answers", "shares", "chosen"),
     [
         (("9", "10"), (0.5, 0.5), "10"),

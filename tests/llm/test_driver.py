@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 from standins import Scrambled
@@ -134,8 +135,8 @@ def _broken(request: Request) -> str:
     return "fine"
 
 
-@pytest.mark.parametrize("in_flight", [0, 1, 3])
-@pytest.mark.parametrize(
+@check_each("in_flight", [0, 1, 3])
+@check_each(
     ("backend", "breaks", "error"),
     [(_broken, False, ConnectionError), (echo, True, KeyError)],
     ids=["of the backend", "of a conversation"],

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 import parley.llm
 from parley.llm.backends.replay import Replay
@@ -101,8 +102,8 @@ def test_what_was_returned_survives_a_kill(end: str, tmp_path: Path) -> None:
     assert asked_again(tmp_path / "journal.sqlite") == []
 
 
-@pytest.mark.parametrize("eighths", range(8))
-@pytest.mark.parametrize("torn", ["cut off", "overwritten"])
+@check_each("eighths", range(8))
+@check_each("torn", ["cut off", "overwritten"])
 def test_a_torn_log_lacks_only_its_tail(killed: Path, tmp_path: Path, eighths: int, torn: str) -> None:
     """Power lost while writing: the file opens, whole batches are there up to the damage, and the rest is asked again."""
     folder = tmp_path / "torn"
@@ -154,7 +155,7 @@ def test_a_batch_that_cannot_be_written_leaves_no_trace(tmp_path: Path) -> None:
         assert (journal.spent()[0], journal.asked) == (2, 2)
 
 
-@pytest.mark.parametrize("content", [b"garbage " * 1000, b"{}", b"SQLite format 3\0" + b"\xff" * 5000])
+@check_each("content", [b"garbage " * 1000, b"{}", b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_file_that_is_no_journal(content: bytes, tmp_path: Path) -> None:
     """One line that names the file, from whatever opens it; the file stays as it was."""
     path = tmp_path / "journal.sqlite"

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.llm.backends import open_spec
 from parley.llm.backends.yoked import Speaker, Yoked
@@ -47,7 +48,7 @@ def test_the_seed_decides_which_room() -> None:
     assert found == {"0", "1", "2", "3"}
 
 
-@pytest.mark.parametrize(
+@check_each(
     "request_",
     [asked(2), asked(voice="default"), asked(opening="This is a debate about racism. You are Ann.")],
     ids=["late", "party", "topic"],
@@ -71,5 +72,5 @@ def test_a_numbered_seat_is_of_its_party() -> None:
 def test_a_file_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "lines.json").write_text(json.dumps([{"topic": "x"}]))
     for spec in ("yoked", "yoked:no/such/file", f"yoked:{tmp_path / 'lines.json'}"):
-        with pytest.raises(UserError, match="lines needs a file"):
+        with pytest.raises(UserError, match="yoked needs a file"):
             open_spec(spec)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from openai import AsyncOpenAI
 
 import run
@@ -113,10 +114,8 @@ def test_what_is_sent(client: str) -> None:
     assert server.keys == {f"Bearer {KEY}"}
 
 
-@pytest.mark.parametrize("status", [400, 500])
-@pytest.mark.parametrize(
-    "words", ["System role not supported", "Conversation roles must alternate user/assistant/user/..."]
-)
+@check_each("status", [400, 500])
+@check_each("words", ["System role not supported", "Conversation roles must alternate user/assistant/user/..."])
 def test_a_model_without_a_system_role_is_found_and_told_in_its_first_message(status: int, words: str) -> None:
     """The probe had no system message: every call of the run that followed failed, and it ended with exit code 0."""
 
@@ -193,7 +192,7 @@ FAILURES: dict[str, tuple[Act, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("act", "name", "detail"), FAILURES.values(), ids=FAILURES.keys())
+@check_each(("act", "name", "detail"), FAILURES.values(), ids=FAILURES.keys())
 def test_failures_by_name(act: Act, name: str, detail: str, client: str) -> None:
     """Each is a named failure in the end, none an exception and none a made-up text."""
     reply = one(act, client=client, patience=20)
@@ -209,7 +208,7 @@ def test_a_call_that_takes_too_long_is_a_timeout(client: str) -> None:
     assert (reply.failure.name, reply.notes) == ("timeout", {REPEATED: 1})
 
 
-@pytest.mark.parametrize("trouble", ["server error", "half a body", "reset", "storm", "no json", "empty"])
+@check_each("trouble", ["server error", "half a body", "reset", "storm", "no json", "empty"])
 def test_what_passes_is_asked_again(trouble: str, client: str) -> None:
     """Twice a fault, then a reply: the reply stands, and says that it took two calls more."""
     act = FAILURES[trouble][0]
@@ -370,7 +369,7 @@ def faulty(seed: int) -> Plan:
     return after_the_probe(lambda body, time: drawn.choice(acts) if drawn.random() < 0.4 else echo(body))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@check_each("seed", [1, 2])
 def test_thousands_of_requests_with_random_faults(tmp_path: Path, seed: int, client: str) -> None:
     """Each ends as a reply or a named failure; a second sitting asks none of them again; no key is written anywhere."""
     asked = questions(2000 if client == "fast" else 300)
@@ -491,7 +490,7 @@ def test_an_answer_behind_its_beginning_is_read_there() -> None:
     assert reply.answers == pytest.approx({"minor": 0.1, "considerable": 0.2, "big": 0.7})
 
 
-@pytest.mark.parametrize(
+@check_each(
     "logprobs",
     [
         None,
@@ -563,7 +562,7 @@ PERSONALITIES: dict[str, tuple[Callable[[Body], Act | None], dict[str, object]]]
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("first", [problem(429, retry_after="3"), problem(503), problem(500), Act(reset=True)])
+@check_each("first", [problem(429, retry_after="3"), problem(503), problem(500), Act(reset=True)])
 def test_the_probe_outlasts_what_passes(first: Act, client: str) -> None:
     """A run that is started, or resumed, in a bad moment is not lost to it; and no ability is lost to it either."""
 
@@ -576,8 +575,8 @@ def test_the_probe_outlasts_what_passes(first: Act, client: str) -> None:
         assert dict(backend(server, client=client, closed="auto").identity["can"])["closed"] == "logprobs"
 
 
-@pytest.mark.parametrize("passing", [problem(429, "slow down"), problem(503), Act(reset=True)])
-@pytest.mark.parametrize("marker", ["legs has a dog", "colour of grass"])
+@check_each("passing", [problem(429, "slow down"), problem(503), Act(reset=True)])
+@check_each("marker", ["legs has a dog", "colour of grass"])
 def test_no_ability_is_judged_by_a_call_that_nobody_answered(passing: Act, marker: str, client: str) -> None:
     """Ratings would be read in a worse way for a whole run, since a server was busy for one of the probe's questions."""
     with (
@@ -594,7 +593,7 @@ def test_a_rating_of_a_model_that_thinks_first_has_room_for_its_thoughts() -> No
         assert payload.request_body("m", question(answers=SCALE), can)["max_tokens"] == 516
 
 
-@pytest.mark.parametrize(("act", "found"), PERSONALITIES.values(), ids=PERSONALITIES.keys())
+@check_each(("act", "found"), PERSONALITIES.values(), ids=PERSONALITIES.keys())
 def test_the_probe_believes_only_what_it_sees(act: Callable[[Body], Act | None], found: dict[str, object]) -> None:
     with Loopback(lambda body, time: act(body) or echo(body)) as server:
         asked = backend(server, closed="auto")
@@ -603,7 +602,7 @@ def test_the_probe_believes_only_what_it_sees(act: Callable[[Body], Act | None],
         assert asked.identity["served"] == "echo-1"
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("plan", "words"),
     [
         (lambda body, time: problem(401, "no such key"), "refuses echo: 401: no such key"),
@@ -619,7 +618,7 @@ def test_an_endpoint_that_cannot_be_used_is_one_line(plan: Plan, words: str) -> 
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "words"),
     [
         ("openai", "needs a model"),
@@ -660,7 +659,7 @@ def test_a_key_in_place_of_its_variable_is_refused_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", " "])
+@check_each("end", ["\n", "\r\n", " "])
 def test_a_key_is_read_without_the_end_of_its_line(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `export OPENAI_API_KEY="$(cat file)"` of a file from elsewhere leaves it."""
     monkeypatch.setenv("MY_KEY", f"{KEY}{end}")
@@ -669,7 +668,7 @@ def test_a_key_is_read_without_the_end_of_its_line(end: str, monkeypatch: pytest
     assert server.keys == {f"Bearer {KEY}"}
 
 
-@pytest.mark.parametrize("key", ["sk-näh0123456789", "sk-012\n345", "sk-\x1b[31m"])
+@check_each("key", ["sk-näh0123456789", "sk-012\n345", "sk-\x1b[31m"])
 def test_what_can_be_no_key_is_one_line(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", key)
     with pytest.raises(UserError, match="environment variable MY_KEY holds more than a key") as caught:
@@ -722,7 +721,7 @@ def test_a_broken_address_does_not_eat_the_load() -> None:
         assert len(broken.asked) < 20
 
 
-@pytest.mark.parametrize("key", ["gsk_0123456789abcdef", "AIzaSyA-0123456789", "my-own key 123456"])
+@check_each("key", ["gsk_0123456789abcdef", "AIzaSyA-0123456789", "my-own key 123456"])
 def test_no_form_of_key_gets_into_a_failure(key: str, client: str) -> None:
     plan = after_the_probe(lambda body, time: problem(400, f"API key provided: {key} is wrong"))
     with Loopback(plan) as server:
@@ -732,7 +731,7 @@ def test_no_form_of_key_gets_into_a_failure(key: str, client: str) -> None:
     assert "(secret)" in reply.to_json()
 
 
-@pytest.mark.parametrize("count", ["1e999", "99999999999999999999", "-5", '"many"', "NaN", "null"])
+@check_each("count", ["1e999", "99999999999999999999", "-5", '"many"', "NaN", "null"])
 def test_tokens_that_cannot_be_are_not_counted(count: str) -> None:
     body = said("Yes.").body.replace(b'"prompt_tokens": 20', f'"prompt_tokens": {count}'.encode())
     reply = one(Act(body=body))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
@@ -74,7 +75,7 @@ def test_it_takes_a_debate_of_2048_tokens(pocket: Backend) -> None:
     assert pocket.inner.loaded.context >= 2048  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("party", ["republican", "democrat", "default"])
+@check_each("party", ["republican", "democrat", "default"])
 def test_speech_is_text_with_real_names(pocket: Backend, party: str) -> None:
     """The tokens for people are filled in: nobody reads <name1>, and who is named by it is in the room."""
     one = debater(party)
@@ -135,9 +136,7 @@ def test_what_is_said_moves_the_rating(pocket: Backend) -> None:
     assert found[1] > found[0]
 
 
-@pytest.mark.parametrize(
-    "probe", ["attitude", "attitude_labelled", "attitude_reversed", "attitude_1_7", "attitude_0_100"]
-)
+@check_each("probe", ["attitude", "attitude_labelled", "attitude_reversed", "attitude_1_7", "attitude_0_100"])
 def test_every_scale_has_a_distribution(pocket: Backend, probe: str) -> None:
     one = debater("default")
     (reply,) = pocket.complete([one.compose_survey(one.topic.probe(probe), 1)])
@@ -164,7 +163,7 @@ def test_it_says_what_it_is(pocket: Backend) -> None:
     assert pocket.identity["weights"] != open_spec("pocket:control").identity["weights"]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "words"),
     [
         ("pocket:controll", "did you mean control"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 import run
 from parley.analysis.tables import load
@@ -40,7 +41,7 @@ def test_a_table_of_ones_own_comes_first(tmp_path: Path) -> None:
     assert price_of("openai:gpt-4o", own) == Price(2.5, 10.0)
 
 
-@pytest.mark.parametrize("text", ["gpt = [1]", "gpt = [-1, 2]", "gpt = 'free'", "gpt = [true, 1]", "gpt ="])
+@check_each("text", ["gpt = [1]", "gpt = [-1, 2]", "gpt = 'free'", "gpt = [true, 1]", "gpt ="])
 def test_a_table_that_cannot_be_read_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.toml").write_text(text)
     with pytest.raises(UserError, match=r"cannot read the prices in .*bad\.toml"):

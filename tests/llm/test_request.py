@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 
 from parley.llm.backends.fake import Fake
@@ -35,7 +36,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS.keys())
+@check_each("other", OTHERS.values(), ids=OTHERS.keys())
 def test_key_of_another_question_differs(other: Request) -> None:
     assert other.key("model") != ASKED.key("model")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 from standins import Scrambled, opinionated
@@ -72,7 +73,7 @@ def test_a_party_speaks_through_its_own_model(small: Callable) -> None:
     assert own.calls + first.calls == sum(isinstance(event, Called) for event in record.events)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("llms", "words"),
     [
         (("whig=oracle",), "unknown party of llms 'whig'"),

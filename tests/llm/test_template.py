@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +28,7 @@ def test_fillers_are_inserted_as_they_are(pieces: list[tuple[str, str]], end: st
     assert template.fill(**given_) == "".join([f"{literal}{given_[name]}" for literal, name in pieces]) + end
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("given_", "told"),
     [
         ({}, "has {name}, {topic}, which nothing fills: take it out"),
@@ -43,9 +44,7 @@ def test_slots_are_exactly_the_fillers(given_: dict[str, int], told: str) -> Non
     assert str(caught.value) == f"the prompt turn.txt {told}"
 
 
-@pytest.mark.parametrize(
-    "text", ["{", "}", "{}", "{Name}", "{a b}", "{{name}}", "{name!r}", "{name} }", "{0}", "{näme}"]
-)
+@check_each("text", ["{", "}", "{}", "{Name}", "{a b}", "{{name}}", "{name!r}", "{name} }", "{0}", "{näme}"])
 def test_a_stray_brace_is_refused(text: str) -> None:
     """A misspelt slot would otherwise reach the model as braces, in every one of its prompts."""
     with pytest.raises(UserError, match=r"prompt turn\.txt: a brace"):

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 
 import pytest
+from data_checks import check_each
 from standins import Scrambled, opinionated
 
 from parley.agents.reasoning import ability_names
@@ -53,8 +54,8 @@ def spied(scenario: Scenario) -> tuple[list[tuple[Request, str]], list[Event]]:
     return asked, held(scenario, Fake(speak))
 
 
-@pytest.mark.parametrize("ability", ability_names())
-@pytest.mark.parametrize("preset", ["three_way", "structured_debate", "consensus", "network"])
+@check_each("ability", ability_names())
+@check_each("preset", ["three_way", "structured_debate", "consensus", "network"])
 def test_one_note_before_every_utterance(small: Small, ability: str, preset: str) -> None:
     """On the known-truth speaker all can be read, in debates and deliberations alike."""
     topics = FITTING.get(preset, {})
@@ -67,8 +68,8 @@ def test_one_note_before_every_utterance(small: Small, ability: str, preset: str
     assert calls.count(ability) == len(turns)
 
 
-@pytest.mark.parametrize("ability", ["bdi", "latent", "bounded"])
-@pytest.mark.parametrize("preset", ["three_way", "consensus"])
+@check_each("ability", ["bdi", "latent", "bounded"])
+@check_each("preset", ["three_way", "consensus"])
 def test_what_is_private_is_in_nobody_elses_prompt(small: Small, ability: str, preset: str) -> None:
     """Every prompt of the run is searched: a note is sent to the one who made it, between that note and its next one."""
     topics = {"topics": "", "mediator": "draft_revise"} if preset == "consensus" else {}

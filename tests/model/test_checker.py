@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from standins import opinionated
 
 from parley.agents.agent import Speech
@@ -76,7 +77,7 @@ def test_it_reads_no_more_than_it_may(small: Small) -> None:
     assert [line for line in lines if f": {line}\n" in asked[0].messages[1].content] == lines[-4:]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("reply", "reason"),
     [
         (Reply("Nothing to correct."), "nothing_to_correct"),
@@ -113,7 +114,7 @@ def test_it_writes_no_lines_of_others() -> None:
     assert checker.read(Reply("One two three. Four five six."), []) == Speech("One two three.", None)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("line", "words"),
     [
         ("fact_check round=1", "give the text, or llm"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mesa
 import pytest
+from data_checks import check_each
 from standins import Scrambled, opinionated
 
 import parley.llm.driver
@@ -79,7 +80,7 @@ def marks(text: str) -> set[str]:
     return set(re.findall(r"Marker\d+end", text))
 
 
-@pytest.mark.parametrize("mediator", MEDIATORS)
+@check_each("mediator", MEDIATORS)
 def test_no_prompt_to_a_participant_holds_what_another_wrote(mediator: str) -> None:
     """Every prompt of the run is searched. The random opinion shows one opinion a room, by design, and nothing else."""
     backend = Marked()
@@ -220,7 +221,7 @@ def test_topics_and_split_say_what_is_drawn_from() -> None:
     assert {known[one].split for one in drawn} == {"train"}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("settings", "words"),
     [
         ({"topics": "votng"}, "did you mean voting"),
@@ -369,7 +370,7 @@ def test_ratings_change_nothing_that_is_said() -> None:
     assert asked == never
 
 
-@pytest.mark.parametrize("mediator", MEDIATORS)
+@check_each("mediator", MEDIATORS)
 def test_batches_and_flights_do_not_show(monkeypatch: pytest.MonkeyPatch, mediator: str) -> None:
     """One by one, all at once, or four on their way landing in any order: the same bytes."""
     setup = scenario(mediator=mediator)
@@ -391,8 +392,8 @@ def test_another_seed_draws_other_questions_people_and_words() -> None:
     assert [event.persona for event in of(one, Seated)] != [event.persona for event in of(two, Seated)]
 
 
-@pytest.mark.parametrize("in_flight", [0, 4])
-@pytest.mark.parametrize("mediator", ["draft_revise", "habermas,candidates=3"])
+@check_each("in_flight", [0, 4])
+@check_each("mediator", ["draft_revise", "habermas,candidates=3"])
 def test_a_run_stopped_anywhere_goes_on_and_ends_the_same(tmp_path: Path, mediator: str, in_flight: int) -> None:
     """The budget stops a sitting in the middle of a wave; the same command goes on and asks nothing twice."""
     setup = scenario(mediator=mediator, episodes=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from data_checks import check_each
 from standins import opinionated
 
 from parley.agents.traits import PLAIN
@@ -41,7 +42,7 @@ def test_seat_before_party_before_everybody(small: Small) -> None:
     assert {roles[seat] for seat in ("democrat 1", "democrat 2", "default")} == {"verifier"}
 
 
-@pytest.mark.parametrize("preset", ["three_way", "structured_debate", "consensus", "network"])
+@check_each("preset", ["three_way", "structured_debate", "consensus", "network"])
 def test_they_compose_with_every_environment(small: Small, preset: str) -> None:
     """Every member is told, the known-truth speaker answers as before, nothing is refused or missing."""
     topics = FITTING.get(preset, {})
@@ -119,7 +120,7 @@ def test_the_known_truth_takes_no_notice_of_temperament(small: Small) -> None:
     assert before == after
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("given", "told"),
     [
         ({"roles": "republicans:skeptic"}, "unknown party of roles 'republicans': did you mean republican"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,9 +56,7 @@ def test_damage_in_the_middle_is_an_error(record: Path) -> None:
         list(read_lines(record))
 
 
-@pytest.mark.parametrize(
-    "line", [b"3\n", b"[]\n", b'{"kind":"other"}\n', b'{"kind":"ended"}\n', b"\xff\xfe\n", b"{}\n"]
-)
+@check_each("line", [b"3\n", b"[]\n", b'{"kind":"other"}\n', b'{"kind":"ended"}\n', b"\xff\xfe\n", b"{}\n"])
 def test_a_whole_line_that_is_no_event_is_an_error_even_at_the_end(record: Path, line: bytes) -> None:
     """Only a line without its line break is torn; anything else is damage that must be told."""
     record.write_bytes(record.read_bytes() + line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from data_checks import check_each
 from standins import opinionated
 
 from parley.llm.backends.fake import Fake
@@ -115,7 +116,7 @@ def test_a_trace_asks_everybody_after_every_turn(small: Small) -> None:
     assert last == {event.agent: event.rating for event in plain if isinstance(event, Rated) and event.round == 2}
 
 
-@pytest.mark.parametrize("preset", ["three_way", "consensus", "echo_chamber"])
+@check_each("preset", ["three_way", "consensus", "echo_chamber"])
 def test_the_plan_counts_them_all(small: Small, preset: str) -> None:
     topics, probe = ({"topics": ""}, "position") if preset == "consensus" else ({}, "attitude")
     scenario = small(preset, also=f"confidence,{probe}:turns,confidence:turns", **topics)

@@ -7,6 +7,7 @@ import statistics
 import mesa
 import networkx as nx
 import pytest
+from data_checks import check_each
 from scipy.sparse import csr_array
 
 import parley
@@ -72,7 +73,7 @@ def barbell(people: int) -> nx.Graph:
     return nx.barbell_graph(people // 2, people % 2)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "given", [barbell(10), nx.to_scipy_sparse_array(barbell(10)), csr_array(nx.to_numpy_array(barbell(10))), barbell]
 )
 def test_a_graph_of_ones_own_is_who_hears_whom(given: object) -> None:
@@ -119,7 +120,7 @@ def test_people_stay_on_the_nodes_where_they_were_put() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("preset", "topology", "says"),
     [
         ("three_way", nx.path_graph(3), "topology is for scenarios of a network"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from standins import Scrambled, opinionated
@@ -62,7 +63,7 @@ def turns(found: list[Event]) -> list[Utterance]:
     return [event for event in found if isinstance(event, Utterance)]
 
 
-@pytest.mark.parametrize("name", intervention_names())
+@check_each("name", intervention_names())
 def test_every_kind_can_be_held(small: Small, name: str) -> None:
     """A file in the folder is a kind: it has an example here, acts when it says, and is in the record."""
     one = parse_intervention(EXAMPLES[name])
@@ -101,7 +102,7 @@ def test_table_and_command_line_mean_the_same(small: Small) -> None:
     assert small().with_settings({"interventions": typed.to_dict()["interventions"]}) == typed
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("line", "words"),
     [
         ("mesage round=2", "unknown intervention 'mesage': did you mean message"),
@@ -276,7 +277,7 @@ def planner(**more: object) -> Planner:
     return made
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("attitudes", "choice"),
     [
         ([4.0, 6.0], ("up", None)),  # mean 5: up brings 7.5, down 4.5

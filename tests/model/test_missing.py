@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from standins import opinionated
 
 import run
@@ -88,7 +89,7 @@ def test_a_server_that_goes_away_in_the_middle_stops_it_too(small: Small) -> Non
     DebateModel(small(repetitions=6, rounds=2, survey="ends"), backend=Fake(leaves)).run()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("asked", "lost", "stops"),
     [(1, 1, True), (3, 3, True), (3, 2, False), (19, 19, True), (20, 19, False), (100, 95, False), (100, 96, True)],
 )
@@ -162,7 +163,7 @@ def test_a_sweep_counts_over_its_cells(tmp_path: Path, capsys: pytest.CaptureFix
     assert "missing  25 of 25 ratings" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("command", "what"), [("judge", "verdicts"), ("rhetoric", "appeals"), ("deviation --source News.", "verdicts")]
 )
 def test_a_judge_that_says_nothing_is_asked_twenty_times(

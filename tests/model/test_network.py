@@ -10,6 +10,7 @@ from typing import Any
 
 import mesa.discrete_space
 import pytest
+from data_checks import check_each
 from standins import Scrambled, opinionated
 
 from parley.llm.backends.fake import Fake
@@ -156,7 +157,7 @@ def test_rules_see_the_ratings_of_the_last_survey() -> None:
     assert len(of(Utterance, unread)) == 30
 
 
-@pytest.mark.parametrize(
+@check_each(
     "settings",
     [
         {"rewiring": "nearer,probability=1,beyond=1", "rule": "posts,feed=hot"},
@@ -203,7 +204,7 @@ def test_more_seats_than_personas_need_a_drawn_cast() -> None:
         DebateModel(network(size=100, cast="circle"), backend=Fake(opinionated))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("settings", "told"),
     [
         ({"size": 10, "graph": "ring,degree=4"}, "10 people take part in all, and you hear 4 of them."),
@@ -252,10 +253,8 @@ def test_the_grid_is_the_network_as_it_is_now(small: Small) -> None:
     assert DebateModel(small(), backend=Fake(opinionated)).grid is None
 
 
-@pytest.mark.parametrize(
-    "settings", [{"rule": "bounded_confidence"}, {"rewiring": "nearer"}, {"rule": "posts,feed=hot"}]
-)
-@pytest.mark.parametrize("survey", ["ends", "never"])
+@check_each("settings", [{"rule": "bounded_confidence"}, {"rewiring": "nearer"}, {"rule": "posts,feed=hot"}])
+@check_each("survey", ["ends", "never"])
 def test_what_goes_by_attitudes_needs_them(settings: dict[str, str], survey: str) -> None:
     with pytest.raises(UserError, match="goes by attitudes: set survey=rounds"):
         network(survey=survey, **settings)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from standins import opinionated
 
 from parley.llm.backends.fake import Fake
@@ -38,8 +39,8 @@ class Thinker(Fake):
         return {"backend": "openai", "model": "gpt-5"}
 
 
-@pytest.mark.parametrize("name", preset_names())
-@pytest.mark.parametrize("survey", ["rounds", "ends", "never"])
+@check_each("survey", ["rounds", "ends", "never"])
+@check_each("name", preset_names())
 def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, survey: str) -> None:
     scenario, recorder = (
         small(name, survey=survey, sides="own"),

@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from data_checks import check_each
 
 from parley.environments.graphs import GRAPHS
 from parley.llm.errors import UserError
@@ -28,10 +29,10 @@ def recorded(folder: Path, every: int = 2, **settings: object) -> PopulationMode
     return model
 
 
-@pytest.mark.parametrize(
+@check_each(
     "graph", ["small_world", "random", "ring", "blocks", "scale_free,links=2", "random,degree=10,directed=true"]
 )
-@pytest.mark.parametrize("law", ["deffuant", "hegselmann_krause", "degroot", "friedkin_johnsen"])
+@check_each("law", ["deffuant", "hegselmann_krause", "degroot", "friedkin_johnsen"])
 def test_every_law_runs_on_every_graph(law: str, graph: str) -> None:
     """Means stay (but for the directedness of degree), opinions within the axis, the variance falls: averaging all of it."""
     model = PopulationModel(law, graph, 200, TWO, 3, 1)
@@ -157,7 +158,7 @@ def test_parties_have_their_share_and_their_start() -> None:
     assert parse_parties("a:2,b") == (Party("a", 2.0, (0.0, 10.0)), Party("b", 1.0, (0.0, 10.0)))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("settings", "told"),
     [
         ({"law": "degrot"}, "did you mean degroot"),
@@ -204,7 +205,7 @@ def test_a_network_of_ones_own_keeps_people_and_weights(tmp_path: Path, form: st
     assert model.nodes == ["Ann", "Bob", "Cem", "Dora"]
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("settings", "told"),
     [
         ({"agents": 5}, "it has 4 nodes for 5 people; set agents to 4"),
@@ -217,7 +218,7 @@ def test_a_network_of_ones_own_that_does_not_fit_is_told(settings: dict, told: s
         PopulationModel(**{"graph": friends(), **settings})
 
 
-@pytest.mark.parametrize("graph", ["geometric", "complete", "blocks,directed=true", "scale_free,directed=true"])
+@check_each("graph", ["geometric", "complete", "blocks,directed=true", "scale_free,directed=true"])
 def test_graphs_of_a_network_are_graphs_of_a_population(graph: str) -> None:
     """One set of names and options: what a debate takes, a population of up to 100,000 takes too."""
     model = PopulationModel("degroot", graph, 60, TWO, 2, 1)

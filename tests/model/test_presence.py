@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from standins import Scrambled, opinionated
 
 import run
@@ -115,7 +116,7 @@ def test_who_left_may_come_back(small: Small) -> None:
     assert sorted(set(there)) == [0, 1, 4]
 
 
-@pytest.mark.parametrize("rule", ["neighbours", "pairs", "posts", "sequential", "bounded_confidence"])
+@check_each("rule", ["neighbours", "pairs", "posts", "sequential", "bounded_confidence"])
 def test_in_a_network_too(small: Small, rule: str) -> None:
     """By any rule nobody absent hears or is shown anything, and the tables and figures of such a run are made."""
     lines = ["join round=2 share=0.5 to=democrat", "leave round=2 share=0.5 to=republican"]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from standins import Scrambled, opinionated
 from synthetic import episodes
 
@@ -124,7 +125,7 @@ def test_a_member_never_reads_what_was_written_in_its_name() -> None:
     assert by <= {mark for one in mediator for mark in marks(one.messages[0].content)}
 
 
-@pytest.mark.parametrize(("who", "each"), [("none", 0), ("one", 1), ("all", 5)])
+@check_each(("who", "each"), [("none", 0), ("one", 1), ("all", 5)])
 def test_the_record_tells_which_critiques_are_a_representatives(who: str, each: int) -> None:
     """Of the last episodes, of so many members each; the other questions are told by their ids."""
     events = held(scenario(represented=who))
@@ -261,7 +262,7 @@ def test_without_a_draft_there_is_nothing_to_write() -> None:
     assert {event.reason for event in of(events, Utterance) if event.form == "critique"} == {"no_statement"}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("settings", "words"),
     [
         ({"represented": "some"}, "unknown value of represented"),

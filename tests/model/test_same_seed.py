@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from golden import GOLDEN, fingerprint
 from standins import Scrambled, opinionated
 
@@ -26,14 +27,14 @@ def record(scenario: Scenario, backend: object) -> str:
     return "".join(map(to_line, recorder.events))
 
 
-@pytest.mark.parametrize("in_flight", [1, 4, 32])
+@check_each("in_flight", [1, 4, 32])
 def test_numbers_in_flight_do_not_show(small: Small, in_flight: int) -> None:
     expected = record(small("echo_chamber"), Fake(opinionated))
     assert record(small("echo_chamber"), Scrambled(opinionated, in_flight)) == expected
 
 
-@pytest.mark.parametrize("size", [1, 7, 10_000])
-@pytest.mark.parametrize("name", ["fake", "oracle"])
+@check_each("size", [1, 7, 10_000])
+@check_each("name", ["fake", "oracle"])
 def test_batch_sizes_do_not_show(small: Small, monkeypatch: pytest.MonkeyPatch, size: int, name: str) -> None:
     backend = Fake(opinionated) if name == "fake" else open_spec("oracle")
     expected = record(small("echo_chamber"), backend)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +27,7 @@ def test_every_preset_runs(name: str, fake: object) -> None:
     assert all(agent.attitude is not None for agent in model.agents if agent.group != "reference")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("settings", "words"),
     [
         ({"fram": "x"}, "unknown field 'fram': did you mean frame"),
@@ -62,7 +63,7 @@ def test_a_wrong_setting_is_named_in_one_line(settings: dict, words: str) -> Non
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "words"),
     [
         (GOOD + "rounds = [", "not valid TOML"),

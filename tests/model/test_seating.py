@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -230,7 +231,7 @@ def test_two_of_one_name_are_named(tmp_path: Path) -> None:
         list(seat_rooms(scenario))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("settings", "line"),
     [
         ({"repetitions": 5}, "all 8 personas sit (cdu 3, spd 5)"),

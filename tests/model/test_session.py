@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from standins import opinionated
 
 from parley.llm.backends.fake import Fake
@@ -168,7 +169,7 @@ def test_a_spent_budget_keeps_everything_and_goes_on_when_raised(tmp_path: Path,
     assert done.record.read_bytes() == whole.record.read_bytes()
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("changes", "words"),
     [
         ({"seed": 9}, "another scenario, seed or setting (seed 0, not 9)"),
@@ -307,7 +308,7 @@ def test_a_kill_before_the_label_was_there_locks_nobody_out(tmp_path: Path, smal
     assert not (tmp_path / "experiment.json.tmp").exists()
 
 
-@pytest.mark.parametrize("part", ["scenario", "prompts", "model"])
+@check_each("part", ["scenario", "prompts", "model"])
 def test_a_damaged_label_is_one_line(part: str, tmp_path: Path, small: Small, fake: Fake) -> None:
     label = {"scenario": {}, "prompts": {}, "data": "", "model": {}} | {part: []}
     (tmp_path / "experiment.json").write_text(json.dumps(label))
@@ -348,7 +349,7 @@ def test_a_signal_that_is_ignored_stays_so(small: Small) -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("what", "line"),
     [
         (
@@ -360,7 +361,7 @@ def test_a_signal_that_is_ignored_stays_so(small: Small) -> None:
         ("rubbish", "is no longer the file it was|cannot use the journal"),
     ],
 )
-@pytest.mark.parametrize("in_flight", [0, 4])
+@check_each("in_flight", [0, 4])
 def test_a_journal_that_is_lost_in_the_middle_stops_the_run_in_one_line(
     what: str, line: str, in_flight: int, tmp_path: Path, small: Small
 ) -> None:

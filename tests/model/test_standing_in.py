@@ -11,6 +11,7 @@ from typing import Any
 import mesa
 import numpy as np
 import pytest
+from data_checks import check_each
 from scipy.sparse import csr_array
 from standins import Scrambled, opinionated
 
@@ -209,7 +210,7 @@ def test_further_questions_have_no_answer(tmp_path: Path) -> None:
     assert {(event.rating, event.reason) for event in further} == {(None, "surrogate")}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("who", "settings", "match"),
     [
         (("republican",), {"survey": "ends"}, "set survey=rounds"),
@@ -280,7 +281,7 @@ SAYING = [
 ]
 
 
-@pytest.mark.parametrize("line", SAYING)
+@check_each("line", SAYING)
 def test_a_line_that_could_move_no_stand_in_is_refused(tmp_path: Path, line: str) -> None:
     """Who goes by where people stand hears nobody from outside: an effect of exactly 0 would be taken for a finding."""
     file, kind = written(tmp_path / "s.json"), line.split()[0]

@@ -10,6 +10,7 @@ from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 from measuring import deadly, record
@@ -44,7 +45,7 @@ def calls(folder: Path) -> int:
     return total
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("pairs", "varied"),
     [
         (["rounds=1,2"], {"rounds": ("1", "2")}),
@@ -64,7 +65,7 @@ def test_values_of_a_field(pairs: list[str], varied: dict[str, tuple[str, ...]])
     assert parse_vary(pairs) == varied
 
 
-@pytest.mark.parametrize("pairs", [["rounds"], ["rounds="], ["rounds=1,1"], ["rounds=1", "rounds=2"], ["rounds=;"]])
+@check_each("pairs", [["rounds"], ["rounds="], ["rounds=1,1"], ["rounds=1", "rounds=2"], ["rounds=;"]])
 def test_what_is_no_field_with_values(pairs: list[str]) -> None:
     with pytest.raises(UserError, match="--vary"):
         parse_vary(pairs)
@@ -102,7 +103,7 @@ def test_folders_are_safe_and_apart(names: list[str]) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("varied", "words"),
     [
         ({"roundz": ("1",)}, "--vary roundz=1: unknown field 'roundz': did you mean rounds"),

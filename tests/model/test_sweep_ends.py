@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 import run
 
@@ -164,7 +165,7 @@ BUDGETS = {
 }
 
 
-@pytest.mark.parametrize("name", BUDGETS)
+@check_each("name", BUDGETS)
 def test_a_budget_stops_a_study_and_the_same_command_goes_on(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from data_checks import check_each
 
 from parley.model.scenario import load_preset
 from parley.model.titles import group_title, heading
@@ -12,7 +12,7 @@ from parley.model.titles import group_title, heading
 NAMES = {"gruene": "Grüne", "afd": "AfD"}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("group", "title"),
     [
         ("cdu+spd+afd+fdp+gruene", "A CDU, an SPD, an AfD, an FDP and a Grüne"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from data_checks import check_each
 
 from parley.llm.backends.pocket import WEIGHTS
 from parley.llm.errors import UserError
@@ -11,7 +12,7 @@ from parley.training.base_model import BaseModel, base_model
 POCKET, CONTROL = str(WEIGHTS / "pocket"), str(WEIGHTS / "control")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "base"),
     [
         ("pocket", BaseModel(POCKET, "pocket", "float32")),
@@ -29,7 +30,7 @@ def test_a_spec_names_a_model_to_load(spec: str, base: BaseModel) -> None:
     assert base_model(spec) == base
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("spec", "words"),
     [
         ("oracle", "oracle cannot be trained"),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.llm.errors import UserError
 from parley.training.base_model import base_model
@@ -59,7 +60,7 @@ def test_a_model_that_the_adapters_were_not_trained_on_is_one_line(tmp_path: Pat
     assert len(arms([folder], "sft", 16, "pocket:control")) == 2
 
 
-@pytest.mark.parametrize("held", ["{}", "[]", '{"llm": "pocket"}'])
+@check_each("held", ["{}", "[]", '{"llm": "pocket"}'])
 def test_a_plan_that_is_none_is_one_line(held: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(held)
     with pytest.raises(UserError, match=r"is no folder of run\.py train"):

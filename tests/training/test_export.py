@@ -20,6 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from data_checks import check_each
 
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
 transformers = pytest.importorskip("transformers", reason="the [local] extra is not installed")
@@ -212,7 +213,7 @@ def test_a_quantised_model_takes_no_adapter(adapters: dict[str, Path], tmp_path:
     assert "is quantised" in refused(BaseModel(str(folder), "pocket", "float32"), tmp_path / "noise", tmp_path / "out")
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arguments", "words"),
     [
         (["--adapter", "a"], "--out"),

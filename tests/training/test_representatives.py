@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 from synthetic import episodes
 
 import run
@@ -130,8 +131,8 @@ def test_training_stops_early_and_keeps_the_best(spec: str, tmp_path: Path) -> N
     assert nats == pytest.approx(best, rel=0.05), "the weights that are saved are those of the best look"
 
 
-@pytest.mark.parametrize("family", ["llama", "mistral"])
-@pytest.mark.parametrize("rank", [0, 4])
+@check_each("family", ["llama", "mistral"])
+@check_each("rank", [0, 4])
 def test_training_makes_held_out_critiques_likelier(family: str, rank: int, tmp_path: Path) -> None:
     """All weights and LoRA, two families: from a folder that is opened by its spec and writes something."""
     spec = f"hf:{save(tmp_path / family, family)},dtype=float32"
@@ -339,7 +340,7 @@ def test_names_of_models_are_parts_of_a_path() -> None:
     assert math.isclose(Lesson().filled("pocket").rate, 1e-3)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arguments", "says"),
     [
         (["trian"], "did you mean train"),
@@ -366,7 +367,7 @@ def test_what_is_wrong_is_one_line(
     assert told.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["measure"], ["grid"], ["substitute"], ["episodes"]])
+@check_each("command", [[], ["train"], ["measure"], ["grid"], ["substitute"], ["episodes"]])
 def test_help_loads_no_torch(command: list[str]) -> None:
     code = (
         "import sys, run\ntry:\n    run.main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"

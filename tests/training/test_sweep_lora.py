@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 import run
 from parley.analysis.tables import load
@@ -34,7 +35,7 @@ def capability(model: str, adapter: str) -> Any:
     return SimpleNamespace(scores=(score,), loss=1.5)
 
 
-@pytest.mark.parametrize("option", ["--trainings", "--limit", "--dpo", "--ranks"])
+@check_each("option", ["--trainings", "--limit", "--dpo", "--ranks"])
 def test_nothing_is_trained_none_times(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Told at once, and 0 is not the default."""
     assert run.main(["sweep-lora", option, "0", "--out", str(tmp_path / "run")]) == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_checks import check_each
 
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("trl", reason="the [local] extra is not installed")
@@ -97,7 +98,7 @@ def adapter(folder: Path, **values: Any) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("recipe", "words"),
     [
         (Recipe("democrat", r=4), "--start is for --method dpo"),

@@ -15,6 +15,7 @@ from statistics import fmean
 
 import pandas as pd
 import pytest
+from data_checks import check_each
 
 torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("trl", reason="the [local] extra is not installed")
@@ -202,7 +203,7 @@ def test_a_rate_is_chosen_by_its_held_out_loss_alone(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("found", "taken"),
     [
         ({1.0: [1.0, 3.0], 2.0: [1.0, 3.0]}, 2.0),  # alike: the larger
@@ -291,7 +292,7 @@ def test_the_trainers_take_other_models_in_other_precisions(
     assert all(torch.isfinite(tensor).all() for tensor in weights(adapter).values())
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("arguments", "words"),
     [
         (["--party", "green"], "unknown value of --party 'green'"),

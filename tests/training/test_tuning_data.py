@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
@@ -30,7 +31,7 @@ def test_the_ten_questions_are_the_papers() -> None:
     assert sorted(given()) == sorted(told)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "found"),
     [
         ("1. What is fair?\n2) How so, and why?", ["What is fair?", "How so, and why?"]),
@@ -52,7 +53,7 @@ def test_no_reply_breaks_the_reader(text: str) -> None:
     assert all(one.endswith("?") and "\n" not in one for one in parse(text))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("question", "reason"),
     [
         ("What do you think about the size of government?", ""),

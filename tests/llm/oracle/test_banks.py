@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
+from data_checks import check_each
 
 from parley.agents.persona import load_personas
 from parley.agents.topic import load_topic
@@ -43,7 +43,7 @@ def test_a_party_is_high_as_often_as_low() -> None:
     assert severe.count("republican") == severe.count("democrat")
 
 
-@pytest.mark.parametrize("slug", EVERY)
+@check_each("slug", EVERY)
 def test_six_grades_of_at_least_twelve_forms(slug: str) -> None:
     """Debates would repeat themselves with fewer."""
     bank = topics()[slug]
@@ -51,7 +51,7 @@ def test_six_grades_of_at_least_twelve_forms(slug: str) -> None:
     assert min(len(forms) for forms in bank.by_grade.values()) >= 12
 
 
-@pytest.mark.parametrize("slug", EVERY)
+@check_each("slug", EVERY)
 def test_slots_of_a_topic_are_its_own_and_all_used(slug: str) -> None:
     """An unknown slot would raise in the middle of a debate; an unused one is dead text."""
     raw = data(f"{'news' if slug in NEWS else 'topics'}/{slug}")
@@ -64,7 +64,7 @@ def test_common_slots_are_known() -> None:
     assert set(re.findall(r"\{(\w*)\}", " ".join(strings(data("common"))))) == COMMON_SLOTS
 
 
-@pytest.mark.parametrize("slug", EVERY)
+@check_each("slug", EVERY)
 def test_an_expansion_is_one_plain_sentence(slug: str) -> None:
     """A line is cut into sentences before it is graded: two in one, or a digit, would not be found again."""
     for _, line in expansions(topics()[slug]):
@@ -83,14 +83,14 @@ def test_expansions_are_unique_over_grades_topics_and_common() -> None:
     assert [line for line, times in counted.items() if times > 1] == []
 
 
-@pytest.mark.parametrize("slug", EVERY)
+@check_each("slug", EVERY)
 def test_the_grade_of_every_expansion_is_its_grade(slug: str) -> None:
     """What is said at a grade is heard at that grade."""
     bank = topics()[slug]
     assert all(bank.grade(line) == grade for grade, line in expansions(bank))
 
 
-@pytest.mark.parametrize("slug", EVERY)
+@check_each("slug", EVERY)
 def test_stance_sentences_are_graded_by_their_point(slug: str) -> None:
     """The survey's own sentence is read at its point when heard; labels start alike, so that no `an` gives one away."""
     bank = topics()[slug]
@@ -100,7 +100,7 @@ def test_stance_sentences_are_graded_by_their_point(slug: str) -> None:
     assert not any(label[0] in "aeiou" for label in bank.labels)
 
 
-@pytest.mark.parametrize("slug", EVERY)
+@check_each("slug", EVERY)
 def test_graded_sentences_avoid_the_phrases_of_the_stance(slug: str) -> None:
     """A label in its phrase (`a minor problem`) must come from the stance sentence alone: the survey reads it."""
     bank = topics()[slug]
@@ -128,7 +128,7 @@ def test_common_lines_carry_no_grade_and_name_no_topic() -> None:
         assert sentences(line) == [line]
 
 
-@pytest.mark.parametrize("slug", EVERY)
+@check_each("slug", EVERY)
 def test_a_topic_is_recognised_by_its_own_phrases_only(slug: str) -> None:
     """Each phrase leads to its topic, and no phrase of one topic is part of another's title."""
     bank = topics()[slug]

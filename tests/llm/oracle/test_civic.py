@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.persona import load_personas
 from parley.agents.question import load_questions, read_public
@@ -163,7 +164,7 @@ def test_a_position_is_answered_on_any_scale_and_either_way_round() -> None:
         assert means == pytest.approx([low + share * (high - low), high - share * (high - low)], abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "stance"),
     [
         ("Frankly, my answer is a cautious no.", 3.0),
@@ -204,7 +205,7 @@ def test_a_draft_stands_between_all_and_the_majority() -> None:
     assert majority_stance([4.0]) == 4.0
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("stands", "values", "demand", "told", "expected"),
     [
         (5.0, ("cost", "safety"), None, Read(6.0, frozenset({"cost"}), frozenset()), 5.7),
@@ -239,7 +240,7 @@ def test_the_banks_phrases_do_not_hold_each_other() -> None:
             assert all(not read(line, "?").values and not read(line, "?").demands for line in lines)
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("persona", "expected"),
     [
         (

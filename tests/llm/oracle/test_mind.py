@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
+from data_checks import check_each
 from scipy import stats
 
 from parley.llm.backends.oracle.backend import Oracle
@@ -141,7 +142,7 @@ def test_normal_is_standard_normal() -> None:
     assert abs(normal(b"\x00" * 16)) < 10
 
 
-@pytest.mark.parametrize(("value", "step"), [(3.3, 2), (7.9, 2), (0.0, 2), (10.0, 2), (9.4, 1), (5.0, 1)])
+@check_each(("value", "step"), [(3.3, 2), (7.9, 2), (0.0, 2), (10.0, 2), (9.4, 1), (5.0, 1)])
 def test_dither_is_unbiased_and_stays_next_door(value: float, step: int) -> None:
     """What is said is right on average, and never further off than a step."""
     rng = random.Random(0)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import mesa
-import pytest
+from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,7 +95,7 @@ def test_names_change_nothing_of_what_is_heard(
     assert set(dict(strange.heard)) <= set(names)
 
 
-@pytest.mark.parametrize("name", WALL)
+@check_each("name", WALL)
 def test_a_line_of_every_name_is_heard(name: str) -> None:
     """One by one, so that a failure says which."""
     for network in (False, True):

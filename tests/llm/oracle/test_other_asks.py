@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.agent import Debater
 from parley.agents.backstory_filter import find_clash
@@ -44,7 +45,7 @@ def test_interview_on_the_ten_seed_questions(asked: Callable[..., Reply]) -> Non
         assert not [text for text in texts if "{" in (text or "")]
 
 
-@pytest.mark.parametrize("slug", sorted(topics()))
+@check_each("slug", sorted(topics()))
 def test_an_interview_on_a_topic_speaks_at_the_attitude(asked: Callable[..., Reply], slug: str) -> None:
     """Mean grade over 300 answers is the planted bias within 0.2, and no slot is left unfilled."""
     texts = [asked(f"What is your view of {topics()[slug].title}?", seed=seed).text or "" for seed in range(300)]

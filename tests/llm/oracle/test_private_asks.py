@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.agent import Debater
 from parley.agents.inner_thoughts import WEIGHTS
@@ -61,7 +62,7 @@ def test_few_words_are_kept_to(asked: Callable[..., Reply]) -> None:
     assert refused.failure.name == "too_few_words"
 
 
-@pytest.mark.parametrize(("grade", "points"), [(8, "1"), (4, "5"), (0, "8")])
+@check_each(("grade", "points"), [(8, "1"), (4, "5"), (0, "8")])
 def test_importance_by_hand(asked: Callable[..., Reply], line: Callable[..., str], grade: int, points: str) -> None:
     """From a Default at 8: 1 + 9 x 0, 1 + 9 x .4 = 4.6, 1 + 9 x .8 = 8.2, to whole points."""
     assert put(asked, "importance", line=line("racism", grade), scale=WEIGHTS).text == points
@@ -92,7 +93,7 @@ def test_confidence_by_hand(asked: Callable[..., Reply]) -> None:
     assert put(asked, "survey", topic="illegal immigration", **probe.facts).text == "53"
 
 
-@pytest.mark.parametrize("purpose", ["bdi", "latent", "reflection"])
+@check_each("purpose", ["bdi", "latent", "reflection"])
 def test_what_it_knows_nothing_about(asked: Callable[..., Reply], purpose: str) -> None:
     """No belief is made up on a topic that is in no bank."""
     reply = put(asked, purpose, topic="the weather in Rome")
@@ -101,7 +102,7 @@ def test_what_it_knows_nothing_about(asked: Callable[..., Reply], purpose: str) 
     assert reply.failure.name in ("unknown_ask", "nothing_to_conclude")
 
 
-@pytest.mark.parametrize(("bias", "heard"), [("none", True), ("weak", False), ("strong", False)])
+@check_each(("bias", "heard"), [("none", True), ("weak", False), ("strong", False)])
 def test_a_confirmation_bias_bounds_what_it_hears(line: Callable[..., str], bias: str, heard: bool) -> None:
     """A Republican at 3 hears a line of grade 10, 7 away: no influence with a bias; without one it moves by kappa x 7."""
     quiet = open_backend("", mu=0.0, sigma=0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.agent import Debater
 from parley.agents.persona import load_personas
@@ -62,8 +63,8 @@ def test_a_summary_is_read_as_lines(debater: Callable[..., Debater]) -> None:
     assert read(agent.compose_speech(1)).heard == (("Bob", "held the first point."), ("Cleo", "Second."))
 
 
-@pytest.mark.parametrize("slug", topic_names())
-@pytest.mark.parametrize("frame", ["debate", "conversation"])
+@check_each("slug", topic_names())
+@check_each("frame", ["debate", "conversation"])
 def test_the_topic_of_every_shipped_topic_is_found(debater: Callable[..., Debater], slug: str, frame: str) -> None:
     """A topic that is not recognised would answer nothing."""
     assert read(debater(slug=slug, frame=frame).compose_speech(0)).topic == slug
@@ -88,7 +89,7 @@ def test_shipped_personas_state_every_topic_where_it_is_named() -> None:
         assert all(sentence.rstrip()[-1] in ".!?" for sentence in sentences(person.backstory))
 
 
-@pytest.mark.parametrize(
+@check_each(
     "name",
     [
         "Bob",
@@ -112,7 +113,7 @@ def test_names_of_all_kinds_are_heard(name: str) -> None:
     assert found.heard == ((name, "A line."),)
 
 
-@pytest.mark.parametrize(
+@check_each(
     "text",
     [
         "Question: what now?",

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.traits import Traits
 from parley.analysis.deviation.judge import SCALE
@@ -17,7 +18,7 @@ from parley.llm.purposes import Facts
 from parley.llm.request import Reply, Request
 
 
-@pytest.mark.parametrize("name", [*ROLES, *[f"convincer+{one}" for one in ARGUMENTS]])
+@check_each("name", [*ROLES, *[f"convincer+{one}" for one in ARGUMENTS]])
 def test_the_roles_of_the_speaker_are_those_of_the_package(name: str) -> None:
     """Floor 0 cannot read agents/roles.toml: who renames a role there hears of this one here."""
     assert role_of(name) == name.rpartition("+")[2]
@@ -30,9 +31,7 @@ def test_other_roles_speak_as_anybody() -> None:
     assert role_of("spreader+trust") == "spreader"
 
 
-@pytest.mark.parametrize(
-    "name", ["spreader", "commentator", "verifier", "bystander", "convincer+knowledge", "convincer+status"]
-)
+@check_each("name", ["spreader", "commentator", "verifier", "bystander", "convincer+knowledge", "convincer+status"])
 def test_what_is_said_has_the_planted_mean_grade(
     turn: Callable[..., Request], line: Callable[..., str], name: str
 ) -> None:

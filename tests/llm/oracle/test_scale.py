@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.agent import Debater
 from parley.agents.scales import LABELLED, NUMERIC, Scale
@@ -34,8 +35,8 @@ def rated(oracle: Oracle, debater: Callable[..., Debater]) -> Callable[..., tupl
     return make
 
 
-@pytest.mark.parametrize("persona", ["You are an American.", "You are a Republican.", "You are a Democrat."])
-@pytest.mark.parametrize(("slug", "name"), PROBES)
+@check_each("persona", ["You are an American.", "You are a Republican.", "You are a Democrat."])
+@check_each(("slug", "name"), PROBES)
 def test_every_shipped_probe_is_answered_with_the_planted_attitude(
     oracle: Oracle, rated: Callable[..., tuple[Debater, Probe, Any]], slug: str, name: str, persona: str
 ) -> None:
@@ -48,7 +49,7 @@ def test_every_shipped_probe_is_answered_with_the_planted_attitude(
     assert abs(rating.attitude - truth) <= 10 / (probe.scale.high - probe.scale.low) / 2 + 1e-9
 
 
-@pytest.mark.parametrize(("slug", "name"), PROBES)
+@check_each(("slug", "name"), PROBES)
 def test_answer_distribution_is_one_and_next_door(
     rated: Callable[..., tuple[Debater, Probe, Any]], slug: str, name: str
 ) -> None:
@@ -78,7 +79,7 @@ def test_warm_answers_have_the_attitude_as_their_mean(asked: Callable[..., Reply
     assert set(drawn) == {7, 8}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("question", "scale", "direction"),
     [
         ("How severe is racism?", scaled(1, 5, "not severe", "extremely severe problem"), 1),
@@ -112,7 +113,7 @@ UNKNOWN = (
 )
 
 
-@pytest.mark.parametrize("question", UNKNOWN)
+@check_each("question", UNKNOWN)
 def test_what_it_does_not_know_is_a_named_failure(asked: Callable[..., Reply], question: str) -> None:
     """A user's question in an interview about something else, an errand, a rating: never a text, which would pass for data."""
     reply = asked(question)

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable
 
 import pytest
+from data_checks import check_each
 
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import data, sentences, topics
@@ -30,8 +31,8 @@ def say(oracle: Oracle, turn: Callable[..., Request]) -> Callable[..., str]:
     return make
 
 
-@pytest.mark.parametrize("words", [9, 10, 12, 15, 20, 40, 60])
-@pytest.mark.parametrize("slug", sorted(topics()))
+@check_each("words", [9, 10, 12, 15, 20, 40, 60])
+@check_each("slug", sorted(topics()))
 def test_length_and_whole_sentences(say: Callable[..., str], line: Callable[..., str], words: int, slug: str) -> None:
     """Never longer than asked for, never part of a sentence, and always something that can be graded."""
     for seed in range(12):
@@ -62,8 +63,8 @@ def test_only_people_in_the_room_are_addressed(say: Callable[..., str], line: Ca
     assert not [seed for seed in range(50) if re.search(r"\b(?:Ann|Bob|Cleo)\b", say(seed=seed))]
 
 
-@pytest.mark.parametrize("persona", PERSONAS)
-@pytest.mark.parametrize("slug", sorted(topics()))
+@check_each("persona", PERSONAS)
+@check_each("slug", sorted(topics()))
 def test_spoken_grade_is_the_attitude_on_average(
     oracle: Oracle, turn: Callable[..., Request], persona: str, slug: str
 ) -> None:

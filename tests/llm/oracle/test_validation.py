@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from data_checks import check_each
 
 from parley.llm.backends.oracle.judging import NO, YES, leanings
 from parley.llm.backends.oracle.phrases import recognised, sentences
@@ -41,7 +42,7 @@ def test_every_leaning_answers_every_question_in_sentences_of_its_own() -> None:
     assert all(len(bank[side]) == 3 for bank in validation_questions().values() for side in SIDES.values())
 
 
-@pytest.mark.parametrize("side", PERSONAS)
+@check_each("side", PERSONAS)
 def test_a_persona_answers_with_its_leaning_and_briefly(asked: Callable[..., Reply], side: str) -> None:
     """Fifty words are asked for; the answer must be readable by the judge as nobody else's."""
     for question, bank in validation_questions().items():
@@ -50,8 +51,8 @@ def test_a_persona_answers_with_its_leaning_and_briefly(asked: Callable[..., Rep
         assert len(text.split()) <= 50
 
 
-@pytest.mark.parametrize("side", PERSONAS)
-@pytest.mark.parametrize("told", PERSONAS)
+@check_each("side", PERSONAS)
+@check_each("told", PERSONAS)
 def test_the_judge_tells_the_leanings_apart(judged: Callable[..., Reply], side: str, told: str) -> None:
     said = " ".join(validation_questions()[MARIJUANA][side])
     reply = judged(MARIJUANA, said, PERSONAS[told])
@@ -64,7 +65,7 @@ def test_half_an_answer_is_half_aligned(judged: Callable[..., Reply]) -> None:
     assert judged(MARIJUANA, said, PERSONAS["left"]).answers == {YES: 0.5, NO: 0.5}
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("question", "said", "failure"),
     [
         (MARIJUANA, "I hear you.", "no_known_sentence"),
