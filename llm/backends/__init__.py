@@ -104,7 +104,7 @@ def max_splits(spec: str) -> int | None:
 def check_reached(spec: str) -> None:
     """Errors: UserError as of check_spec, and where the key of an endpoint is missing; nothing is opened or asked."""
     target, _, options = check_spec(spec)
-    if reached := _own(target, "reached", None):
+    if reached := _own(target, "check_reachable", None):
         reached(**options)
 
 
