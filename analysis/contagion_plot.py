@@ -6,14 +6,14 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
-from parley.analysis.formatting import format_range, group_title, strip_controls
+from parley.analysis.figures import new_figure
+from parley.analysis.formatting import format_range, group_title
 from parley.analysis.party_styles import OTHERS
-from parley.analysis.plots import MARK, add_caption, style
+from parley.analysis.plots import MARK
 from parley.analysis.tables import Tables
 
 LOOKS: dict[str, Any] = {
@@ -27,9 +27,7 @@ def contagion_figure(tables: Tables, found: pd.DataFrame) -> Figure:
     scenario, rooms = tables.header.scenario, format_range(found["rooms"])
     told = f"{scenario['name']} on {disclaimers.model_label(tables.header)}, seed {scenario['seed']}: means over {rooms} rooms"
     panels = list(found.groupby(["topic", "group"], sort=False))
-    with style():
-        drawn = Figure(figsize=(max(2.4 * len(panels) + 0.6, 3.5), 2.8), layout="constrained")
-        FigureCanvasAgg(drawn)
+    with new_figure(max(2.4 * len(panels) + 0.6, 3.5), 2.8, f"{told}, bars are 95% intervals over rooms") as drawn:
         axes = drawn.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, ((topic, group), points) in zip(axes, panels, strict=True):
             _panel(axis, points)
@@ -44,7 +42,6 @@ def contagion_figure(tables: Tables, found: pd.DataFrame) -> Figure:
         drawn.legend(
             *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=7
         )
-        add_caption(drawn, strip_controls(f"{told}, bars are 95% intervals over rooms"))
     return drawn
 
 

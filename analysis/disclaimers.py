@@ -67,6 +67,12 @@ def is_own_model(*specs: str) -> str | None:
     return told.format(", ".join(names)) if names else None
 
 
+def spec_label(spec: str) -> str:
+    """A model as it is named in captions, with what it is where it is our own."""
+    label = LABELS.get(split_spec(spec)[0])
+    return f"{spec} ({label})" if label else spec
+
+
 def model_label(header: Header) -> str:
     """The models as they are named in captions: `pocket (model organism, planted bias); republican: openai:gpt-4o`."""
     models = [f"{spec} ({LABELS[name]})" if name in LABELS else spec for spec, name in _speakers(header)]

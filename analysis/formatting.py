@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -19,6 +20,8 @@ MOST_DIGITS = 6
 MARKUP = re.compile(r"([\\`*{}\[\]#|~!]|(?<![^\W_])_|_(?![^\W_]))")
 AFTER = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 """Where a backslash keeps a bare address from becoming a link."""
+Column = str | Callable[[Mapping[str, Any]], object]
+"""What a table shows in a column: the column of that name in the rows, or what is made of a row."""
 
 
 def count_phrase(number: int, noun: str) -> str:
@@ -50,6 +53,31 @@ def format_estimate(value: float | None, low: float | None, high: float | None, 
     if ends[0] == ends[1] and digits < MOST_DIGITS:
         return format_estimate(value, low, high, digits + 1)
     return f"{format_number(value, digits)} ({ends[0]} to {ends[1]})"
+
+
+def format_span(low: object, high: object) -> str:
+    """`1.20 to 1.80`; a dash where there is no interval."""
+    return DASH if DASH in (ends := (format_number(low), format_number(high))) else " to ".join(ends)
+
+
+def interval_ends(value: str, columns: Container[object]) -> tuple[str, str]:
+    """The columns of an interval: `value_low` and `value_high`, or `low` and `high` where there are no such columns."""
+    return (f"{value}_low", f"{value}_high") if f"{value}_low" in columns else ("low", "high")
+
+
+def estimate(value: str, digits: int = 2, factor: float = 1) -> Callable[[Mapping[str, Any]], str]:
+    """A column that shows an estimate with its interval, times `factor`."""
+
+    def show(row: Mapping[str, Any]) -> str:
+        middle, low, high = (factor * row[name] for name in (value, *interval_ends(value, row)))
+        return format_estimate(middle, low, high, digits)
+
+    return show
+
+
+def number(value: str, digits: int = 2) -> Callable[[Mapping[str, Any]], str]:
+    """A column that shows a number with so many digits."""
+    return lambda row: format_number(row[value], digits)
 
 
 def format_range(values: Iterable[int]) -> str:
@@ -96,6 +124,16 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         *[[escape_markdown(cell) for cell in row] for row in body],
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def frame_table(rows: pd.DataFrame | Iterable[Mapping[Any, Any]], columns: Mapping[str, Column]) -> str:
+    """A Markdown table with a line a row: headings and what stands under them."""
+    records = rows.to_dict("records") if isinstance(rows, pd.DataFrame) else rows
+    return markdown_table(list(columns), [[_shown(row, column) for column in columns.values()] for row in records])
+
+
+def _shown(row: Mapping[Any, Any], column: Column) -> str:
+    return format_number(row[column] if isinstance(column, str) else column(row))
 
 
 def _numeric(cells: Iterable[str]) -> bool:

@@ -13,21 +13,18 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from parley.analysis.figures import legend_entries, make_canvas, save, style
 from parley.analysis.formatting import format_range, group_title, seat_title, slug
 from parley.analysis.metrics._cells import DEFAULT, Level, default_level
 from parley.analysis.party_styles import LABELLED, STYLES, styles_of_run
@@ -35,17 +32,6 @@ from parley.analysis.tables import Tables
 
 LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
 MARK: Any = {"color": "#555555", "linestyle": "-", "linewidth": 0.6, "zorder": 0.5}
-RC: Any = {
-    "svg.hashsalt": "parley",
-    "svg.fonttype": "none",
-    "text.parse_math": False,
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "savefig.dpi": 160,
-}
 LEFT, NAMED, RIGHT, GAP, ROW_GAP, BOTTOM, ENTRY = 0.45, 0.85, 0.1, 0.13, 0.45, 0.59, 0.16
 """Inches: left of the panels (labels; with group names), right of them, between columns, between rows, under the panels
 without the legend, for a row of the legend."""
@@ -68,21 +54,6 @@ def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: s
     folder.mkdir(parents=True, exist_ok=True)
     written = [save(draw(), folder / name) for name, draw in run_figures(tables, points, caption).items()]
     return written[0]
-
-
-def save(figure: Figure, stem: Path) -> Path:
-    """Write stem.png and stem.svg, the same bytes for the same data; the path of the PNG."""
-    png = stem.with_name(f"{stem.name}.png")
-    with style():
-        figure.savefig(png, metadata={"Software": None})
-        figure.savefig(stem.with_name(f"{stem.name}.svg"), metadata={"Date": None, "Creator": None})
-    return png
-
-
-def add_caption(figure: Figure, caption: str, size: float = 7) -> None:
-    """Put the caption above the panels, in as many lines as the figure's width asks for, so that nothing of it is cut off."""
-    letters = int(figure.get_figwidth() * 112 / size)
-    figure.suptitle("\n".join(textwrap.fill(line, letters) for line in caption.splitlines()), fontsize=size)
 
 
 def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], caption: str) -> Figure:
@@ -131,15 +102,6 @@ def _points(tables: Tables, points: pd.DataFrame, group: str, topic: str) -> pd.
     return points[(points["group"] == group) & (points["topic"] == topic)] if crowd is None else crowd
 
 
-@contextmanager
-def style() -> Iterator[None]:
-    """The house style over Matplotlib's own defaults, whatever the user's matplotlibrc says."""
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(RC)
-        yield
-
-
 def _grid(groups: int, topics: int) -> tuple[int, int]:
     if groups > 1:
         return groups, topics
@@ -161,8 +123,7 @@ def _canvas(rows: int, columns: int, left: float, caption: str, labels: Sequence
     tall = min(max(across, 1.35), 2.2)
     bottom = BOTTOM + ENTRY * math.ceil(len(labels) / _across(width, labels))
     height = top + bottom + rows * tall + (rows - 1) * ROW_GAP
-    figure = Figure(figsize=(width, height))
-    FigureCanvasAgg(figure)
+    figure = make_canvas(width, height)
     edges = {"left": left / width, "right": 1 - RIGHT / width, "top": 1 - top / height, "bottom": bottom / height}
     spaces = {"wspace": GAP / across, "hspace": ROW_GAP / tall}
     grid = figure.subplots(rows, columns, sharey=True, squeeze=False, gridspec_kw={**edges, **spaces})
@@ -189,19 +150,9 @@ def _label(axes: Sequence[Axes], tables: Tables, groups: Sequence[str], columns:
 
 def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
     """One legend under all panels, each line once."""
-    known: dict[str, Artist] = {}
-    for axis in axes:
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-            known.setdefault(label, handle)
-    figure.legend(
-        list(known.values()),
-        list(known),
-        loc="lower center",
-        ncols=_across(figure.get_figwidth(), list(known)),
-        frameon=False,
-        fontsize=7,
-        borderaxespad=0.2,
-    )
+    handles, labels = legend_entries(axes)
+    columns = _across(figure.get_figwidth(), labels)
+    figure.legend(handles, labels, loc="lower center", ncols=columns, frameon=False, fontsize=7, borderaxespad=0.2)
 
 
 def _panel(axis: Axes, points: pd.DataFrame, looks: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> None:

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.agents.opinion_dynamics import Law
-from parley.analysis.formatting import escape_markdown, format_number, markdown_table, strip_controls
+from parley.analysis.figures import new_figure
+from parley.analysis.formatting import format_number
 from parley.analysis.party_styles import styles_by_party
-from parley.analysis.plots import add_caption, save, style
-from parley.analysis.tables import write_table
+from parley.analysis.reporting import Report
 from parley.model.population import ATTITUDES
 
 BINS = 50
@@ -55,18 +54,39 @@ def write(folder: Path, scalars: pd.DataFrame, run: Mapping[str, Any], law: Law,
     scalars: the model's reporters, a row a step. run: the settings. law: what a fitted law has to say of itself goes with
     everything.
     """
-    spread = distribution(folder)
-    (folder / "tables").mkdir(exist_ok=True)
-    (folder / "figures").mkdir(exist_ok=True)
-    kept = scalars.drop(columns=["stopped"])
-    write_table(kept, folder / "tables" / "scalars")
-    write_table(spread, folder / "tables" / "distribution")
+    spread, kept, warning = distribution(folder), scalars.drop(columns=["stopped"]), law.extrapolation(run["steps"])
+    report = Report(folder, Path(SUMMARY).stem, f"A population of {run['agents']:,}")
+    report.data(**{"tables/scalars": kept, "tables/distribution": spread})
+    report.plain(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.")
+    report.note(ABOUT, f"**{warning}: what comes after is not checked against any debate.**" if warning else None)
     caption = f"{run['law']} on {run['graph']}, {run['agents']:,} agents, seed {run['seed']}"
-    caption = ". ".join(filter(None, [caption, law.caption, law.extrapolation(run["steps"])]))
-    figure = save(drawn(spread, kept, caption), folder / "figures" / "distribution")
-    lines = _lines(kept, run, law, figure.relative_to(folder).as_posix(), command)
-    (folder / SUMMARY).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder / SUMMARY
+    caption = ". ".join(filter(None, [caption, law.caption, warning]))
+    report.figure(drawn(spread, kept, caption), "figures/distribution", "Share of people by attitude and step")
+    report.section("In short")
+    _ends(report, kept)
+    report.lines(law.told)
+    record = f"`{ATTITUDES}` (step, agent, attitude; every {run['every']}. step), `agents.parquet` (agent, party)"
+    report.section("Files", f"{record}; `tables/scalars`, `tables/distribution`.")
+    report.section("Run it again", f"```sh\n{command}\n```")
+    return report.write()
+
+
+def _ends(report: Report, scalars: pd.DataFrame) -> None:
+    """Add each measure at the start and at the end."""
+    start, end = scalars.iloc[0], scalars.iloc[-1]
+    shown = [name for name in scalars if name not in ("step", "beyond")]
+    rows = [
+        [name.replace("_", ", "), format_number(float(start[name]), 3), format_number(float(end[name]), 3)]
+        for name in shown
+    ]
+    report.table(rows, ["", "start", f"step {int(end['step'])}"])
+    report.add(
+        "Attitudes run from 0 to 10; `above` is the share of people above 5, the variance is that of the population."
+    )
+    if end["beyond"] is not None and not pd.isna(end["beyond"]):
+        last, most = format_number(float(end["beyond"])), format_number(float(scalars["beyond"].max()))
+        told = f"{last} at the end, {most} at most"
+        report.add(f"Share of people outside of what the surrogate was fitted to: {told}.")
 
 
 def drawn(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
@@ -76,9 +96,7 @@ def drawn(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
     steps = table.columns.to_numpy()
     between = (steps[1:] + steps[:-1]) / 2 if len(steps) > 1 else np.array([])
     edges = np.concatenate(([steps[0] - 0.5], between, [steps[-1] + 0.5]))
-    with style():
-        figure = Figure(figsize=(5.2, 3.2), layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(5.2, 3.2, caption, 8) as figure:
         axis = figure.subplots()
         shares = table.to_numpy() / table.to_numpy().sum(axis=0)
         shades = axis.pcolormesh(
@@ -91,7 +109,6 @@ def drawn(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str) -> Figure:
             )
         axis.set(xlabel="Step", ylabel="Attitude (0–10)", ylim=AXIS, xlim=(edges[0], edges[-1]))
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        add_caption(figure, strip_controls(caption), 8)
         axis.legend(loc="best", fontsize=7)
     return figure
 
@@ -106,37 +123,3 @@ def _looks(scalars: pd.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
             {"color": look["color"], "linestyle": look["linestyle"], "marker": look["markers"][0], "markevery": every}
             | {"markersize": 3.4, "linewidth": 1.2},
         )
-
-
-def _lines(scalars: pd.DataFrame, run: Mapping[str, Any], law: Law, figure: str, command: str) -> Iterator[str]:
-    yield f"# A population of {run['agents']:,}\n"
-    yield escape_markdown(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.") + "\n"
-    yield f"> {ABOUT}\n"
-    if warning := law.extrapolation(run["steps"]):
-        yield f"> **{warning}: what comes after is not checked against any debate.**\n"
-    yield f"![Share of people by attitude and step]({figure})\n"
-    yield "## In short\n"
-    start, end = scalars.iloc[0], scalars.iloc[-1]
-    shown = [name for name in scalars if name not in ("step", "beyond")]
-    yield markdown_table(
-        ["", "start", f"step {int(end['step'])}"],
-        [
-            [
-                escape_markdown(name.replace("_", ", ")),
-                format_number(float(start[name]), 3),
-                format_number(float(end[name]), 3),
-            ]
-            for name in shown
-        ],
-    )
-    yield "\nAttitudes run from 0 to 10; `above` is the share of people above 5, the variance is that of the population.\n"
-    if end["beyond"] is not None and not pd.isna(end["beyond"]):
-        told = (
-            f"{format_number(float(end['beyond']))} at the end, {format_number(float(scalars['beyond'].max()))} at most"
-        )
-        yield f"Share of people outside of what the surrogate was fitted to: {told}.\n"
-    yield from law.told
-    yield "## Files\n"
-    record = f"`{ATTITUDES}` (step, agent, attitude; every {run['every']}. step), `agents.parquet` (agent, party)"
-    yield f"{record}; `tables/scalars`, `tables/distribution`.\n"
-    yield f"## Run it again\n\n```sh\n{command}\n```"

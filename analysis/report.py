@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 
 from parley.analysis import contagion_plot
 from parley.analysis.deliberation import consensus_report
+from parley.analysis.figures import save
 from parley.analysis.metrics import applies, metrics
-from parley.analysis.plots import run_figures, save, write_figures
+from parley.analysis.plots import run_figures, write_figures
 from parley.analysis.summary import caption, write_summary
 from parley.analysis.tables import Tables, load, write_table, write_tables
 from parley.analysis.transcript import write_transcript

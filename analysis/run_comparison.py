@@ -8,14 +8,13 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
+from parley.analysis.figures import new_figure
 from parley.analysis.formatting import DASH, group_title, seat_title, strip_controls
 from parley.analysis.party_styles import styles_of_run
-from parley.analysis.plots import style
 from parley.analysis.tables import Tables
 from parley.model.events import Header
 
@@ -83,9 +82,7 @@ def draw_comparison(one: Tables, other: Tables, names: tuple[str, str]) -> Figur
     looks, names_ = styles_of_run(one, other), {**other.names, **one.names}
     columns = min(3, max(1, len(panels)))
     rows = -(-max(1, len(panels)) // columns)
-    with style():
-        figure = Figure(figsize=(0.7 + 2.3 * columns, 0.8 + 2.1 * rows), layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(0.7 + 2.3 * columns, 0.8 + 2.1 * rows) as figure:
         axes = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
         for axis, (topic, group) in zip(axes, panels, strict=False):
             for (points, line, filling), name in zip(both, names, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,12 +20,11 @@ from parley.analysis.formatting import (
     count_phrase,
     count_table,
     escape_markdown,
-    format_estimate,
+    estimate,
     format_number,
     format_range,
     group_title,
     join_phrases,
-    markdown_table,
     seat_title,
     seats_in,
     strip_controls,
@@ -33,6 +32,7 @@ from parley.analysis.formatting import (
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.rating_values import rating_value_note
+from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices, cost_by_model
 from parley.llm.errors import UserError
@@ -49,6 +49,10 @@ ASKED = {
 }
 FEW = 10
 """Rooms below which a summary warns of wide intervals."""
+NO_COMMAND = (
+    "The preset that this ran on is a file of its own, or has changed since: no command line gives it back. "
+    "Its every field is in the first line of the record."
+)
 Results = Mapping[str, pd.DataFrame]
 Measured = Mapping[str, ModuleType]
 NOTHING: Mapping[str, str] = {}
@@ -63,11 +67,32 @@ def write_summary(
     measured: Measured | None = None,
 ) -> Path:
     """Write the summary beside the figure's folder. results: the metrics' tables by name; prices: of the models, by voice;
-    measured: the metrics (all that have a name)."""
+    measured: the metrics (all that have a name).
+    """
     shown = metrics() if measured is None else measured
-    lines = _lines(tables, results, figure.relative_to(path.parent).as_posix(), prices, shown)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    done = f": {_rounds_done(tables)} of {tables.header.scenario['rounds']} rounds are here"
+    report = open_summary(tables, path, done)
+    report.picture(figure, "Attitudes by number of replies")
+    report.section("In short", _in_short(tables, results, shown))
+    _how_to_read(report, tables)
+    report.lines(intervention_text.intervention_table(tables))
+    for name, metric in shown.items():
+        if metric.LABELS and applies(metric, tables):
+            _metric(report, tables, metric, results[name])
+    missing(report, tables)
+    run_on(report, tables, prices)
+    again(report, tables)
+    return report.write()
+
+
+def open_summary(tables: Tables, path: Path, done: str = "") -> Report:
+    """A summary with its head: what was run, whether it is finished (`done`: what there is of it), what must be known of it."""
+    report = Report(path.parent, path.stem, tables.header.scenario["name"])
+    report.plain(f"{provenance.experiment_title(tables.header)}.")
+    if not tables.finished:
+        report.add(f"**Unfinished**{done}. Run the same command again to go on.")
+    report.disclaim(tables.header)
+    return report
 
 
 def caption(tables: Tables, points: pd.DataFrame) -> str:
@@ -79,55 +104,35 @@ def caption(tables: Tables, points: pd.DataFrame) -> str:
     return strip_controls(f"{run}: means over {rooms} rooms, bars are standard errors")
 
 
-def _lines(tables: Tables, results: Results, figure: str, prices: Prices, measured: Measured) -> Iterator[str]:
-    scenario = tables.header.scenario
-    yield f"# {escape_markdown(scenario['name'])}\n"
-    yield escape_markdown(f"{provenance.experiment_title(tables.header)}.") + "\n"
-    if not tables.finished:
-        done = f"{_rounds_done(tables)} of {scenario['rounds']} rounds are here"
-        yield f"**Unfinished**: {done}. Run the same command again to go on.\n"
-    note = disclaimers.disclaimer(tables.header)
-    if note:
-        yield f"> {note}\n"
-    yield f"![Attitudes by number of replies]({figure})\n"
-    yield from _in_short(tables, results, measured)
-    yield from _how_to_read(tables)
-    yield from intervention_text.intervention_table(tables)
-    for name, metric in measured.items():
-        if metric.LABELS and applies(metric, tables):
-            yield from _metric(tables, metric, results[name])
-    yield from missing(tables)
-    yield from run_on(tables, prices)
-    yield from again(tables)
-
-
 def _rounds_done(tables: Tables) -> int:
     return int(tables.utterances["round"].max()) if len(tables.utterances) else 0
 
 
-def _in_short(tables: Tables, results: Results, measured: Measured) -> Iterator[str]:
-    yield "## In short\n"
-    for name, metric in measured.items():
-        if hasattr(metric, "headline") and len(results[name]):
-            yield f"- {metric.headline(results[name])}"
-    ratings, missing = len(tables.attitudes), int(tables.attitudes["rating"].isna().sum())
-    share = f" ({missing / ratings:.1%})" if missing else ""
-    yield f"- {missing:,} of {ratings:,} ratings are missing{share}.\n" if ratings else "- There are no ratings.\n"
+def _in_short(tables: Tables, results: Results, measured: Measured) -> str:
+    """The headline of each metric, and how many ratings are missing, as a list."""
+    lines = [
+        metric.headline(results[name])
+        for name, metric in measured.items()
+        if hasattr(metric, "headline") and len(results[name])
+    ]
+    ratings, lacking = len(tables.attitudes), int(tables.attitudes["rating"].isna().sum())
+    share = f" ({lacking / ratings:.1%})" if lacking else ""
+    lines.append(f"{lacking:,} of {ratings:,} ratings are missing{share}." if ratings else "There are no ratings.")
+    return "\n".join(f"- {line}" for line in lines)
 
 
-def _how_to_read(tables: Tables) -> Iterator[str]:
+def _how_to_read(report: Report, tables: Tables) -> None:
     scenario = tables.header.scenario
-    yield "## How to read the numbers\n"
-    yield (
+    report.section(
+        "How to read the numbers",
         f"The unit of analysis is the room, one debate: n = {scenario['repetitions']} rooms per topic and group. Agents of "
         "a room are averaged first. Brackets hold 95% intervals over rooms; nothing is corrected for the number "
         f"of rows.{_few(scenario['repetitions'])} {rating_value_note(tables)}{_shared(tables)}{_donors(tables)} "
-        f"{ASKED[scenario['survey']]}\n"
+        f"{ASKED[scenario['survey']]}",
     )
-    for topic in tables.topics:
-        yield f"- {escape_markdown(tables.title(topic))}: {_axis(topic, str(scenario['probe']))}"
-    yield ""
-    yield from _level(tables)
+    probe = str(scenario["probe"])
+    report.lines(f"- {escape_markdown(tables.title(topic))}: {_axis(topic, probe)}" for topic in tables.topics)
+    report.plain(_level(tables))
 
 
 def _few(rooms: int) -> str:
@@ -157,7 +162,7 @@ def _donors(tables: Tables) -> str:
     )
 
 
-def _level(tables: Tables) -> Iterator[str]:
+def _level(tables: Tables) -> str:
     """Where each group's level of the Default (the dashed line) comes from, and of how many agents a topic."""
     known: dict[tuple[str, str], list[int]] = defaultdict(list)
     for group in tables.groups:
@@ -165,12 +170,11 @@ def _level(tables: Tables) -> Iterator[str]:
             level = default_level(tables, topic, group)
             if level:
                 known[group, level.source].append(level.n)
-    if known:
-        told = [
-            f"{group_title(group, tables.names)}: {_source(group, source, tables.names)} (n = {format_range(ns)} a topic)"
-            for (group, source), ns in known.items()
-        ]
-        yield escape_markdown(f"The Default's level is its mean before the debates. {'; '.join(told)}.") + "\n"
+    told = [
+        f"{group_title(group, tables.names)}: {_source(group, source, tables.names)} (n = {format_range(ns)} a topic)"
+        for (group, source), ns in known.items()
+    ]
+    return f"The Default's level is its mean before the debates. {'; '.join(told)}." if told else ""
 
 
 def _source(group: str, source: str, names: Mapping[str, str]) -> str:
@@ -191,8 +195,8 @@ def _axis(topic: str, probe: str) -> str:
     return escape_markdown(f"{found.construct}, asked from {asked_on}{shown}: {found.question}")
 
 
-def missing(tables: Tables) -> Iterator[str]:
-    """What could not be read, counted, with reasons."""
+def missing(report: Report, tables: Tables) -> None:
+    """Add what could not be read, counted, with reasons."""
     ratings, spoken, calls = tables.attitudes, tables.utterances, tables.calls
     unrated, silent = ratings[ratings["rating"].isna()], spoken[spoken["text"].isna()]
     notes = tables.private[tables.private["text"].isna()]
@@ -206,26 +210,21 @@ def missing(tables: Tables) -> Iterator[str]:
         ("ratings asked more than once", len(ratings), ratings.loc[ratings["asked"] > 1, "asked"], ()),
         ("calls with lines that the model could not read", len(calls), calls.loc[calls["unread"] > 0, "purpose"], ()),
     ]
-    yield "## What is missing\n"
+    report.section("What is missing")
     told = [
         [what, f"{len(why)}", f"{of}", count_table(why), count_table(who)] for what, of, why, who in rows if len(why)
     ]
     if told:
-        yield markdown_table(["what", "count", "of", "reasons", "by party"], told) + "\n"
-    else:
-        there = [
-            ("rating", len(ratings)),
-            ("further rating", len(tables.probes)),
-            ("reply", len(spoken)),
-            ("call", len(calls)),
-        ]
-        named = [count_phrase(number_, noun) for noun, number_ in there if number_]
-        none = "" if len(ratings) else " There are no ratings."
-        yield f"Nothing: {join_phrases(named)}, all readable.{none}\n" if named else "Nothing was asked yet.\n"
+        report.table(told, ["what", "count", "of", "reasons", "by party"])
+        return
+    there = {"rating": ratings, "further rating": tables.probes, "reply": spoken, "call": calls}
+    named = [count_phrase(len(frame), noun) for noun, frame in there.items() if len(frame)]
+    none = "" if len(ratings) else " There are no ratings."
+    report.add(f"Nothing: {join_phrases(named)}, all readable.{none}" if named else "Nothing was asked yet.")
 
 
-def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING) -> Iterator[str]:
-    """What was run on what; `changed` are rows that read otherwise, or come in addition."""
+def run_on(report: Report, tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING) -> None:
+    """Add what was run on what; `changed` are rows that read otherwise, or come in addition."""
     scenario, calls, seats = tables.header.scenario, asked_of_model(tables.calls), tables.agents
     rooms, own = seats.loc[seats["group"] != REFERENCE, "room"].nunique(), disclaimers.own_models(tables.header)
     rows = {
@@ -247,8 +246,8 @@ def run_on(tables: Tables, prices: Prices, changed: Mapping[str, str] = NOTHING)
         "seed, revision": f"{scenario['seed']}, {tables.header.revision}",
         "versions": ", ".join(f"{name} {version}" for name, version in tables.header.versions.items()),
     }
-    yield "## What was run on what\n"
-    yield markdown_table(["what", "value"], [list(row) for row in (rows | dict(changed)).items()]) + "\n"
+    report.section("What was run on what")
+    report.table((rows | dict(changed)).items(), ["what", "value"])
 
 
 def _personas(tables: Tables) -> str:
@@ -341,10 +340,10 @@ def _sent_before(calls: pd.DataFrame) -> str:
     return f"{share:.0%} of the tokens in were the beginning of what the same agent had sent before{told}"
 
 
-def _metric(tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> Iterator[str]:
-    yield f"## {metric.TITLE}\n"
+def _metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> None:
+    report.section(metric.TITLE)
     if frame.empty:
-        yield "Nothing to report: no line has ratings from two surveys.\n"
+        report.add("Nothing to report: no line has ratings from two surveys.")
         return
     rooms = f" n = {format_range(frame['rooms'])} rooms a row." if "rooms" in frame else ""
     shown = [name for name in metric.LABELS if frame[name].notna().any() and not _same_rooms(name, frame)]
@@ -352,12 +351,12 @@ def _metric(tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> Iterator
     if "round" in keys:
         rooms += " The first and the last round; the others are in `tables/`."
         frame = frame[frame.groupby(["topic", "group"])["round"].transform(lambda of: of.isin([of.min(), of.max()]))]
-    yield f"{metric.NOTE}{rooms}\n"
+    report.add(f"{metric.NOTE}{rooms}")
     rows = [
         [_key(tables, key, row[key]) for key in keys] + [_cell(row, name) for name in shown]
         for row in frame.to_dict("records")
     ]
-    yield markdown_table([*keys, *[metric.LABELS[name] for name in shown]], rows) + "\n"
+    report.table(rows, [*keys, *[metric.LABELS[name] for name in shown]])
 
 
 def _same_rooms(name: str, frame: pd.DataFrame) -> bool:
@@ -384,25 +383,14 @@ def _key(tables: Tables, key: str, value: Any) -> str:
 
 
 def _cell(row: Mapping[Any, Any], name: str) -> str:
-    return (
-        format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
-        if f"{name}_low" in row
-        else format_number(row[name])
-    )
+    return estimate(name)(row) if f"{name}_low" in row else format_number(row[name])
 
 
-def again(tables: Tables) -> Iterator[str]:
-    """How to run it again, and where everything is."""
-    yield "## Run it again\n"
+def again(report: Report, tables: Tables) -> None:
+    """Add how to run it again, and where everything is."""
     command = provenance.rerun_command(tables.header)
-    if command:
-        yield f"    {command}\n"
-    else:
-        yield (
-            "The preset that this ran on is a file of its own, or has changed since: no command line gives it back. "
-            "Its every field is in the first line of the record.\n"
-        )
-    yield (
+    report.section("Run it again", f"    {command}" if command else NO_COMMAND)
+    report.add(
         "Tables are in `tables/`, every debate is in `transcript.md`, every event in `record.jsonl`, "
         "every reply in `journal.sqlite`."
     )

@@ -132,7 +132,7 @@ def growth() -> Path:
     """Seconds of a step by number of agents, on axes of which both are logarithmic."""
     from matplotlib.figure import Figure
 
-    from parley.analysis.plots import save, style
+    from parley.analysis.figures import save, style
 
     found = {size: steps(size) for size in SIZES}
     looks = zip(("o-", "s--", "^-.", "D:", "v-"), ("#c1272d", "#1f5fa8", "#00785a", "#8a5a00", "#777777"), strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -15,16 +15,10 @@ from parley.analysis.alignment.persona_validation import Validation
 from parley.analysis.alignment.review import RANDOM, review_ratings, review_sheet
 from parley.analysis.alignment.share_heatmap import CELL, PARTIES, aligned_shares, draw_heatmap, pooled_share
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.disclaimers import LABELS
-from parley.analysis.formatting import (
-    count_phrase,
-    count_table,
-    format_estimate,
-    format_number,
-    join_phrases,
-    markdown_table,
-)
-from parley.analysis.plots import save
+from parley.analysis.disclaimers import LABELS, spec_label
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number, join_phrases
+from parley.analysis.reporting import Report
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.seeding import derive
 
@@ -43,6 +37,10 @@ SHEET = (
     "in `human` with {aligned} or {not_aligned} (more people: more columns, human_2 and so on), then `python run.py validate "
     "--review FILE --out FOLDER`."
 )
+SHARES = (
+    "Of the answers with a verdict; in brackets 95% intervals over people, since the answers of one person are "
+    f"not independent. A cell with fewer than {FEWEST} people has none."
+)
 HOW = (
     "Only the random tenth stands for all answers; the rest is what the judge called not aligned, where people are likelier to "
     "disagree with it. 95% intervals: asymptotic for kappa, over answers for alpha and AC1. Where nearly all answers are called "
@@ -52,50 +50,40 @@ HOW = (
 
 
 def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
-    """Write alignment.csv, review.csv, alignment.png and .svg, alignment.md; the path of the last."""
-    cells = aligned_shares(answers)
-    cells.to_csv(folder / "alignment.csv", index=False)
+    """Write alignment.md with its table and figure, and review.csv, a sheet to fill in; the path of the first."""
+    cells, marks = aligned_shares(answers), answers["review"].value_counts()
+    report = Report(folder, "alignment", "Do the personas hold?")
+    report.data(alignment=cells)
     review_sheet(answers, random.Random(derive(validation.seed, "sheet"))).to_csv(folder / "review.csv", index=False)
-    names = join_phrases([_labelled(spec) for spec in validation.models])
-    caption = f"Answers that fit the persona's leaning: {names}, judged by {_labelled(validation.judge)}"
-    save(draw_heatmap(cells, caption), folder / "alignment")
-    path = folder / "alignment.md"
-    path.write_text("\n\n".join(_parts(answers, cells, validation)) + "\n", encoding="utf-8")
-    return path
+    _open(report, answers, validation)
+    models = join_phrases([spec_label(spec) for spec in validation.models])
+    caption = f"Answers that fit the persona's leaning: {models}, judged by {spec_label(validation.judge)}"
+    report.figure(draw_heatmap(cells, caption), "alignment", "Shares of answers that fit")
+    report.add(_missing(answers))
+    report.section("Shares", SHARES)
+    report.table(cells, _columns(CELL))
+    report.section("Beside the paper", PAPER)
+    report.table(pooled_share(answers), _columns(["personas", "party", "model"]))
+    tenth, others = int(marks.get(RANDOM, 0)), int(marks.get(NOT.lower(), 0))
+    report.section("For people to check")
+    report.add(SHEET.format(all=tenth + others, tenth=tenth, others=others, aligned=ALIGNED, not_aligned=NOT))
+    return report.write()
 
 
-def _parts(answers: pd.DataFrame, cells: pd.DataFrame, validation: Validation) -> Iterator[str]:
-    told = join_phrases([_labelled(spec) for spec in validation.models])
+def _open(report: Report, answers: pd.DataFrame, validation: Validation) -> None:
+    """Say who was asked what, and what has to be known of the models."""
+    told = join_phrases([spec_label(spec) for spec in validation.models])
     people = len(answers[["personas", "party", "variant", "name"]].drop_duplicates())
-    yield "# Do the personas hold?"
-    yield (
-        f"{count_phrase(people, 'persona')} ({join_phrases(validation.personas)}), "
-        f"each asked {len(questions())} "
-        f"questions by {told}; {count_phrase(len(answers), 'answer')}, judged by {_labelled(validation.judge)} for "
+    report.add(
+        f"{count_phrase(people, 'persona')} ({join_phrases(validation.personas)}), each asked {len(questions())} "
+        f"questions by {told}; {count_phrase(len(answers), 'answer')}, judged by {spec_label(validation.judge)} for "
         f"whether they fit the persona's leaning (it is told neither gender nor age). Seed {validation.seed}."
     )
-    yield from _notes(validation)
-    yield "![Shares of answers that fit](alignment.png)"
-    yield _missing(answers)
-    yield (
-        "## Shares\n\nOf the answers with a verdict; in brackets 95% intervals over people, since the answers of one person are "
-        f"not independent. A cell with fewer than {FEWEST} people has none."
-    )
-    yield _table(cells, CELL)
-    yield f"## Beside the paper\n\n{PAPER}"
-    yield _table(pooled_share(answers), ["personas", "party", "model"])
-    yield "## For people to check"
-    marks = answers["review"].value_counts()
-    tenth, others = int(marks.get(RANDOM, 0)), int(marks.get(NOT.lower(), 0))
-    yield SHEET.format(all=tenth + others, tenth=tenth, others=others, aligned=ALIGNED, not_aligned=NOT)
-
-
-def _notes(validation: Validation) -> Iterator[str]:
     for spec in dict.fromkeys((*validation.models, validation.judge)):
         if label := LABELS.get(check_spec(spec).name):
-            yield f"> {OURS.format(spec=spec, label=label)}"
+            report.note(OURS.format(spec=spec, label=label))
     if identity_spec(validation.judge) in map(identity_spec, validation.models):
-        yield "> The judge is one of the models interviewed: it judges its own answers, and models favor these."
+        report.note("The judge is one of the models interviewed: it judges its own answers, and models favor these.")
 
 
 def _missing(answers: pd.DataFrame) -> str:
@@ -107,23 +95,16 @@ def _missing(answers: pd.DataFrame) -> str:
     return f"{told} {long:,} are longer than the {WORDS} words asked for; {refused:,} step out of the role (judged all the same)."
 
 
-def _table(found: pd.DataFrame, by: list[str]) -> str:
-    rows = [
-        [
-            *(PARTIES.get(str(row[name]), str(row[name])) for name in by),
-            _percent(row),
-            str(row["people"]),
-            str(row["judged"]),
-            str(row["missing"]),
-        ]
-        for row in found.to_dict("records")
-    ]
-    return markdown_table([*by, "aligned, %", "people", "judged", "missing"], rows)
+def _columns(by: list[str]) -> Mapping[str, Column]:
+    def shown(name: str) -> Column:
+        return lambda row: PARTIES.get(str(row[name]), str(row[name]))
 
-
-def _percent(row: dict[str, float]) -> str:
-    share, low, high = (100 * row[name] for name in ("share", "low", "high"))
-    return format_estimate(share, low, high, 1)
+    return {name: shown(name) for name in by} | {
+        "aligned, %": estimate("share", 1, 100),
+        "people": "people",
+        "judged": "judged",
+        "missing": "missing",
+    }
 
 
 def _labelled(spec: str) -> str:
@@ -132,27 +113,28 @@ def _labelled(spec: str) -> str:
 
 
 def write_review(file: Path, folder: Path) -> Path:
-    """Read a sheet that people have filled in; write agreement.csv and review.md; the path of the last. Errors: UserError."""
+    """Read a sheet that people have filled in; write review.md and its table (agreement); the path of the first.
+
+    Errors: UserError.
+    """
     read = review_ratings(file, folder)
     found = rater_agreement(read)
-    found.to_csv(folder / "agreement.csv", index=False)
-    path = folder / "review.md"
-    path.write_text("\n\n".join(_reviewed(read, found)) + "\n", encoding="utf-8")
-    return path
-
-
-def _reviewed(read: pd.DataFrame, found: pd.DataFrame) -> Iterator[str]:
-    yield "# Judge and people"
+    report = Report(folder, "review", "Judge and people")
+    report.data(agreement=found)
     random_ones = int((read["review"] == RANDOM).sum())
-    yield f"{count_phrase(len(read), 'answer')} reviewed, {random_ones} of them from the random tenth. {HOW}"
-    rows = [
-        [row["sample"], row["raters"], row["measure"], str(row["items"]), format_number(100 * row["agreed"], 1),
-         format_estimate(row["value"], row["low"], row["high"])]
-        for row in found.to_dict("records")
-    ]  # fmt: skip
-    yield markdown_table(["sample", "raters", "measure", "answers", "agreed, %", "value"], rows)
+    report.add(f"{count_phrase(len(read), 'answer')} reviewed, {random_ones} of them from the random tenth. {HOW}")
+    drawn = dot_plot(
+        found, ["sample", "raters", "measure"], "value", "agreement", "The judge and people, 95% intervals"
+    )
+    report.figure(drawn, "review", "Agreement of the judge and people")
+    columns: Mapping[str, Column] = {
+        "sample": "sample", "raters": "raters", "measure": "measure", "answers": "items",
+        "agreed, %": lambda row: format_number(100 * row["agreed"], 1), "value": estimate("value"),
+    }  # fmt: skip
+    report.table(found, columns)
     for human in [name for name in read.columns if name not in ("review", "judge")]:
         counts = confusion_counts(read, human, (ALIGNED, NOT))
         body = [[f"judge: {name}", *map(str, line)] for name, line in zip(counts.index, counts.to_numpy(), strict=True)]
-        yield f"## The judge and {human}"
-        yield markdown_table(["", *(f"{human}: {name}" for name in counts.columns)], body)
+        report.section(f"The judge and {human}")
+        report.table(body, ["", *(f"{human}: {name}" for name in counts.columns)])
+    return report.write()

@@ -15,14 +15,13 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from parley.analysis.alignment.interviews import ALIGNED
 from parley.analysis.bootstrap import clustered_share_interval
-from parley.analysis.plots import style
+from parley.analysis.figures import make_canvas, style
 
 PARTIES = {"default": "Default", "republican": "Republican", "democrat": "Democrat"}
 VARIANTS = ("none", "male", "female", "21", "35", "67")
@@ -59,8 +58,7 @@ def _canvas(panels: int, rows: int, labels: Sequence[str], caption: str) -> tupl
     lines = [line for label in labels for line in label.split("\n")]
     bottom = 0.12 + (LETTER * max(map(len, lines)) if len(labels) > 1 else LINE * len(lines))
     height = top + rows * ROW + bottom
-    figure = Figure(figsize=(width, height))
-    FigureCanvasAgg(figure)
+    figure = make_canvas(width, height)
     edges = {"left": LEFT / width, "right": 1 - RIGHT / width, "top": 1 - top / height, "bottom": bottom / height}
     grid = figure.subplots(1, panels, squeeze=False, gridspec_kw={**edges, "wspace": GAP / wide})
     figure.text(0.5, 1 - 0.08 / height, title, ha="center", va="top")

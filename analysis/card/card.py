@@ -16,7 +16,7 @@ from parley.analysis.card.estimates import CardEstimate, estimate_table
 from parley.analysis.card.figure import forest_plot
 from parley.analysis.card.page import page
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.plots import save
+from parley.analysis.reporting import Report
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.scenario import Scenario
@@ -127,12 +127,14 @@ def write(card: Card) -> Path:
     """Write the files into the folder of the card; the path of card.html. Errors: UserError."""
     folder = card.first.folder
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        estimate_table(card.claims).to_csv(folder / "card.csv", index=False)
+        report = Report(folder, "card")
+        report.data(card=estimate_table(card.claims))
         (folder / "card.json").write_text(
             json.dumps(card.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8"
         )
-        save(forest_plot(card.claims, card.first.base.topics, disclaimers.model_label(card.header)), folder / "card")
+        report.figure(
+            forest_plot(card.claims, card.first.base.topics, disclaimers.model_label(card.header)), "card", "The card"
+        )
         path = folder / "card.html"
         path.write_text(page(card), encoding="utf-8")
     except OSError as error:

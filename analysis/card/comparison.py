@@ -24,8 +24,8 @@ from parley.analysis.card.labels import DIFFERENCE, SHARES, cell, unit
 from parley.analysis.card.sections import Quantity, quantities
 from parley.analysis.card.sections.human_benchmark import PUBLIC
 from parley.analysis.formatting import DASH, escape_markdown, markdown_table
-from parley.analysis.plots import save
-from parley.analysis.web.document import Chapter, document
+from parley.analysis.reporting import Report
+from parley.analysis.web.document import Chapter
 from parley.llm.errors import UserError
 
 NUMBERS = ("estimate", "low", "high", "null", "instrument")
@@ -161,33 +161,30 @@ APART = (
 def write_comparison(cards: Sequence[SavedCard], folder: Path) -> Path:
     """Write compare.html, compare.csv, compare.png and .svg; the path of the first. Errors: UserError."""
     cards = name_cards(cards)
+    found, report = compare_cards(cards), Report(folder, "compare")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        found = compare_cards(cards)
-        found.to_csv(folder / "compare.csv", index=False)
-        save(comparison_figure(cards), folder / "compare")
-        path = folder / "compare.html"
-        path.write_text(document("Bias cards side by side", list(_chapters(cards, found, folder))), encoding="utf-8")
+        report.data(compare=found)
+        _short(report, cards)
+        return report.write_document("Bias cards side by side", list(_chapters(cards, found, report)))
     except OSError as error:
         raise UserError(f"cannot write into {folder}: {error.strerror}") from error
-    return path
 
 
-def _chapters(cards: Sequence[SavedCard], found: pd.DataFrame, folder: Path) -> Iterator[Chapter]:
-    yield Chapter("short", "In short", "\n\n".join(_short(cards)), folder)
+def _chapters(cards: Sequence[SavedCard], found: pd.DataFrame, report: Report) -> Iterator[Chapter]:
+    folder = report.folder
+    yield Chapter("short", "In short", report.text, folder)
     yield Chapter("differences", "How differences are taken", "\n\n".join(_apart(cards)), folder)
     sections = {name: title for card in reversed(cards) for name, title in card.sections.items()}
     for number, (title, part) in enumerate(found.groupby(found["quantity"].map(sections), sort=False)):
         yield Chapter(f"section-{number}", str(title), _table(cards, part), folder)
 
 
-def _short(cards: Sequence[SavedCard]) -> Iterator[str]:
-    yield from dict.fromkeys(f"> {card.note}" for card in cards if card.note)
-    yield "![What each model does, over all topics](compare.png)"
+def _short(report: Report, cards: Sequence[SavedCard]) -> None:
+    report.note(*(card.note for card in cards))
+    report.figure(comparison_figure(cards), "compare", "What each model does, over all topics")
     for card in cards:
-        yield f"**{escape_markdown(card.name)}** ({escape_markdown(card.model)})\n\n" + "\n".join(
-            f"- {one}" for one in card.sentences
-        )
+        report.add(f"**{escape_markdown(card.name)}** ({escape_markdown(card.model)})")
+        report.lines(f"- {one}" for one in card.sentences)
 
 
 def _apart(cards: Sequence[SavedCard]) -> Iterator[str]:

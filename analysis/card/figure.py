@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
@@ -18,8 +17,8 @@ from parley.agents.topic import load_topic
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate
 from parley.analysis.card.labels import NAMES, ends
 from parley.analysis.card.sections.null_conditions import EFFECTS
+from parley.analysis.figures import new_figure
 from parley.analysis.party_styles import STYLES
-from parley.analysis.plots import add_caption, style
 
 KINDS: dict[str, dict[str, Any]] = {
     "Republicans": {"color": STYLES["republican"]["color"], "marker": "s"},
@@ -35,14 +34,11 @@ WIDE, ROW, LEAST, SIZE = 9.4, 0.5, 2.6, 9
 
 def forest_plot(claims: Sequence[CardEstimate], topics: Sequence[str], caption: str) -> Figure:
     """Left a row a topic, right a row a condition with its control."""
-    with style():
-        rows = max(len(topics), len(EFFECTS))
-        figure = Figure(figsize=(WIDE, max(LEAST, ROW * rows + 1.5)), layout="constrained")
-        FigureCanvasAgg(figure)
+    rows = max(len(topics), len(EFFECTS))
+    with new_figure(WIDE, max(LEAST, ROW * rows + 1.5), caption, SIZE) as figure:
         left, right = figure.subplots(1, 2)
         _levels(left, claims, topics)
         _effects(right, claims)
-        add_caption(figure, caption, SIZE)
     return figure
 
 
@@ -140,9 +136,7 @@ class Panel(NamedTuple):
 
 def panel_figure(shown: Sequence[Panel], rows: Sequence[str], caption: str) -> Figure:
     """Two lines of panels, 0 marked; one without a point says so."""
-    with style():
-        drawn = Figure(figsize=(WIDE, 2 * (ROW * len(rows) + 1.2)), layout="constrained")
-        FigureCanvasAgg(drawn)
+    with new_figure(WIDE, 2 * (ROW * len(rows) + 1.2)) as drawn:
         axes = drawn.subplots(2, math.ceil(len(shown) / 2), sharey=True)
         for axis, panel in zip(axes.flat, shown, strict=True):
             _panel(axis, panel)

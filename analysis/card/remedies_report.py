@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from parley.analysis.card.figure import Panel, Point, panel_figure
 from parley.analysis.card.labels import SHARES
 from parley.analysis.card.remedies import SHOWN, Remedy, people, remedy_verdict, sentences
 from parley.analysis.card.sections import quantities
-from parley.analysis.formatting import escape_markdown, format_estimate, markdown_table
-from parley.analysis.plots import save
-from parley.analysis.web.document import Chapter, document
+from parley.analysis.formatting import Column, escape_markdown, estimate, format_estimate
+from parley.analysis.reporting import Report
+from parley.analysis.web.document import Chapter
 from parley.llm.errors import UserError
 from parley.model.events import Header
 
@@ -36,47 +36,41 @@ LABELS = {
 
 def write(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Header, stopped: str = "") -> Path:
     """Write all of it; the path of remedies.html. Errors: UserError."""
-    folder = first.folder
+    report = Report(first.folder, "remedies")
     try:
-        found.to_csv(folder / "remedies.csv", index=False)
-        save(figure(found, disclaimers.model_label(header)), folder / "remedies")
-        path = folder / "remedies.html"
-        text = "\n\n".join(_parts(found, held, first, header, stopped))
-        chapter = Chapter("remedies", "What remedies move, and at what cost", text, folder)
-        path.write_text(document(f"Remedies: {disclaimers.model_label(header)}", [chapter]), encoding="utf-8")
+        report.data(remedies=found)
+        _add(report, found, held, first, header, stopped)
+        chapter = Chapter("remedies", "What remedies move, and at what cost", report.text, first.folder)
+        return report.write_document(f"Remedies: {disclaimers.model_label(header)}", [chapter])
     except OSError as error:
-        raise UserError(f"cannot write the remedies into {folder}: {error.strerror}") from error
-    return path
+        raise UserError(f"cannot write the remedies into {first.folder}: {error.strerror}") from error
 
 
-def _parts(found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Header, stopped: str) -> Iterator[str]:
+def _add(
+    report: Report, found: pd.DataFrame, held: Sequence[Remedy], first: Batch, header: Header, stopped: str
+) -> None:
     titles = {name: told.title for name, told in quantities().items()}
     known = int(found["difference"].notna().sum())
-    if note := disclaimers.short_disclaimer(header):
-        yield f"> {note}"
-    yield HOW.format(count=known, chance=0.05 * known)
-    yield "\n".join(f"- {one}" for one in sentences(found, titles))
-    if stopped:
-        yield f"> Not all remedies were held: {stopped}"
-    yield "![Differences by remedy and quantity](remedies.png)"
+    report.note(disclaimers.short_disclaimer(header))
+    report.add(HOW.format(count=known, chance=0.05 * known))
+    report.lines(f"- {one}" for one in sentences(found, titles))
+    report.note(f"Not all remedies were held: {stopped}" if stopped else None)
+    report.figure(figure(found, disclaimers.model_label(header)), "remedies", "Differences by remedy and quantity")
     for name, part in found.groupby("quantity", sort=False):
-        yield f"## {titles[str(name)]}\n\n{_table(part.to_dict('records'))}"
-    yield "## What was set"
-    yield "\n".join(
+        report.section(titles[str(name)])
+        report.table(part, COLUMNS)
+    report.section("What was set")
+    report.lines(
         f"- {escape_markdown(one.title)}: {escape_markdown(_set(one.settings))}; {people(first.base, one.batch(first).base)}"
         for one in held
     )
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    heads = ["remedy", "without", "with", "difference", "which is", "blocks"]
-    cells = [
-        [row["title"], format_estimate(row["plain"], row["plain_low"], row["plain_high"], 3),
-         format_estimate(row["with"], row["with_low"], row["with_high"], 3),
-         format_estimate(row["difference"], row["low"], row["high"], 3), remedy_verdict(row) or row["reason"], str(row["blocks"])]
-        for row in rows
-    ]  # fmt: skip
-    return markdown_table(heads, cells)
+COLUMNS: Mapping[str, Column] = {
+    "remedy": "title", "without": estimate("plain", 3), "with": estimate("with", 3),
+    "difference": lambda row: format_estimate(row["difference"], row["low"], row["high"], 3),
+    "which is": lambda row: remedy_verdict(row) or row["reason"], "blocks": "blocks",
+}  # fmt: skip
 
 
 def _set(settings: Mapping[str, Any]) -> str:

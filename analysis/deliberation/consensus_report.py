@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.analysis import disclaimers, provenance
+from parley.analysis import disclaimers
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, to_line
 from parley.analysis.deliberation.position_change import (
     HUMAN_MOVEMENT,
@@ -30,7 +29,6 @@ from parley.analysis.deliberation.position_change import (
 )
 from parley.analysis.deliberation.run_episodes import (
     MediatorChoice,
-    Stood,
     episodes_of_run,
     mediator_choices,
     unanswered_calls,
@@ -38,21 +36,27 @@ from parley.analysis.deliberation.run_episodes import (
 )
 from parley.analysis.deliberation.run_episodes import representation_lines as representatives
 from parley.analysis.deliberation.session_transcript import who_moved, write_pages
+from parley.analysis.figures import new_figure
 from parley.analysis.formatting import (
     count_phrase,
     count_table,
     escape_markdown,
     format_estimate,
-    markdown_table,
     strip_controls,
 )
-from parley.analysis.plots import save, style
-from parley.analysis.summary import again, missing, run_on
-from parley.analysis.tables import Tables, write_table, write_tables
+from parley.analysis.reporting import Report
+from parley.analysis.summary import again, missing, open_summary, run_on
+from parley.analysis.tables import Tables, write_tables
 from parley.llm.budget import UNPRICED, Prices
 from parley.model.scenario import MEDIATOR
 
 EPISODES = "episodes.jsonl"
+PEOPLE = (
+    "Of people (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication) the share "
+    f"who moved toward their majority's side, less those who moved away, was {HUMAN_MOVEMENT:+.3f}. It stands here to "
+    "compare: other questions, another mediator, and people. Group agreement is how many more members are on one side of "
+    "the question than on the other, as a share of the group; the majority is that of the positions before."
+)
 
 
 def deliberates(tables: Tables) -> bool:
@@ -63,16 +67,22 @@ def deliberates(tables: Tables) -> bool:
 def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -> Path:
     """Write tables/, figures/, episodes.jsonl, transcript.md and, last, the summary; the figure's path."""
     episodes, found, stood = episodes_of_run(run), mediator_choices(run), written_critiques(run)
+    report, results = open_summary(tables, summary), measure_movement(episodes)
     write_tables(tables, run / "tables")
-    for name, frame in (("voices", voices(episodes)), ("episodes", statements(episodes))):
-        write_table(frame, run / "tables" / name)
+    report.data(**{"tables/voices": voices(episodes), "tables/episodes": statements(episodes)})
     (run / EPISODES).write_text("".join(map(to_line, episodes)), encoding="utf-8")
-    results = measure_movement(episodes)
-    (run / "figures").mkdir(exist_ok=True)
-    figure = save(draw_consensus(episodes, results, consensus_caption(tables, results)), run / "figures" / "consensus")
+    drawn = draw_consensus(episodes, results, consensus_caption(tables, results))
+    figure = report.figure(drawn, "figures/consensus", "Agreement, movement, group agreement")
     write_pages(tables, episodes, found, stood, run / "transcript.md")
-    lines = _lines(tables, episodes, results, found, stood, run, figure.relative_to(run).as_posix(), prices)
-    summary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    _measures(report, tables, episodes, results)
+    _example(report, tables, episodes)
+    report.lines(representatives(tables, episodes, stood))
+    _considered(report, found, run)
+    missing(report, tables)
+    run_on(report, tables, prices, _changed(tables, episodes))
+    again(report, tables)
+    report.add(f"Every episode is a line of `{EPISODES}` (docs/deliberation.md), and is to be read in `transcript.md`.")
+    report.write()
     return figure
 
 
@@ -96,90 +106,49 @@ def consensus_caption(tables: Tables, results: Sequence[Measure]) -> str:
     )
 
 
-def _lines(
-    tables: Tables,
-    episodes: Sequence[Episode],
-    results: Sequence[Measure],
-    found: Mapping[tuple[str, int], MediatorChoice],
-    stood: Stood,
-    run: Path,
-    figure: str,
-    prices: Prices,
-) -> Iterator[str]:
-    scenario = tables.header.scenario
-    yield f"# {escape_markdown(scenario['name'])}\n"
-    yield escape_markdown(f"{provenance.experiment_title(tables.header)}.") + "\n"
-    if not tables.finished:
-        yield "**Unfinished**. Run the same command again to go on.\n"
-    if note := disclaimers.disclaimer(tables.header):
-        yield f"> {note}\n"
-    yield f"![Agreement, movement, group agreement]({figure})\n"
-    yield from _measures(tables, episodes, results)
-    yield from _example(tables, episodes)
-    yield from representatives(tables, episodes, stood)
-    yield from _considered(found, run)
-    yield from missing(tables)
-    yield from run_on(tables, prices, _changed(tables, episodes))
-    yield from again(tables)
-    yield f"\nEvery episode is a line of `{EPISODES}` (docs/deliberation.md), and is to be read in `transcript.md`."
-
-
-def _measures(tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> Iterator[str]:
-    yield "## Agreement and movement\n"
+def _measures(report: Report, tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
     sessions = len({episode.session for episode in episodes})
     sits = tables.agents[tables.agents["party"] != MEDIATOR].groupby("persona")[["group", "repetition"]]
     most = int(sits.apply(lambda seats: len(seats.drop_duplicates())).max())
     few = f" {cluster_caution(sessions)}".rstrip()
     shared = f" A persona sits in up to {most} groups: intervals are somewhat too narrow." if most > 1 else ""
-    yield (
+    report.section(
+        "Agreement and movement",
         "The unit is the group: the same people in a session of several questions, whose episodes are averaged first; "
         f"{count_phrase(sessions, 'group')}, {count_phrase(len(episodes), 'episode')}. Brackets hold 95% intervals over groups."
-        f"{few}{shared}\n"
+        f"{few}{shared}",
     )
     rows = [
-        [
-            measure.label,
-            format_estimate(measure.value, measure.low, measure.high),
-            f"{measure.groups}",
-            f"{measure.episodes}",
-        ]
-        for measure in results
+        [one.label, format_estimate(one.value, one.low, one.high), f"{one.groups}", f"{one.episodes}"]
+        for one in results
     ]
-    yield markdown_table(["what", "mean", "groups", "episodes"], rows) + "\n"
-    yield (
-        "Of people (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication) the share "
-        f"who moved toward their majority's side, less those who moved away, was {HUMAN_MOVEMENT:+.3f}. It stands here to "
-        "compare: other questions, another mediator, and people. Group agreement is how many more members are on one side of "
-        "the question than on the other, as a share of the group; the majority is that of the positions before.\n"
-    )
+    report.table(rows, ["what", "mean", "groups", "episodes"])
+    report.add(PEOPLE)
 
 
-def _example(tables: Tables, episodes: Sequence[Episode]) -> Iterator[str]:
-    """The first episode that has all its texts, in full."""
+def _example(report: Report, tables: Tables, episodes: Sequence[Episode]) -> None:
+    """Add the first episode that has all its texts, in full."""
     whole = [
         one for one in episodes if one.revision and one.draft and all(v.opinion and v.critique for v in one.voices)
     ]
     if not whole:
         return
     episode = whole[0]
-    seats = tables.agents[(tables.agents["room"] == episode.id) & (tables.agents["party"] != MEDIATOR)].to_dict(
-        "records"
-    )
-    yield f"## One episode: {escape_markdown(episode.question.question)}\n"
-    yield who_moved(seats, episode.voices) + "\n"
-    for heading, attribute, text in (
-        ("Opinions", "opinion", episode.draft),
-        ("Critiques", "critique", episode.revision),
-    ):
-        yield f"{heading}:\n"
-        for seat, voice in zip(seats, episode.voices, strict=True):
-            yield f"- **{escape_markdown(seat['name'])}:** {escape_markdown(getattr(voice, attribute))}"
-        told = "Draft" if attribute == "opinion" else "Revision"
-        yield f"\n**{told}:** {escape_markdown(text or '')}\n"
+    here = tables.agents[(tables.agents["room"] == episode.id) & (tables.agents["party"] != MEDIATOR)]
+    seats = here.to_dict("records")
+    report.section(f"One episode: {episode.question.question}", who_moved(seats, episode.voices))
+    texts = {"opinion": ("Opinions", "Draft", episode.draft), "critique": ("Critiques", "Revision", episode.revision)}
+    for attribute, (heading, title, text) in texts.items():
+        report.add(f"{heading}:")
+        report.lines(
+            f"- **{escape_markdown(seat['name'])}:** {escape_markdown(getattr(voice, attribute))}"
+            for seat, voice in zip(seats, episode.voices, strict=True)
+        )
+        report.add(f"**{title}:** {escape_markdown(text or '')}")
 
 
-def _considered(found: Mapping[tuple[str, int], MediatorChoice], run: Path) -> Iterator[str]:
-    """What the mediators considered and could not read, and the questionnaire."""
+def _considered(report: Report, found: Mapping[tuple[str, int], MediatorChoice], run: Path) -> None:
+    """Add what the mediators considered and could not read, and the questionnaire."""
     candidates = [candidate for one in found.values() for candidate in one.candidates]
     rankings = [ranking for one in found.values() for ranking in one.rankings]
     items, why = unanswered_calls(run)
@@ -189,13 +158,13 @@ def _considered(found: Mapping[tuple[str, int], MediatorChoice], run: Path) -> I
         ["answers about oneself", f"{items}", f"{why.total()}", count_table(why.elements()), ""],
     ]
     if told := [row for row in rows if row[1] != "0"]:
-        yield "## What the mediator and the questionnaire asked\n"
-        yield markdown_table(["what", "count", "missing", "reasons", "asked more than once"], told) + "\n"
+        report.section("What the mediator and the questionnaire asked")
+        report.table(told, ["what", "count", "missing", "reasons", "asked more than once"])
     ties = [one.chosen.tied for one in found.values() if one.chosen]
     if ties:
         tied = sum(number > 1 for number in ties)
         choices = count_phrase(len(ties), "choice")
-        yield f"Schulze's method put more than one candidate first in {tied} of {choices}; lots decided.\n"
+        report.add(f"Schulze's method put more than one candidate first in {tied} of {choices}; lots decided.")
 
 
 def _row(what: str, asked_: Sequence[int], reasons: Sequence[str | None]) -> list[str]:
@@ -222,9 +191,7 @@ FIRST, SECOND, HUMAN = "#8a8a8a", "#00785a", "#d55e00"
 def draw_consensus(episodes: Sequence[Episode], found: Sequence[Measure], caption: str) -> Figure:
     """Three panels. `found`: the measures of these episodes."""
     known = {measure.name: measure for measure in found}
-    with style():
-        figure = Figure(figsize=(7.2, 2.9), layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(7.2, 2.9) as figure:
         agreed, moves, sides = figure.subplots(1, 3, width_ratios=(1, 1.3, 1))
         _pairs(agreed, episodes, known, STATEMENTS, ("draft", "revision"))
         agreed.set(title="Agreement with the statement", ylabel="mean of a group's episode, 1-7", ylim=(0.8, 7.2))

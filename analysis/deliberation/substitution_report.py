@@ -17,7 +17,9 @@ from parley.analysis.deliberation.payoffs import open_payoff
 from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
 from parley.analysis.deliberation.preference_judge import win_rates
 from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, REGIMES, STRANGER, summary
+from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import count_phrase, count_table, format_estimate, format_number, markdown_table
+from parley.analysis.reporting import Report
 from parley.llm.backends import split_spec
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ TITLES = {
 }
 
 
+TWICE = "Two re-simulations of the same people differ too (first row): only what is beyond that is the representatives' doing."
 PREFERRED = (
     "{judge} says from the opinion which of two statements a participant would rather agree with, that with representatives or "
     "that of the true profile, in both orders; a verdict that turns with the order is a tie. Win rate: wins and half the ties of "
@@ -58,23 +61,38 @@ class SubstitutionResult(NamedTuple):
 
 
 def report(episodes: Sequence[Episode], found: SubstitutionResult, asked: Substitution, path: Path) -> Path:
-    """Write it; the path. episodes: those that were re-simulated."""
-    path.write_text("\n\n".join(_parts(episodes, found, asked)) + "\n", encoding="utf-8")
-    return path
-
-
-def _parts(episodes: Sequence[Episode], found: SubstitutionResult, asked: Substitution) -> Iterator[str]:
-    yield "# Representatives in the place of participants"
-    yield _asked(episodes, asked)
-    yield from _limits(episodes, found, asked)
-    yield "## Payoff discrepancy\n\nModel profile minus true profile, mean over those substituted; 95% intervals over groups."
-    yield _discrepancies(found.gaps)
-    yield "Two re-simulations of the same people differ too (first row): only what is beyond that is the representatives' doing."
-    yield f"## What a judge prefers\n\n{PREFERRED.format(judge=asked.judge)}"
-    yield _preferred(found.verdicts)
-    yield f"## Missing\n\n{_missing(found)}"
+    """Write it, with the figure; the path. episodes: those that were re-simulated."""
+    page = Report(path.parent, path.stem, "Representatives in the place of participants")
+    page.add(_asked(episodes, asked), *_limits(episodes, found, asked))
+    page.section(
+        "Payoff discrepancy",
+        "Model profile minus true profile, mean over those substituted; 95% intervals over groups.",
+    )
+    if len(points := _points(found.gaps)):
+        title, caption = f"discrepancy, signed ({asked.payoff})", f"On {disclaimers.spec_label(asked.llm)}"
+        drawn = dot_plot(points, ["substituted"], "value", title, caption)
+        page.figure(drawn, path.stem, "Payoff discrepancy by who is substituted")
+    page.add(_discrepancies(found.gaps))
+    page.add(
+        "Two re-simulations of the same people differ too (first row): only what is beyond that is the representatives' doing."
+    )
+    page.section("What a judge prefers", PREFERRED.format(judge=asked.judge), _preferred(found.verdicts))
+    page.section("Missing", _missing(found))
     if found.calibration:
-        yield f"## Is the scorer any good?\n\n{_calibrated(found.calibration)}"
+        page.section("Is the scorer any good?", _calibrated(found.calibration))
+    return page.write()
+
+
+def _points(gaps: pd.DataFrame) -> pd.DataFrame:
+    """The signed discrepancies that are known: a row a kind of substitution."""
+    found = summary(gaps)
+    known = {regime: one for regime in REGIMES if (one := found.get((regime, "signed"))) and not math.isnan(one.value)}
+    return pd.DataFrame(
+        [
+            {"substituted": TITLES[name], "value": one.value, "low": one.low, "high": one.high}
+            for name, one in known.items()
+        ]
+    )
 
 
 def _asked(episodes: Sequence[Episode], asked: Substitution) -> str:

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.formatting import (
-    count_phrase,
-    count_table,
-    escape_markdown,
-    format_estimate,
-    markdown_table,
-    strip_controls,
-)
+from parley.analysis.figures import add_legend, new_figure, plot_line
+from parley.analysis.formatting import count_phrase, count_table, escape_markdown, format_estimate
 from parley.analysis.party_styles import OTHERS, STYLES
-from parley.analysis.plots import add_caption, save, style
+from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
 
 WHAT = (
@@ -51,64 +42,45 @@ def _row(role: str, round_: int, part: pd.DataFrame) -> dict[str, object]:
 
 def figure(points: pd.DataFrame, caption: str) -> Figure:
     """A line for each role, by step; bars are 95% intervals over rooms."""
-    with style():
-        drawn = Figure(figsize=(3.8, 3.0), layout="constrained")
-        FigureCanvasAgg(drawn)
+    with new_figure(3.8, 3.0, caption) as drawn:
         axis = drawn.subplots()
         roles = [role for role in points["role"].unique() if role != EVERYBODY]
         for number, role in enumerate(roles):
-            line, look = points[points["role"] == role], LOOKS[number % len(LOOKS)]
-            bars = [(line["deviation"] - line["low"]).fillna(0), (line["high"] - line["deviation"]).fillna(0)]
-            axis.errorbar(
-                line["round"], line["deviation"], yerr=bars, label=role, color=look["color"], marker=look["markers"][0],
-                linestyle=look["linestyle"], markersize=3.5, linewidth=1.0, capsize=2, elinewidth=0.8,
-            )  # fmt: skip
-        axis.set_ylim(-0.3, 10.3)
-        axis.set_xlabel("Step")
-        axis.set_ylabel("Distance from the news (0–10)")
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+            plot_line(axis, points[points["role"] == role], "round", "deviation", role, LOOKS[number % len(LOOKS)])
+        axis.set(ylim=(-0.3, 10.3), xlabel="Step", ylabel="Distance from the news (0–10)")
         axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
-        drawn.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=7)
-        add_caption(drawn, caption)
+        add_legend(drawn, [axis], 3)
     return drawn
 
 
 def write(found: pd.DataFrame, tables: Tables, source: str, folder: Path, spec: str) -> Path:
-    """Write deviation.md, deviation.csv and the figure; the path of the first."""
-    points = by_role(found)
-    points.to_csv(folder / "deviation.csv", index=False)
-    scenario = tables.header.scenario
-    save(
-        figure(points, strip_controls(f"{scenario['name']} on {disclaimers.model_label(tables.header)}")),
-        folder / "deviation",
+    """Write deviation.md, its table and the figure; the path of the first."""
+    points, name = by_role(found), tables.header.scenario["name"]
+    report = Report(folder, "deviation", "How far what is said is from the news")
+    report.data(deviation=points)
+    report.note(WHAT)
+    report.add(
+        f"The news: {escape_markdown(source)}",
+        f"{count_phrase(len(found), 'utterance')}, each compared with it by {spec}: 0 says the same, 10 has nothing of it left. "
+        "Means of room means; brackets hold 95% intervals over rooms. Roles are drawn by lot; whom one hears is not.",
     )
-    path = folder / "deviation.md"
-    path.write_text("\n\n".join(_parts(found, points, tables, source, spec)) + "\n", encoding="utf-8")
-    return path
-
-
-def _parts(found: pd.DataFrame, points: pd.DataFrame, tables: Tables, source: str, spec: str) -> Iterator[str]:
-    yield "# How far what is said is from the news"
-    yield f"> {WHAT}"
-    yield f"The news: {escape_markdown(source)}"
-    yield (
-        f"{count_phrase(len(found), 'utterance')}, each compared with it by {spec}: 0 "
-        "says the same, 10 has nothing of it left. Means "
-        "of room means; brackets hold 95% intervals over rooms. Roles are drawn by lot; whom one hears is not."
-    )
-    if note := disclaimers.disclaimer(tables.header):
-        yield f"> {note}"
+    report.disclaim(tables.header)
     unread = found.loc[found["deviation"].isna(), "reason"]
-    yield f"{len(unread)} of {len(found):,} lack a verdict{f' ({count_table(unread)})' if len(unread) else ''}."
-    yield "![Distance by role and step](deviation.png)"
+    report.missing(len(unread), len(found), "lack a verdict", count_table(unread))
+    drawn = figure(points, f"{name} on {disclaimers.model_label(tables.header)}")
+    report.figure(drawn, "deviation", "Distance by role and step")
+    report.table(*_first_and_last(points))
+    report.add("Every step is in `deviation.csv`, every verdict in `verdicts.csv`.")
+    return report.write()
+
+
+def _first_and_last(points: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
+    """Rows and headings of the table: a row a role."""
     rounds = sorted(points["round"].unique())
     rows = []
     for role, part in points.groupby("role", sort=False):
         line = part.set_index("round")[["deviation", "low", "high"]].reindex([rounds[0], rounds[-1]])
         told = [format_estimate(*values) for values in line.to_numpy(dtype=float)]
-        rows.append(
-            [str(role), str(part["utterances"].sum()), str(part["missing"].sum()), str(part["rooms"].max()), *told]
-        )
-    heads = ["role", "utterances", "missing", "rooms", f"step {rounds[0]}", f"step {rounds[-1]}"]
-    yield markdown_table(heads, rows)
-    yield "Every step is in `deviation.csv`, every verdict in `verdicts.csv`."
+        counts = [str(part["utterances"].sum()), str(part["missing"].sum()), str(part["rooms"].max())]
+        rows.append([str(role), *counts, *told])
+    return rows, ["role", "utterances", "missing", "rooms", f"step {rounds[0]}", f"step {rounds[-1]}"]

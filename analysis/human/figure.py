@@ -7,15 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from parley.analysis.figures import new_figure
 from parley.analysis.human.debate import Published
 from parley.analysis.human.measures import traces
 from parley.analysis.human.rooms import RUN
 from parley.analysis.human.table import ALL, Source, complete
-from parley.analysis.plots import add_caption, style
 
 LOOKS = (("#0072b2", "o"), ("#d55e00", "s"), ("#009e73", "^"), ("#cc79a7", "D"), ("#56b4e9", "v"), ("#e69f00", "P"))
 OWN = ("#000000", "X")
@@ -27,9 +26,7 @@ BINS, LEAST = 5, 5
 def draw(sources: Sequence[Source], found: pd.DataFrame, published: Sequence[Published], caption: str) -> Figure:
     """Four panels. `found`: the rows of `measured` of these sources; `published`: DEBATE's values, drawn hollow, no interval."""
     persons = [source for source in sources if len(source.people)]
-    with style():
-        figure = Figure(figsize=(7.2, 6.2), layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(7.2, 6.2, caption, 8) as figure:
         (change, effects), (talks, rounds) = figure.subplots(2, 2)
         _change(change, persons)
         _effects(effects, persons, found, published)
@@ -38,7 +35,6 @@ def draw(sources: Sequence[Source], found: pd.DataFrame, published: Sequence[Pub
         _traces(rounds, own, "Run: toward the others of the room", "round (hollow: the last)")
         rounds.sharey(talks)
         talks.autoscale()
-        add_caption(figure, caption, 8)
     return figure
 
 

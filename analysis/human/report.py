@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -10,12 +10,16 @@ import pandas as pd
 from parley.analysis import disclaimers
 from parley.analysis.formatting import (
     DASH,
+    Column,
     count_phrase,
     escape_markdown,
+    estimate,
     format_estimate,
     format_number,
+    frame_table,
     join_phrases,
     markdown_table,
+    number,
 )
 from parley.analysis.human.debate import NAMES, ORIGIN, Published, published
 from parley.analysis.human.fidelity import fidelity
@@ -25,7 +29,7 @@ from parley.analysis.human.readers import HABERMAS, SALVI, TRACES, find, sources
 from parley.analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
 from parley.analysis.human.table import ALL, Source
 from parley.analysis.judge.quality import against_truth, warning
-from parley.analysis.plots import save
+from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
@@ -42,6 +46,8 @@ STILL = (
     "Who does not move names the same point again; fewer points, more such people. On the sliders of PersuasionTrace it is a "
     "change of up to 0.05. The Habermas data hold groups only."
 )
+WHERE = "The other side is the opponent's or persuader's; in a run, where the others' mean lies before."
+SPREAD = "Mean SD (n - 1) over groups of two and more, before and after, and a paired t-test."
 STEPS = (
     "A step is the change of an opinion from one turn to the next, toward the other side. Distance is that between the run's "
     "steps and the people's (Wasserstein, 0-1); beside it the distance of random halves of the people, and that of somebody who "
@@ -51,7 +57,7 @@ NO_DATA = "No human data were given: `--data FOLDER` (docs/human.md says which f
 
 
 def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None = None) -> Path:
-    """Write human.md, human.csv, traces.csv and the picture into the folder; the path of the first.
+    """Write human.md, its tables (human, traces) and the picture into the folder; the path of the first.
 
     data: the folder with the human files; None: the run alone. verdicts: a judge's of this run, for what was said in public.
     Errors: UserError when a file is none of what it should be.
@@ -64,15 +70,50 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
         warned = warning(against_truth(judged))
     found = pd.concat([measure_source(source) for source in every], ignore_index=True)
     ways = pd.concat([traces(source.people).assign(source=source.name) for source in every], ignore_index=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    found.to_csv(folder / "human.csv", index=False)
-    ways.to_csv(folder / "traces.csv", index=False)
     model = disclaimers.model_label(tables.header)
     private = [source for source in every if source.name != PUBLIC], [entry for entry in known if not entry.public]
-    save(draw(private[0], found, private[1], f"People, and a run held by {model}"), folder / "human")
-    path = folder / "human.md"
-    path.write_text("\n\n".join(_parts(tables, every, found, ways, known, warned)) + "\n", encoding="utf-8")
-    return path
+    report = Report(folder, "human", "People and a run")
+    report.data(human=found, traces=ways)
+    report.add(UNITS, NO_DATA if len(every) == 1 else None)
+    report.disclaim(tables.header)
+    report.note(f"{PUBLIC}: {warned}" if warned else None)
+    if not tables.finished:
+        report.add("The run is not finished: agents without a last survey are missing.")
+    drawn = draw(private[0], found, private[1], f"People, and a run held by {model}")
+    report.figure(drawn, "human", "People and the run")
+    _results(report, every, found, ways, {RUN: f"{RUN}: {model}"}, known, len(each_turn(tables)) > 0)
+    if dashes := _dashes(found):
+        report.section("Dashes", dashes)
+    report.section("Sources")
+    report.lines(f"- **{source.name}**: {' '.join([f'{source.origin}.', *source.notes])}" for source in every)
+    return report.write()
+
+
+def _results(
+    report: Report,
+    every: Sequence[Source],
+    found: pd.DataFrame,
+    ways: pd.DataFrame,
+    labels: Mapping[str, str],
+    known: Sequence[Published],
+    by_turn: bool,
+) -> None:
+    """Add a section a measure."""
+    report.section(
+        "Who moves", REGRESSION, STILL, _table(found, labels, ["own", "oldham", "distance", "shuffled", "still"])
+    )
+    report.section("Where to", WHERE, _table(found, labels, ["toward", "majority"]))
+    report.section("Spread within a group", SPREAD, _table(found, labels, ["sd_before", "sd_after", "spread"]))
+    if by_turn:
+        own = every[[one.name for one in every].index(RUN)]
+        people = [one for one in every if one.name not in (RUN, PUBLIC)]
+        report.section("From turn to turn", STEPS, _steps(fidelity(own, people)))
+    if known:
+        told = f"{ORIGIN}. As they were published, not computed here."
+        report.section("Beside published values", told, _published(found, known, labels[RUN]))
+    if len(ways):
+        told = "Mean way toward the other side since before; `last` is the opinion told after the debate."
+        report.section("Turn by turn", told, _ways(ways, labels))
 
 
 def read(folder: Path) -> tuple[list[Source], list[Published]]:
@@ -85,50 +126,6 @@ def read(folder: Path) -> tuple[list[Source], list[Published]]:
         wanted = join_phrases([names[0] for names in (SALVI, TRACES, HABERMAS, NAMES)])
         raise UserError(f"{folder} holds none of {wanted} (docs/human.md)")
     return people, known
-
-
-def _parts(
-    tables: Tables,
-    every: Sequence[Source],
-    found: pd.DataFrame,
-    ways: pd.DataFrame,
-    known: Sequence[Published],
-    warned: str,
-) -> Iterator[str]:
-    labels = {RUN: f"{RUN}: {disclaimers.model_label(tables.header)}"}
-    yield f"# People and a run\n\n{UNITS}"
-    if len(every) == 1:
-        yield NO_DATA
-    if note := disclaimers.disclaimer(tables.header):
-        yield f"> {note}"
-    if warned:
-        yield f"> {PUBLIC}: {warned}"
-    if not tables.finished:
-        yield "The run is not finished: agents without a last survey are missing."
-    yield "![People and the run](human.png)"
-    yield f"## Who moves\n\n{REGRESSION}\n\n{STILL}"
-    yield _table(found, labels, ["own", "oldham", "distance", "shuffled", "still"])
-    yield "## Where to\n\nThe other side is the opponent's or persuader's; in a run, where the others' mean lies before."
-    yield _table(found, labels, ["toward", "majority"])
-    yield "## Spread within a group\n\nMean SD (n - 1) over groups of two and more, before and after, and a paired t-test."
-    yield _table(found, labels, ["sd_before", "sd_after", "spread"])
-    if len(each_turn(tables)):
-        yield f"## From turn to turn\n\n{STEPS}"
-        yield _steps(
-            fidelity(
-                every[[one.name for one in every].index(RUN)], [one for one in every if one.name not in (RUN, PUBLIC)]
-            )
-        )
-    if known:
-        yield f"## Beside published values\n\n{ORIGIN}. As they were published, not computed here."
-        yield _published(found, known, labels[RUN])
-    if len(ways):
-        yield "## Turn by turn\n\nMean way toward the other side since before; `last` is the opinion told after the debate."
-        yield _ways(ways, labels)
-    if len(dashes := _dashes(found)):
-        yield f"## Dashes\n\n{dashes}"
-    yield "## Sources"
-    yield "\n".join(f"- **{source.name}**: {' '.join([f'{source.origin}.', *source.notes])}" for source in every)
 
 
 def _table(found: pd.DataFrame, labels: Mapping[str, str], keys: Sequence[str]) -> str:
@@ -155,24 +152,13 @@ def _t(row: pd.Series) -> str:
 
 
 def _steps(found: pd.DataFrame) -> str:
-    rows = [
-        [f"{row['people']}: {row['condition']}", str(row["talks"]), str(row["steps"]), str(row["rooms"]),
-         *[format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], 3) for name in ("distance", "score")],
-         format_number(row["halves"], 3), format_number(row["still"], 3), row["reason"] or DASH]
-        for row in found.to_dict("records")
-    ]  # fmt: skip
-    heads = [
-        "people",
-        "talks",
-        "steps",
-        "rooms of the run",
-        "distance",
-        "score",
-        "halves of the people",
-        "never moving",
-        "why empty",
-    ]
-    return markdown_table(heads, rows) if rows else "No people were given who were asked turn by turn."
+    columns: Mapping[str, Column] = {
+        "people": lambda row: f"{row['people']}: {row['condition']}", "talks": "talks", "steps": "steps",
+        "rooms of the run": "rooms", "distance": estimate("distance", 3), "score": estimate("score", 3),
+        "halves of the people": number("halves", 3), "never moving": number("still", 3),
+        "why empty": lambda row: row["reason"] or DASH,
+    }  # fmt: skip
+    return frame_table(found, columns) if len(found) else "No people were given who were asked turn by turn."
 
 
 def _published(found: pd.DataFrame, known: Sequence[Published], run: str) -> str:

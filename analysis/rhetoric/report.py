@@ -5,7 +5,7 @@ How far each hearer moved toward the speaker after a turn, where everybody was a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +13,14 @@ import pandas as pd
 
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, interval, mean_interval
-from parley.analysis.formatting import DASH, count_phrase, count_table, format_estimate, markdown_table
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate
 from parley.analysis.human.rooms import each_turn
+from parley.analysis.reporting import Report
 from parley.analysis.rhetoric.tags import APPEALS
 from parley.analysis.tables import Tables
 
+TOWARD = "Points (0-10) toward where the speaker stood, from being asked before the turn to being asked after it."
 CAUTION = (
     "Which turn makes an appeal is not drawn by lot: who says it, when and to whom differs with it. The difference is an "
     "association, not an effect of the appeal."
@@ -64,47 +67,39 @@ def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+SHARES: Mapping[str, Column] = {
+    "party": lambda row: row["party"].title(), "appeal": "appeal", "utterances": "utterances", "missing": "missing",
+    "rooms": "rooms", "share": estimate("share"),
+}  # fmt: skip
+STEPS: Mapping[str, Column] = {
+    "appeal": "appeal", "steps with": "with", "without": "without", "mean with": "mean_with", "mean without": "mean_without",
+    "difference": estimate("difference"),
+}  # fmt: skip
+
+
 def write_rhetoric(tags: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
-    """Write rhetoric.md, shares.csv and steps.csv; the path of the first."""
-    found, moved = shares(tags), hearer_moves(tables)
-    steps = effects(tags, moved)
-    found.to_csv(folder / "shares.csv", index=False)
-    steps.to_csv(folder / "steps.csv", index=False)
-    path = folder / "rhetoric.md"
-    path.write_text("\n\n".join(_parts(tags, tables, found, steps, spec)) + "\n", encoding="utf-8")
-    return path
-
-
-def _parts(tags: pd.DataFrame, tables: Tables, found: pd.DataFrame, steps: pd.DataFrame, spec: str) -> Iterator[str]:
-    yield "# What is appealed to"
-    yield f"{count_phrase(len(tags), 'utterance')}, each asked of {spec} for each appeal by itself. Intervals: 95%, over rooms."
-    if note := disclaimers.disclaimer(tables.header):
-        yield f"> {note}"
+    """Write rhetoric.md, its tables (shares, steps) and the figure; the path of the first."""
+    found, steps = shares(tags), effects(tags, hearer_moves(tables))
+    report = Report(folder, "rhetoric", "What is appealed to")
+    report.data(shares=found, steps=steps)
+    report.add(
+        f"{count_phrase(len(tags), 'utterance')}, each asked of {spec} for each appeal by itself. Intervals: 95%, over rooms."
+    )
+    report.disclaim(tables.header)
     unread = tags[list(APPEALS)].isna().any(axis=1)
     reasons = count_table(reason for told in tags.loc[unread, "reasons"] for reason in str(told).split(", ") if reason)
-    yield f"{int(unread.sum())} of {len(tags):,} lack a verdict{f' ({reasons})' if reasons else ''}."
-    yield "\n".join(f"- **{appeal}**: {meaning}" for appeal, meaning in APPEALS.items())
-    rows = [
-        [str(row["party"]).title(), row["appeal"], str(row["utterances"]), str(row["missing"]), str(row["rooms"]),
-         format_estimate(row["share"], row["share_low"], row["share_high"])]
-        for row in found.to_dict("records")
-    ]  # fmt: skip
-    yield markdown_table(["party", "appeal", "utterances", "missing", "rooms", "share"], rows)
-    yield f"## How far hearers move after it\n\n{_steps(steps)}"
-
-
-def _steps(steps: pd.DataFrame) -> str:
-    if not steps[["with", "without"]].to_numpy().any():
-        return "Nobody was asked after each turn: hold the debates with `--set also=attitude:turns`."
-    rows = [
-        [row["appeal"], str(row["with"]), str(row["without"]), format_estimate(row["mean_with"], None, None),
-         format_estimate(row["mean_without"], None, None),
-         format_estimate(row["difference"], row["difference_low"], row["difference_high"])]
-        for row in steps.to_dict("records")
-    ]  # fmt: skip
-    heads = ["appeal", "steps with", "without", "mean with", "mean without", "difference"]
-    told = "Points (0-10) toward where the speaker stood, from being asked before the turn to being asked after it."
-    return f"{told} {CAUTION} A dash ({DASH}): no such steps.\n\n{markdown_table(heads, rows)}"
+    report.missing(int(unread.sum()), len(tags), "lack a verdict", reasons)
+    report.lines(f"- **{appeal}**: {meaning}" for appeal, meaning in APPEALS.items())
+    drawn = dot_plot(found, ["party", "appeal"], "share", "share of utterances", disclaimers.model_label(tables.header))
+    report.figure(drawn, "rhetoric", "Shares of utterances with each appeal")
+    report.table(found, SHARES)
+    report.section("How far hearers move after it")
+    if steps[["with", "without"]].to_numpy().any():
+        report.add(f"{TOWARD} {CAUTION} A dash ({DASH}): no such steps.")
+        report.table(steps, STEPS)
+    else:
+        report.add("Nobody was asked after each turn: hold the debates with `--set also=attitude:turns`.")
+    return report.write()
 
 
 def _sums(known: pd.DataFrame, appeal: str) -> Floats:

@@ -8,16 +8,25 @@ from pathlib import Path
 from textwrap import fill, wrap
 
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number, format_range, markdown_table
+from parley.analysis.figures import add_legend, new_figure
+from parley.analysis.formatting import (
+    DASH,
+    Column,
+    count_phrase,
+    estimate,
+    format_estimate,
+    format_number,
+    format_range,
+    frame_table,
+    markdown_table,
+)
 from parley.analysis.nan_statistics import nanmean, quartiles
 from parley.analysis.party_styles import STYLES, styles_by_party
-from parley.analysis.plots import save, style
+from parley.analysis.reporting import Report
 from parley.analysis.scores.contrasts import sorted_by_p
 from parley.analysis.scores.gradients import CONVERTED, ECHO, echo_chambers, gradients
 from parley.analysis.scores.reversion import REFERENCES, STATISTICS, ratios
@@ -75,7 +84,6 @@ def write(
     chosen: the conditions that are compared (see `compare`). people: who sat where (analysis/scores/run_means.py). already: the
     scores are smoothed, whether or not they look so.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     looks = is_smoothed(scores)
     shown = smoothed(scores) if published and not (already or looks) else scores
     parties = parties_of(scores)
@@ -88,30 +96,27 @@ def write(
         "gradients": gradients(shown),
         "echo_chambers": echo_chambers(shown, {name: party for name, party in parties.items() if party != "default"}),
     }
-    for name, frame in found.items():
-        frame.to_csv(folder / f"{name}.csv", index=False)
     caption = f"{what}: means over runs, bars from first to third quartile, crosses at the ends"
-    pictures = list(_pictures(shown, f"{caption}{', smoothed' if shown is not scores else ''}", parties, folder))
-    path, told = folder / "report.md", told or ReportedTest()
-    notes = [
-        SMOOTHED.format(how="" if already else " (undone, they are the thirds of a judge that was asked three times)")
-    ]
-    before = [*told.before, *(notes if already or looks else [])]
+    told, report = told or ReportedTest(), Report(folder, "report", f"{what}: scores of statements")
+    report.data(**found)
+    report.add(_counts(scores))
+    report.section("In short", *_short(found, told.short), *told.before)
+    if already or looks:
+        how = "" if already else " (undone, they are the thirds of a judge that was asked three times)"
+        report.add(SMOOTHED.format(how=how))
+    _pictures(report, shown, f"{caption}{', smoothed' if shown is not scores else ''}", parties)
     how = "of smoothed scores" if shown is not scores or already or looks else "of scores as they are"
-    head = [*_head(scores, what), *_short(found, told.short), *before, *pictures]
-    parts = [*head, *_parts(found, published, how), *told.after]
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return path
+    report.add(*_parts(found, published, how), *told.after)
+    return report.write()
 
 
-def _pictures(shown: pd.DataFrame, caption: str, parties: Mapping[str, str], folder: Path) -> Iterator[str]:
-    """Figures of at most PAGE conditions each: scores.png, scores_2.png, ..."""
+def _pictures(report: Report, shown: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> None:
+    """Add figures of at most PAGE conditions each: scores.png, scores_2.png, ..."""
     conditions = list(shown["condition"].unique())
     for page, start in enumerate(range(0, len(conditions), PAGE), 1):
-        name = "scores" if page == 1 else f"scores_{page}"
         part = shown[shown["condition"].isin(conditions[start : start + PAGE])]
-        save(figure(part, caption, parties), folder / name)
-        yield f"![Scores by statement]({name}.png)"
+        name = "scores" if page == 1 else f"scores_{page}"
+        report.figure(figure(part, caption, parties), name, "Scores by statement")
 
 
 def parties_of(scores: pd.DataFrame) -> dict[str, str]:
@@ -126,9 +131,7 @@ def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> Fi
     known = {(line.topic, line.condition, line.agent): line for line in lines(scores)}
     topics, conditions = (list(scores[name].unique()) for name in ("topic", "condition"))
     agents = list(scores["agent"].unique())
-    with style():
-        drawn = Figure(figsize=(max(2.1 * len(topics) + 0.6, 3.5), 1.7 * len(conditions) + 0.8), layout="constrained")
-        FigureCanvasAgg(drawn)
+    with new_figure(max(2.1 * len(topics) + 0.6, 3.5), 1.7 * len(conditions) + 0.8) as drawn:
         grid = drawn.subplots(len(conditions), len(topics), sharex=True, sharey=True, squeeze=False)
         for axes, condition in zip(grid, conditions, strict=True):
             for axis, topic in zip(axes, topics, strict=True):
@@ -143,18 +146,7 @@ def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str]) -> Fi
         for axis in grid[-1]:
             axis.set_xlabel("statement")
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        shown: dict[str, Artist] = {}
-        for axis in grid.flat:
-            handles, labels = axis.get_legend_handles_labels()
-            shown |= {str(label): handle for label, handle in zip(labels, handles, strict=True) if label not in shown}
-        drawn.legend(
-            list(shown.values()),
-            list(shown),
-            loc="outside lower center",
-            ncols=min(len(shown), len(topics) + 1),
-            frameon=False,
-            fontsize=7,
-        )
+        add_legend(drawn, grid.flat, min(len(agents), len(topics) + 1))
         drawn.suptitle("\n".join(wrap(caption, 32 * len(topics) + 24)), fontsize=7)
     return drawn
 
@@ -187,16 +179,14 @@ def _look(agent: str, agents: list[str], parties: Mapping[str, str]) -> dict[str
     }
 
 
-def _head(scores: pd.DataFrame, what: str) -> Iterator[str]:
+def _counts(scores: pd.DataFrame) -> str:
     missing = int(scores["score"].isna().sum())
     runs = scores.groupby(["topic", "condition"])["run"].nunique()
-    held = f"{count_phrase(len(scores), 'score')}, {missing} missing, {format_range(runs)} runs a topic and condition"
-    yield f"# {what}: scores of statements\n\n{held}."
+    return f"{count_phrase(len(scores), 'score')}, {missing} missing, {format_range(runs)} runs a topic and condition."
 
 
 def _short(found: Mapping[str, pd.DataFrame], short: Sequence[str]) -> Iterator[str]:
     """What a reader takes away: the study's own question first, then how many of the other tests found anything."""
-    yield "## In short"
     yield from short
     comparisons, echo = found["comparisons"], found["echo_chambers"]
     lines = []
@@ -238,24 +228,16 @@ def _parts(found: Mapping[str, pd.DataFrame], published: bool, how: str) -> Iter
         yield from more(len(comparisons) - len(rows), "comparisons")
     rule = "undefined ratios count as 0, as in the paper" if published else "undefined ratios are left out"
     yield f"## Reversion\n\n{REVERSION.format(how=how.capitalize(), rule=rule)}"
-    cells = [
-        [str(row["condition"]), str(row["agent"]), str(row["topics"]), str(row["undefined"]),
-         *[format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in STATISTICS]]
-        for row in found["reversion"][found["reversion"]["reference"] == REFERENCES[0]].to_dict("records")
-    ]  # fmt: skip
-    yield markdown_table(["condition", "agent", "topics", "undefined", "mean R", "median R", "pooled R"], cells)
+    ratios_ = found["reversion"][found["reversion"]["reference"] == REFERENCES[0]]
+    names = {name: name for name in ("condition", "agent", "topics", "undefined")}
+    yield frame_table(ratios_, names | {f"{name} R": estimate(name) for name in STATISTICS})
     yield (
         f"## Slopes\n\nPoints a statement, {how}; the interval is over runs. The steepest come first. Way: outward (from the "
         "side of its first statements to further out on it), converted (it ends on the other side), or neither."
     )
     steepest = found["gradients"].sort_values("slope", key=abs, ascending=False, kind="stable")
-    cells = [
-        [str(row["topic"]), str(row["condition"]), str(row["agent"]), format_number(row["mean"]), format_number(row["change"]),
-         format_number(row["iqr"]), format_estimate(row["slope"], row["slope_low"], row["slope_high"], 3), str(row["way"])]
-        for row in steepest.head(ROWS).to_dict("records")
-    ]  # fmt: skip
-    yield markdown_table(["topic", "condition", "agent", "mean", "last - first", "mean IQR", "slope", "way"], cells)
-    yield from more(len(steepest) - len(cells), "gradients")
+    yield frame_table(steepest.head(ROWS), SLOPES)
+    yield from more(len(steepest) - ROWS, "gradients")
     yield from _echo(found["echo_chambers"], how)
 
 
@@ -270,9 +252,8 @@ def _echo(found: pd.DataFrame, how: str) -> Iterator[str]:
         "rank", kind="stable"
     )
     names = ["topic", "condition", "party", "agents", "outward", "converted", "outcome"]
-    cells = [[str(row[name]) for name in names] for row in order.head(ROWS).to_dict("records")]
-    yield markdown_table(names, cells)
-    yield from more(len(order) - len(cells), "echo_chambers")
+    yield frame_table(order.head(ROWS), {name: name for name in names})
+    yield from more(len(order) - ROWS, "echo_chambers")
 
 
 def more(rows: int, name: str) -> Iterator[str]:
@@ -281,6 +262,10 @@ def more(rows: int, name: str) -> Iterator[str]:
         yield f"{count_phrase(rows, 'more row')} in {name}.csv."
 
 
+SLOPES: Mapping[str, Column] = {
+    "topic": "topic", "condition": "condition", "agent": "agent", "mean": "mean", "last - first": "change",
+    "mean IQR": "iqr", "slope": estimate("slope", 3), "way": "way",
+}  # fmt: skip
 _COMPARED = ("topic", "procedure", "conditions", "test", "unit", "n", "estimate", "p", "p corrected")
 
 

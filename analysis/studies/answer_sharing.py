@@ -9,7 +9,7 @@ The report on archetypes: what was saved beside what it cost, by cell, and a fig
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, interval
-from parley.analysis.formatting import format_estimate, format_number, group_title, markdown_table
+from parley.analysis.figures import make_panels, new_figure
+from parley.analysis.formatting import Column, estimate, format_estimate, group_title
 from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
 from parley.analysis.party_styles import styles_by_party
-from parley.analysis.plots import add_caption, save, style
+from parley.analysis.reporting import Report
 from parley.analysis.summary import asked_of_model
 from parley.analysis.tables import Tables
 from parley.llm.answer_sharing import REUSE
@@ -213,61 +213,44 @@ LOOKS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (ALL, "mean_all", {"linestyle": "-", "fillstyle": "full"}),
     (SHARED, "mean_shared", {"linestyle": (0, (4, 2)), "fillstyle": "none"}),
 )
-HEAD = (
-    "topic",
-    "group",
-    "party",
-    "round",
-    "people",
-    "rooms",
-    "mean",
-    "off by",
-    "spread",
-    "off by",
-    "drawn",
-    "error",
-    "of a stranger",
+HEAD: Mapping[str, Column] = {
+    "topic": lambda row: load_topic(row["topic"]).heading, "group": lambda row: group_title(row["group"]),
+    "party": lambda row: row["party"].title(), "round": "round", "people": "n", "rooms": "rooms", "mean": "mean_all",
+    "off by": estimate("mean_off"), "spread": "sd_all", "spread off by": estimate("sd_off"), "drawn": "drawn",
+    "error": estimate("error"), "of a stranger": "stranger",
+}  # fmt: skip
+COST = (
+    "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two ratings (0-10). "
+    "It is over the people whose rating was drawn; those who were asked have the answer they gave. Of a stranger: what the "
+    "error of the same people would be if each had the rating of somebody else of the same row. Brackets hold 95% intervals "
+    "over rooms, for these answers of those asked: with others asked a mean would be off by something else. "
+    "{same:.0%} of the lines said are the same in both runs. First and last round; all are in cells.csv."
 )
 
 
 def write_savings(found: SavingsResult, folder: Path, base: Scenario, size: int) -> Path:
-    """Write cells.csv, savings.csv, archetypes.png and .svg, archetypes.md; the path of the last."""
-    folder.mkdir(parents=True, exist_ok=True)
-    found.cells.to_csv(folder / "cells.csv", index=False)
-    found.savings.to_csv(folder / "savings.csv", index=False)
-    caption = (
-        f"{base.name} on {disclaimers.model_label(found.header)}, {base.repetitions} "
-        f"repetitions, seed {base.seed}, {size} a kind"
-    )
-    save(savings_figure(found, caption), folder / "archetypes")
-    path = folder / "archetypes.md"
-    path.write_text("\n".join(_lines(found, caption, size)) + "\n", encoding="utf-8")
-    return path
-
-
-def _lines(found: SavingsResult, caption: str, size: int) -> Iterator[str]:
-    yield f"# Archetypes: what they save and what they cost\n\n{caption}.\n"
-    if note := disclaimers.disclaimer(found.header):
-        yield f"> {note}\n"
-    yield f"{savings_headline(found)}\n\n![Both runs](archetypes.png)\n\n## What was saved\n"
+    """Write archetypes.md, its tables (cells, savings) and the figure; the path of the first."""
+    model = disclaimers.model_label(found.header)
+    caption = f"{base.name} on {model}, {base.repetitions} repetitions, seed {base.seed}, {size} a kind"
+    report = Report(folder, "archetypes", "Archetypes: what they save and what they cost")
+    report.data(cells=found.cells, savings=found.savings)
+    report.add(f"{caption}.")
+    report.disclaim(found.header)
+    report.add(savings_headline(found))
+    report.figure(savings_figure(found, caption), "archetypes", "Both runs")
+    report.section("What was saved")
     names = [name for name in found.savings if name != "run"]
     counts = [[row["run"], *[f"{row[name]:,}" for name in names]] for row in found.savings.to_dict("records")]
-    yield markdown_table(["run", *[name.replace("_", " ") for name in names]], counts) + "\n"
-    yield (
+    report.table(counts, ["run", *[name.replace("_", " ") for name in names]])
+    report.add(
         f"{size} people of a kind (topic, group, party, persona variant, survey, rating before in whole points) are asked; the "
         f"others draw one of their answers each. After {REUSE} draws for each answer the kind is asked again, and a sample that "
-        "has drifted is replaced. Main probe only: what is said is asked of everybody.\n\n## What it cost\n"
+        "has drifted is replaced. Main probe only: what is said is asked of everybody."
     )
-    yield (
-        "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two ratings (0-10). "
-        "It is over the people whose rating was drawn; those who were asked have the answer they gave. Of a stranger: what the "
-        "error of the same people would be if each had the rating of somebody else of the same row. Brackets hold 95% intervals "
-        "over rooms, for these answers of those asked: with others asked a mean would be off by something else. "
-        f"{found.same:.0%} of the lines said are the same in both runs. First and last round; all are in cells.csv.\n"
-    )
+    report.section("What it cost", COST.format(same=found.same))
     cells = found.cells
-    ends = cells[cells["round"].isin([cells["round"].min(), cells["round"].max()])]
-    yield markdown_table(HEAD, [_report_row(row) for row in ends.to_dict("records")]) + "\n"
+    report.table(cells[cells["round"].isin([cells["round"].min(), cells["round"].max()])], HEAD)
+    return report.write()
 
 
 def savings_headline(found: SavingsResult) -> str:
@@ -298,42 +281,18 @@ def _ends(row: dict[str, Any], name: str) -> tuple[float, float]:
     return row[f"{name}_low"], row[f"{name}_high"]
 
 
-def _report_row(row: dict[str, Any]) -> list[str]:
-    names = [load_topic(row["topic"]).heading, group_title(row["group"]), row["party"].title(), str(row["round"])]
-    told = [format_estimate(row[name], *_ends(row, name)) for name in ("mean_off", "sd_off", "error")]
-    sizes = [str(row["n"]), str(row["rooms"])]
-    return [
-        *names,
-        *sizes,
-        format_number(row["mean_all"]),
-        told[0],
-        format_number(row["sd_all"]),
-        told[1],
-        str(row["drawn"]),
-        told[2],
-        format_number(row["stranger"]),
-    ]
-
-
 def savings_figure(found: SavingsResult, caption: str) -> Figure:
     """A row a group, a column a topic: means of both runs by round and party."""
     groups, topics = (list(found.cells[name].unique()) for name in ("group", "topic"))
-    with style():
-        drawn = Figure(figsize=(1.75 * max(len(topics), 2) + 0.6, 1.6 * len(groups) + 0.9), layout="constrained")
-        FigureCanvasAgg(drawn)
-        grid = drawn.subplots(len(groups), len(topics), sharex=True, sharey=True, squeeze=False)
-        parties = list(found.cells["party"].unique())
+    parties, titles = list(found.cells["party"].unique()), [load_topic(topic).heading for topic in topics]
+    with new_figure(1.75 * max(len(topics), 2) + 0.6, 1.6 * len(groups) + 0.9, caption) as drawn:
+        grid = make_panels(drawn, len(groups), titles, "round", sharex=True, sharey=True)
         for axes, group in zip(grid, groups, strict=True):
             for axis, topic in zip(axes, topics, strict=True):
                 cells = found.cells[(found.cells["group"] == group) & (found.cells["topic"] == topic)]
                 _panel(axis, cells, parties)
             axes[0].set_ylabel("attitude (0–10)")
-        for axis, topic in zip(grid[0], topics, strict=True):
-            axis.set_title(load_topic(topic).heading)
-        for axis in grid[-1]:
-            axis.set(xlabel="round")
         drawn.legend(handles=_legend(parties), loc="outside lower center", ncols=3, frameon=False, fontsize=7)
-        add_caption(drawn, caption)
     return drawn
 
 

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.formatting import format_estimate, markdown_table, strip_controls
-from parley.analysis.plots import save
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, estimate
 from parley.analysis.rating_values import rating_value
-from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, dot_plot
+from parley.analysis.reporting import Report
+from parley.analysis.studies.paired_conditions import PAIR, compare_conditions
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
@@ -64,23 +65,17 @@ def rooms(tables: Tables) -> pd.DataFrame:
 
 
 def write(found: Mapping[str, Tables], folder: Path) -> Path:
-    """Write arguments.md, arguments.csv and the figure; the path of the first."""
+    """Write arguments.md, its table and the figure; the path of the first."""
     table = compare_conditions({kind: rooms(tables) for kind, tables in found.items()}, MEASURE)
-    table.to_csv(folder / "arguments.csv", index=False)
     header = next(iter(found.values())).header
-    save(
-        dot_plot(table, "Skeptic's move to the convincer (0–10)", strip_controls(disclaimers.model_label(header))),
-        folder / "arguments",
-    )
-    note = disclaimers.disclaimer(header)
-    rows = [
-        [row["condition"], str(row["rooms"]), str(row["missing"]), format_estimate(row["value"], row["low"], row["high"]),
-         format_estimate(row["difference"], row["difference_low"], row["difference_high"])]
-        for row in table.to_dict("records")
-    ]  # fmt: skip
-    heads = ["the convincer argues by", "rooms", "left out", "the skeptic moves", "difference"]
-    parts = ["# Kinds of argument", CAPTION, *([f"> {note}"] if note else []), "![The skeptic's move](arguments.png)",
-             markdown_table(heads, rows)]  # fmt: skip
-    path = folder / "arguments.md"
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return path
+    report = Report(folder, "arguments", "Kinds of argument")
+    report.data(arguments=table)
+    report.add(CAPTION)
+    report.disclaim(header)
+    title = "Skeptic's move to the convincer (0–10)"
+    drawn = dot_plot(table, ["condition"], "value", title, disclaimers.model_label(header))
+    report.figure(drawn, "arguments", "The skeptic's move")
+    columns: Mapping[str, Column] = {"the convincer argues by": "condition", "rooms": "rooms", "left out": "missing",
+               "the skeptic moves": estimate("value"), "difference": estimate("difference")}  # fmt: skip
+    report.table(table, columns)
+    return report.write()

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval, share_interval
-from parley.analysis.formatting import format_estimate, markdown_table, strip_controls
+from parley.analysis.figures import add_legend, new_figure, plot_line
+from parley.analysis.formatting import format_estimate
 from parley.analysis.metrics.confidence import PROBE, SURE
 from parley.analysis.party_styles import OTHERS
-from parley.analysis.plots import add_caption, save, style
+from parley.analysis.reporting import Report
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions
 from parley.analysis.tables import Tables
 from parley.model.scenario import Scenario
@@ -82,42 +81,29 @@ def by_round(found: Mapping[str, Tables]) -> pd.DataFrame:
 
 def figure(points: pd.DataFrame, caption: str) -> Figure:
     """Mean bet by round, a line for each condition; dotted at 50."""
-    with style():
-        drawn = Figure(figsize=(3.8, 3.0), layout="constrained")
-        FigureCanvasAgg(drawn)
+    with new_figure(3.8, 3.0, caption) as drawn:
         axis = drawn.subplots()
         for (name, line), look in zip(points.groupby("condition", sort=False), OTHERS, strict=False):
-            bars = [(line["bet"] - line["low"]).fillna(0), (line["high"] - line["bet"]).fillna(0)]
-            axis.errorbar(
-                line["round"], line["bet"], yerr=bars, label=name, color=look["color"], marker=look["markers"][0],
-                linestyle=look["linestyle"], markersize=3.5, linewidth=1.0, capsize=2, elinewidth=0.8,
-            )  # fmt: skip
+            plot_line(axis, line, "round", "bet", str(name), look)
         axis.axhline(50, color="#999999", linewidth=0.8, linestyle=":")
-        axis.set_ylim(-3, 103)
-        axis.set_xlabel("Round")
-        axis.set_ylabel("Bet (0–100)")
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        drawn.legend(loc="outside lower center", ncols=1, frameon=False, fontsize=7)
-        add_caption(drawn, caption)
+        axis.set(ylim=(-3, 103), xlabel="Round", ylabel="Bet (0–100)")
+        add_legend(drawn, [axis], 1)
     return drawn
 
 
 def write(found: Mapping[str, Tables], folder: Path) -> Path:
-    """Write bets.md, bets.csv, rounds.csv and the figure; the path of the first."""
+    """Write bets.md, its tables (bets, rounds) and the figure; the path of the first."""
     told = {name: rooms(tables) for name, tables in found.items()}
     tables = {measure: compare_conditions(told, measure).set_index("condition") for measure in MEASURES}
-    pd.concat(tables, names=["measure"]).reset_index().to_csv(folder / "bets.csv", index=False)
-    points = by_round(found)
-    points.to_csv(folder / "rounds.csv", index=False)
-    header = next(iter(found.values())).header
-    save(figure(points, strip_controls(disclaimers.model_label(header))), folder / "bets")
-    note = disclaimers.disclaimer(header)
+    header, points = next(iter(found.values())).header, by_round(found)
+    report = Report(folder, "bets", "Private bets")
+    report.data(bets=pd.concat(tables, names=["measure"]).reset_index(), rounds=points)
+    report.add(CAPTION)
+    report.disclaim(header)
+    report.figure(figure(points, disclaimers.model_label(header)), "bets", "Bets by round")
     heads = ["against", "rooms", "left out", "first bet", "last bet", "escalation", "difference", "both at 75 or more"]
-    parts = ["# Private bets", CAPTION, *([f"> {note}"] if note else []), "![Bets by round](bets.png)",
-             markdown_table(heads, [_line(name, told[name], tables) for name in told])]  # fmt: skip
-    path = folder / "bets.md"
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return path
+    report.table([_line(name, told[name], tables) for name in told], heads)
+    return report.write()
 
 
 def _line(name: str, here: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:

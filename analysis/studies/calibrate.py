@@ -14,19 +14,19 @@ trained on; a difference is then the model's, since the instrument has found the
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from parley.agents.topic import load_topic
-from parley.analysis.formatting import format_estimate, format_number, markdown_table
+from parley.analysis.figures import make_canvas, style
+from parley.analysis.formatting import format_estimate, format_number
 from parley.analysis.influence_model import NAMES, recover_parameters
-from parley.analysis.plots import save, style
+from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.dynamics import Parameters, planted
 from parley.llm.backends.oracle.phrases import topics
@@ -101,41 +101,32 @@ def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator
 
 
 def write(found: pd.DataFrame, folder: Path, base: Scenario) -> Path:
-    """Write calibration.csv, calibration.png and .svg, and calibration.md; the path of the last."""
-    folder.mkdir(parents=True, exist_ok=True)
-    found.to_csv(folder / "calibration.csv", index=False)
-    save(forest(found, base), folder / "calibration")
-    path = folder / "calibration.md"
-    path.write_text("\n".join(_lines(found, base)) + "\n", encoding="utf-8")
-    return path
-
-
-def _lines(found: pd.DataFrame, base: Scenario) -> Iterator[str]:
-    yield "# Calibration: what was planted, and what the instruments find\n"
-    yield (
+    """Write calibration.md, its table and the figure; the path of the first."""
+    report = Report(folder, "calibration", "Calibration: what was planted, and what the instruments find")
+    report.data(calibration=found)
+    report.add(
         f"Three-way debates, {base.repetitions} rooms a topic, {base.rounds} rounds, seed {base.seed}, the same people for every "
         "speaker. The law fitted (analysis/influence_model.py): a ← a + kappa (g − a) "
         "+ mu (bias − a) for every line of grade g heard. "
-        "Brackets hold 95% intervals; the unit is the room.\n"
+        "Brackets hold 95% intervals; the unit is the room."
     )
-    yield "\n".join(f"- **{name}**: {meaning}" for name, meaning in MEANING.items()) + "\n"
-    yield "![Planted and found](calibration.png)\n"
+    report.lines(f"- **{name}**: {meaning}" for name, meaning in MEANING.items())
+    report.figure(forest(found, base), "calibration", "Planted and found")
     for speaker, rows in found.groupby("speaker", sort=False):
         judged = rows.dropna(subset="planted")
-        yield f"## {speaker}\n"
         held = f"{int(judged['covered'].sum())} of {len(judged)} intervals hold the planted value"
-        yield f"{held}. {rows['graded'].iloc[0]:.0%} of the lines could be graded.\n"
-        yield from _table(rows)
-    yield NOTE
+        report.section(str(speaker), f"{held}. {rows['graded'].iloc[0]:.0%} of the lines could be graded.")
+        report.table(*_table(rows))
+    report.add(NOTE)
+    return report.write()
 
 
-def _table(rows: pd.DataFrame) -> Iterator[str]:
+def _table(rows: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
     cells = [
         [load_topic(topic).title, *[text for name in NAMES for text in _cell(part[part["parameter"] == name].iloc[0])]]
         for topic, part in rows.groupby("topic", sort=False)
     ]
-    head = ["topic", *[text for name in NAMES for text in (f"{name} planted", "found")]]
-    yield markdown_table(head, cells) + "\n"
+    return cells, ["topic", *[text for name in NAMES for text in (f"{name} planted", "found")]]
 
 
 def _cell(row: pd.Series) -> tuple[str, str]:
@@ -146,8 +137,7 @@ def _cell(row: pd.Series) -> tuple[str, str]:
 def forest(found: pd.DataFrame, base: Scenario) -> Figure:
     """One panel a parameter: intervals by speaker and topic, the planted value as a cross."""
     with style():
-        figure = Figure(figsize=(7.0, 0.5 + 0.16 * len(found) / len(NAMES) + 0.6))
-        FigureCanvasAgg(figure)
+        figure = make_canvas(7.0, 0.5 + 0.16 * len(found) / len(NAMES) + 0.6)
         axes = figure.subplots(1, len(NAMES), sharey=True)
         for axis, name in zip(axes, NAMES, strict=True):
             _panel(axis, found[found["parameter"] == name], name)

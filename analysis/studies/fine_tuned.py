@@ -24,17 +24,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, mean_interval
-from parley.analysis.formatting import format_estimate, format_number, markdown_table
+from parley.analysis.figures import make_panels, new_figure
+from parley.analysis.formatting import Column, estimate, format_number, format_span
 from parley.analysis.metrics._cells import DEFAULT
 from parley.analysis.party_styles import STYLES
-from parley.analysis.plots import add_caption, save, style
+from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import TopicBank, topics
 from parley.model.events import Header
@@ -229,16 +229,22 @@ LINES: dict[str, Any] = {BEFORE: "-", AFTER: ":", SEATS: (0, (4, 2))}
 
 
 def write_fine_tuned(found: TuningResult, folder: Path, base: Scenario) -> Path:
-    """Write shifts.csv, remedy.csv, points.csv, fine_tuned.png and .svg, fine_tuned.md; the path of the last."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("points", "shifts", "remedy"):
-        getattr(found, name).to_csv(folder / f"{name}.csv", index=False)
+    """Write fine_tuned.md, its tables (points, shifts, remedy) and the figure; the path of the first."""
     model = disclaimers.model_label(found.header)
     caption = f"{base.repetitions} rooms a topic, {base.rounds} rounds, seed {base.seed}, {base.probe}, {model}"
-    save(fine_tuned_figure(found, caption), folder / "fine_tuned")
-    path = folder / "fine_tuned.md"
-    path.write_text("\n".join(_lines(found, caption)) + "\n", encoding="utf-8")
-    return path
+    report = Report(folder, "fine_tuned", "Before and after fine-tuning")
+    report.data(points=found.points, shifts=found.shifts, remedy=found.remedy)
+    report.add(f"{caption}.\n{_unit(found.shifts)} Everything is compared within rooms: same people, seats and seeds.")
+    report.add(disclaimers.disclaimer(found.header))
+    report.figure(fine_tuned_figure(found, caption), "fine_tuned", "Rating and expected rating by reply")
+    report.add(ANSWERS)
+    for direction, rows in found.shifts.groupby("direction", sort=False):
+        report.section(f"On the {direction.title()} adapter", _headline(rows))
+        report.table(rows, SHIFTS)
+    if len(found.remedy):
+        report.section("Adapters per seat", _verdict(found.remedy))
+        report.table(found.remedy, SHIFTS)
+    return report.write()
 
 
 MEASURES = {"attitude": "rating", "expected": "expected rating"}
@@ -253,25 +259,22 @@ def fine_tuned_figure(found: TuningResult, caption: str) -> Figure:
     drawable = [name for name in MEASURES if points[name].notna().any()] or ["attitude"]
     rows = [(kind, direction, measure) for kind, direction in kinds for measure in drawable]
     columns = list(points["topic"].unique())
-    with style():
-        drawn = Figure(figsize=(1.75 * len(columns) + 0.6, 1.6 * len(rows) + 0.9), layout="constrained")
-        FigureCanvasAgg(drawn)
-        grid = drawn.subplots(max(len(rows), 1), len(columns), sharex=True, sharey=True, squeeze=False)
+    size = 1.75 * len(columns) + 0.6, 1.6 * len(rows) + 0.9
+    with new_figure(*size, f"{caption}\n{_bars(points)}") as drawn:
+        titles = [load_topic(topic).heading for topic in columns]
+        grid = make_panels(drawn, max(len(rows), 1), titles, "replies", sharex=True, sharey=True)
         for axes, (kind, direction, measure) in zip(grid, rows, strict=False):
             for axis, topic in zip(axes, columns, strict=True):
                 _panel(axis, points[points["topic"] == topic], kind, direction, measure)
             axes[0].set_ylabel(
                 f"{direction.title() + ' adapter' if direction else 'adapters per seat'}\n{MEASURES[measure]}"
             )
-        for axis, topic in zip(grid[0], columns, strict=True):
-            axis.set_title(load_topic(topic).heading)
         for axis in grid[-1]:
-            axis.set(xlabel="replies", xticks=sorted(points["iteration"].unique()))
+            axis.set_xticks(sorted(points["iteration"].unique()))
         handles = _legend({kind for kind, _ in kinds})
         drawn.legend(
             handles=handles, loc="outside lower center", ncols=6 if len(columns) > 2 else 3, frameon=False, fontsize=7
         )
-        add_caption(drawn, f"{caption}\n{_bars(points)}")
     return drawn
 
 
@@ -304,35 +307,16 @@ def _legend(kinds: set[str]) -> list[Line2D]:
     return [*parties, *lines]
 
 
-def _lines(found: TuningResult, caption: str) -> Iterator[str]:
-    yield f"# Before and after fine-tuning\n\n{caption}."
-    yield f"{_unit(found.shifts)} Everything is compared within rooms: same people, seats and seeds.\n"
-    if note := disclaimers.disclaimer(found.header):
-        yield f"{note}\n"
-    yield "![Rating and expected rating by reply](fine_tuned.png)\n"
-    yield (
-        "`first` and `last` are answers at temperature 0, which the paper draws; `expected` is the mean of the answer "
-        "distribution. A model can move the second without the first: then its likeliest answer has stayed.\n"
-    )
-    for direction, rows in found.shifts.groupby("direction", sort=False):
-        yield f"## On the {direction.title()} adapter\n\n{_headline(rows)}\n"
-        yield markdown_table(_HEAD, [_row(row) for row in rows.to_dict("records")]) + "\n"
-    if len(found.remedy):
-        yield f"## Adapters per seat\n\n{_verdict(found.remedy)}\n"
-        yield markdown_table(_HEAD, [_row(row) for row in found.remedy.to_dict("records")]) + "\n"
-
-
-_HEAD = (
-    "topic",
-    "party",
-    "measure",
-    "before",
-    "after",
-    "change",
-    "by training seed",
-    "over rooms, these adapters",
-    "rooms",
+ANSWERS = (
+    "`first` and `last` are answers at temperature 0, which the paper draws; `expected` is the mean of the answer "
+    "distribution. A model can move the second without the first: then its likeliest answer has stayed."
 )
+SHIFTS: Mapping[str, Column] = {
+    "topic": lambda row: load_topic(row["topic"]).heading, "party": lambda row: row["party"].title(), "measure": "measure",
+    "before": "before", "after": "after", "change": estimate("shift"),
+    "by training seed": lambda row: ", ".join(map(format_number, row["seeds"])),
+    "over rooms, these adapters": lambda row: format_span(row["rooms_low"], row["rooms_high"]), "rooms": "rooms",
+}  # fmt: skip
 
 
 def _unit(rows: pd.DataFrame) -> str:
@@ -348,18 +332,6 @@ def _unit(rows: pd.DataFrame) -> str:
 
 def _seeds(rows: pd.DataFrame) -> int:
     return max(map(len, rows["seeds"]), default=0)
-
-
-def _row(row: dict[str, Any]) -> list[str]:
-    seeds = ", ".join(format_number(one) for one in row["seeds"])
-    change = format_estimate(row["shift"], row["shift_low"], row["shift_high"])
-    rooms = (
-        f"{format_number(row['rooms_low'])} to {format_number(row['rooms_high'])}"
-        if pd.notna(row["rooms_low"])
-        else "–"
-    )
-    told = [format_number(row["before"]), format_number(row["after"]), change, seeds, rooms, f"{row['rooms']}"]
-    return [load_topic(row["topic"]).heading, row["party"].title(), row["measure"], *told]
 
 
 def _headline(rows: pd.DataFrame) -> str:

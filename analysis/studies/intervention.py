@@ -22,26 +22,24 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from parley.agents.surrogate_agent import SURROGATE
 from parley.analysis import disclaimers, intervention_text
 from parley.analysis.bootstrap import FEWEST, mean_interval, too_few, why_no_interval
+from parley.analysis.figures import make_panels, new_figure
 from parley.analysis.formatting import (
     count_phrase,
-    escape_markdown,
     format_estimate,
     format_number,
     group_title,
-    markdown_table,
     seat_title,
-    strip_controls,
 )
 from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.party_styles import styles_of_run
-from parley.analysis.plots import MARK, add_caption, mark, save, style
+from parley.analysis.plots import MARK, mark
+from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.interventions.base import Saying
@@ -230,21 +228,42 @@ rooms, and nothing is corrected for the number of rows. An effect without bracke
 or the same difference in all. Replies after it are sampled anew in both branches: without any effect \
 ratings would differ by chance too, and the intervals hold that.{}
 """
+BESIDE = (
+    f'The same timetable with "{Saying.EMPTY}" in the place of all that is said: what it changes '
+    "is that there was an interruption; what the interventions change against it is what was said. Every round is in "
+    "`placebo.csv`."
+)
 NO_PLACEBO = " To tell what was said from that something was said, hold it with --placebo."
 
 
 def write_intervention(found: InterventionResult, folder: Path) -> Path:
-    """Write effects.csv, points.csv, intervention.png and .svg, intervention.md into the study's folder; the path of the last."""
-    for name in ("effects", "points"):
-        getattr(found, name).to_csv(folder / f"{name}.csv", index=False)
-    scenario = found.tables.header.scenario
+    """Write intervention.md, its tables (effects, points, placebo) and the figure; the path of the first."""
+    header = found.tables.header
+    told = f"{header.scenario['name']} on {disclaimers.model_label(header)}, seed {header.scenario['seed']}"
+    report = Report(folder, "intervention", "With and without")
+    report.data(effects=found.effects, points=found.points)
+    report.plain(f"{told}.")
+    report.disclaim(header)
+    report.figure(intervention_figure(found, told), "intervention", "Attitudes with and without")
+    report.add(_headline(found.effects), HOW.format(found.first, NO_PLACEBO if found.beside is None else ""))
+    if found.untouched:
+        report.add(f"In {count_phrase(found.untouched, 'room')} nobody was meant; they are left out.")
+    report.lines(intervention_text.intervention_table(found.tables))
+    report.section("Effects")
+    report.table(*_effects_table(found, found.effects))
     if found.beside is not None:
-        found.beside.to_csv(folder / "placebo.csv", index=False)
-    told = f"{scenario['name']} on {disclaimers.model_label(found.tables.header)}, seed {scenario['seed']}"
-    save(intervention_figure(found, strip_controls(told)), folder / "intervention")
-    path = folder / "intervention.md"
-    path.write_text("\n".join(_lines(found, told)) + "\n", encoding="utf-8")
-    return path
+        report.data(placebo=found.beside)
+        report.section("Beside a placebo", BESIDE)
+        for contrast, part in found.beside.groupby("contrast", sort=False):
+            report.add(f"**{contrast}**")
+            report.table(*_effects_table(found, part))
+    attitudes = found.effects[found.effects["measure"] == "attitude"]
+    if missing := int(attitudes["missing"].sum()):
+        report.add(f"Pairs of ratings left out because one could not be read: {missing:,}.")
+    report.add(
+        "Every round is in `effects.csv`; the branches are whole runs, each in a folder with its own summary and transcript."
+    )
+    return report.write()
 
 
 def intervention_figure(found: InterventionResult, caption: str) -> Figure:
@@ -253,22 +272,17 @@ def intervention_figure(found: InterventionResult, caption: str) -> Figure:
     groups, topics = list(points["group"].unique()), list(points["topic"].unique())
     shown = set(points["party"])
     looks = {party: look for party, look in styles_of_run(found.tables).items() if party in shown}
-    with style():
-        drawn = Figure(figsize=(max(1.75 * len(topics) + 0.4, 3.5), 1.9 * len(groups) + 0.9), layout="constrained")
-        FigureCanvasAgg(drawn)
-        grid = drawn.subplots(len(groups), len(topics), sharey=True, squeeze=False)
+    size = max(1.75 * len(topics) + 0.4, 3.5), 1.9 * len(groups) + 0.9
+    with new_figure(*size, caption) as drawn:
+        titles = [found.tables.title(topic) for topic in topics]
+        grid = make_panels(drawn, len(groups), titles, "Number of replies", sharey=True)
         for row, group in zip(grid, groups, strict=True):
             for axis, topic in zip(row, topics, strict=True):
                 _panel(axis, points[(points["group"] == group) & (points["topic"] == topic)], looks)
                 mark(axis, found.tables, group, topic)
             name = f"{group_title(group, found.tables.names)}\n" if len(groups) > 1 else ""
             row[0].set_ylabel(f"{name}Attitude (0–10)")
-        for axis, topic in zip(grid[0], topics, strict=True):
-            axis.set_title(found.tables.title(topic))
-        for axis in grid[-1]:
-            axis.set_xlabel("Number of replies")
         drawn.legend(handles=_legend(looks, points), loc="outside lower center", ncols=3, frameon=False, fontsize=7)
-        add_caption(drawn, caption)
     return drawn
 
 
@@ -294,33 +308,6 @@ def _legend(looks: dict[str, Any], points: pd.DataFrame) -> list[Line2D]:
     return [*parties, *lines, Line2D([], [], label="intervention", **MARK)]
 
 
-def _lines(found: InterventionResult, caption: str) -> Iterator[str]:
-    yield f"# With and without\n\n{escape_markdown(caption)}.\n"
-    if note := disclaimers.disclaimer(found.tables.header):
-        yield f"> {note}\n"
-    yield "![Attitudes with and without](intervention.png)\n"
-    yield f"{_headline(found.effects)}\n"
-    yield HOW.format(found.first, NO_PLACEBO if found.beside is None else "")
-    if found.untouched:
-        yield f"In {count_phrase(found.untouched, 'room')} nobody was meant; they are left out.\n"
-    yield from intervention_text.intervention_table(found.tables)
-    yield "## Effects\n"
-    yield from _effects_section(found, found.effects)
-    if found.beside is not None:
-        yield (
-            f'## Beside a placebo\n\nThe same timetable with "{Saying.EMPTY}" in the place of all that is said: what it changes '
-            "is that there was an interruption; what the interventions change against it is what was said. Every round is in "
-            "`placebo.csv`.\n"
-        )
-        for contrast, part in found.beside.groupby("contrast", sort=False):
-            yield f"**{contrast}**\n"
-            yield from _effects_section(found, part)
-    attitudes = found.effects[found.effects["measure"] == "attitude"]
-    if missing := int(attitudes["missing"].sum()):
-        yield f"Pairs of ratings left out because one could not be read: {missing:,}.\n"
-    yield "Every round is in `effects.csv`; the branches are whole runs, each in a folder with its own summary and transcript."
-
-
 def _headline(effects: pd.DataFrame) -> str:
     last = estimate_rows(effects[effects["round"] == effects["round"].max()])
     up, down = int((last["effect_low"] > 0).sum()), int((last["effect_high"] < 0).sum())
@@ -344,7 +331,7 @@ def estimate_rows(effects: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([sure, rated.drop(sure.index)]).reset_index()
 
 
-def _effects_section(found: InterventionResult, effects: pd.DataFrame) -> Iterator[str]:
+def _effects_table(found: InterventionResult, effects: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
     """A line a topic, group, party, whether it was told, and measure: without and with, first and last round (or the one)."""
     keys = ["topic", "group", "party", "told", "measure"]
     shown = [key for key in keys if key in ("topic", "party") or effects[key].nunique() > 1]
@@ -365,9 +352,7 @@ def _effects_section(found: InterventionResult, effects: pd.DataFrame) -> Iterat
         rows.append([_key(found, key, known[key]) for key in shown] + cells)
     named = str(effects["contrast"].iloc[0]).split(" - ")[::-1] if "contrast" in effects else [WITHOUT, WITH]
     after = [f"effect after round {ends[0]}", *(f"after round {end}" for end in ends[1:])]
-    yield (
-        markdown_table([*shown, f"{named[0]}, at the end", named[1], *after, "rooms", "SD of the effect"], rows) + "\n"
-    )
+    return rows, [*shown, f"{named[0]}, at the end", named[1], *after, "rooms", "SD of the effect"]
 
 
 def _effect(row: pd.Series) -> str:

@@ -6,12 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.party_styles import STYLES
-from parley.analysis.plots import add_caption, style
 
 PAIR = ["topic", "repetition"]
 """What makes rooms of two conditions one pair: the same people, as far as the condition lets them be."""
@@ -54,22 +50,3 @@ def compare_conditions(found: Mapping[str, pd.DataFrame], measure: str) -> pd.Da
 def _mean(key: str, ends: str, values: np.ndarray) -> dict[str, float]:
     low, high = mean_interval(values)
     return {key: float(values.mean()) if len(values) else np.nan, f"{ends}low": low, f"{ends}high": high}
-
-
-def dot_plot(table: pd.DataFrame, title: str, caption: str) -> Figure:
-    """A point and its interval for each condition, from top to bottom; a line at 0."""
-    with style():
-        drawn = Figure(figsize=(4.2, 0.32 * len(table) + 1.1), layout="constrained")
-        FigureCanvasAgg(drawn)
-        axis = drawn.subplots()
-        places = np.arange(len(table))[::-1]
-        bars = [(table["value"] - table["low"]).fillna(0), (table["high"] - table["value"]).fillna(0)]
-        axis.errorbar(
-            table["value"], places, xerr=bars, fmt="o", color=STYLES["democrat"]["color"], markersize=4, capsize=2
-        )
-        axis.axvline(0, color="#999999", linewidth=0.6)
-        axis.set_yticks(places, [str(one) for one in table["condition"]])
-        axis.set_ylim(-0.6, len(table) - 0.4)
-        axis.set_xlabel(title)
-        add_caption(drawn, caption)
-    return drawn

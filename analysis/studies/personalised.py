@@ -14,11 +14,13 @@ import pandas as pd
 
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.formatting import format_estimate, markdown_table
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import estimate, format_estimate
 from parley.analysis.human.measures import measure_source
 from parley.analysis.human.readers import SALVI, find, salvi
 from parley.analysis.human.rooms import RUN, of_run
 from parley.analysis.human.table import ALL, Source
+from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
@@ -77,7 +79,10 @@ def effects(people: pd.DataFrame) -> pd.DataFrame:
 
 
 def write(found: Mapping[str, Tables], data: Path | None, folder: Path) -> Path:
-    """Write personalised.md, conditions.csv and effects.csv; the path of the first. Errors: UserError on data without it."""
+    """Write personalised.md, its tables (conditions, effects) and the figure; the path of the first.
+
+    Errors: UserError on data without it.
+    """
     sources = [outcomes(found)]
     if data:
         path = find(data, SALVI)
@@ -85,18 +90,26 @@ def write(found: Mapping[str, Tables], data: Path | None, folder: Path) -> Path:
             raise UserError(f"{data} holds no {SALVI[0]} (docs/human.md)")
         sources.insert(0, salvi(path))
     told = pd.concat([measure_source(source) for source in sources], ignore_index=True)
-    own = effects(sources[-1].people)
-    told.to_csv(folder / "conditions.csv", index=False)
-    own.to_csv(folder / "effects.csv", index=False)
-    header = next(iter(found.values())).header
-    note = disclaimers.disclaimer(header)
-    parts = ["# Personalised persuasion", CAPTION, *([f"> {note}"] if note else []), _conditions(told), _effects(own)]
-    report = folder / "personalised.md"
-    report.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return report
+    own, header = effects(sources[-1].people), next(iter(found.values())).header
+    report = Report(folder, "personalised", "Personalised persuasion")
+    report.data(conditions=told, effects=own)
+    report.add(CAPTION)
+    report.disclaim(header)
+    report.table(*_conditions(told))
+    report.section("Effects in the run")
+    drawn = dot_plot(
+        own, ["effect"], "estimate", "change toward the opponent (points)", disclaimers.model_label(header)
+    )
+    report.figure(drawn, "personalised", "Effects in the run")
+    change = estimate("estimate")
+    report.table(
+        own, {"effect": "effect", "rooms": "rooms", "left out": "missing", "change toward the opponent": change}
+    )
+    return report.write()
 
 
-def _conditions(told: pd.DataFrame) -> str:
+def _conditions(told: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
+    """Rows and headings of the table."""
     rows = []
     for (source, condition), part in told[told["condition"] != ALL].groupby(["source", "condition"], sort=False):
         keyed = part.set_index("key")
@@ -107,19 +120,4 @@ def _conditions(told: pd.DataFrame) -> str:
                      format_estimate(*points), *shares])  # fmt: skip
     heads = ["source", "condition", "debates", "people", "missing", "change toward the opponent", "share that does not move",
              "change against own initial opinion, r"]  # fmt: skip
-    return markdown_table(heads, rows)
-
-
-def _effects(own: pd.DataFrame) -> str:
-    rows = [
-        [
-            row["effect"],
-            str(row["rooms"]),
-            str(row["missing"]),
-            format_estimate(row["estimate"], row["low"], row["high"]),
-        ]
-        for row in own.to_dict("records")
-    ]
-    return "## Effects in the run\n\n" + markdown_table(
-        ["effect", "rooms", "left out", "change toward the opponent"], rows
-    )
+    return rows, heads

@@ -15,8 +15,10 @@ import pandas as pd
 
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, means_interval
-from parley.analysis.formatting import count_table, format_estimate, group_title, markdown_table
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_table, estimate, group_title
 from parley.analysis.rating_values import rating_value
+from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
 from parley.model.scenario import Scenario
 from parley.model.trait_assignment import alternate_sides, side_of
@@ -98,19 +100,27 @@ def _mean(groups: list[Floats]) -> dict[str, float]:
 
 
 def write(found: Mapping[str, Tables], folder: Path) -> Path:
-    """Write beliefs.md, rooms.csv and effects.csv; the path of the first."""
+    """Write beliefs.md, its tables (rooms, effects) and the figure; the path of the first."""
     told = {name: rooms(tables) for name, tables in found.items()}
     table = pd.DataFrame([row for name, part in told.items() for row in effects(part, name)])
-    pd.concat([part.assign(protocol=name) for name, part in told.items()]).to_csv(folder / "rooms.csv", index=False)
-    table.to_csv(folder / "effects.csv", index=False)
-    note = disclaimers.disclaimer(next(iter(found.values())).header)
-    rows = [
-        [row["protocol"], EFFECTS[row["effect"]], row["group"] if row["group"] == "all" else group_title(row["group"]),
-         str(row["rooms"]), format_estimate(row["estimate"], row["low"], row["high"]), row["left_out"]]
-        for row in table.to_dict("records")
-    ]  # fmt: skip
-    heads = ["protocol", "the judge moves", "group", "rooms", "points", "left out"]
-    parts = ["# Beliefs, order and a judge", CAPTION, *([f"> {note}"] if note else []), markdown_table(heads, rows)]
-    report = folder / "beliefs.md"
-    report.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return report
+    header = next(iter(found.values())).header
+    report = Report(folder, "beliefs", "Beliefs, order and a judge")
+    report.data(rooms=pd.concat([part.assign(protocol=name) for name, part in told.items()]), effects=table)
+    report.add(CAPTION)
+    report.disclaim(header)
+    moves = table.assign(toward=table["effect"].map(EFFECTS))
+    every = moves[moves["group"] == "all"]
+    drawn = dot_plot(
+        every, ["protocol", "toward"], "estimate", "The judge's move (points)", disclaimers.model_label(header)
+    )
+    report.figure(drawn, "beliefs", "How far the judge moves")
+    columns: Mapping[str, Column] = {
+        "protocol": "protocol", "the judge moves": "toward", "group": _group, "rooms": "rooms",
+        "points": estimate("estimate"), "left out": "left_out",
+    }  # fmt: skip
+    report.table(moves, columns)
+    return report.write()
+
+
+def _group(row: Mapping[str, str]) -> str:
+    return row["group"] if row["group"] == "all" else group_title(row["group"])

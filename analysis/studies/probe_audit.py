@@ -8,7 +8,7 @@ the persona.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,8 +20,10 @@ from parley.agents.persona import Persona, all_personas, parties, persona_set
 from parley.agents.topic import Probe, answer_order, load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval
-from parley.analysis.formatting import count_table, format_estimate, format_number, markdown_table
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_table, estimate
 from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.analysis.reporting import Report
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask
@@ -142,48 +144,35 @@ def order_effects(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def write(found: pd.DataFrame, audit: ProbeAudit, spec: str, folder: Path) -> Path:
-    """Write audit.md, spread.csv and orders.csv; the path of the first."""
+    """Write audit.md, its tables (spread, orders) and the figure; the path of the first."""
     spreads, orders = spread(found), order_effects(found)
-    spreads.to_csv(folder / "spread.csv", index=False)
-    orders.to_csv(folder / "orders.csv", index=False)
-    note, unread = disclaimers.is_own_model(spec), found["reason"][found["attitude"].isna()]
-    parts = [
-        f"# Audit of the probe {audit.probe} on {load_topic(audit.topic).title}",
+    report = Report(folder, "audit", f"Audit of the probe {audit.probe} on {load_topic(audit.topic).title}")
+    report.data(spread=spreads, orders=orders)
+    report.add(
         f"{audit.question.ask('debate')}",
         f"Asked of {spec}, {audit.repeats} times a person and order at temperature {audit.temperature}, outside of any debate. "
         "Variances and effects are in points of 0-10; intervals: 95%, over people.",
-        *([f"> {note}"] if note else []),
-        f"{len(unread)} of {len(found):,} answers are missing{f' ({count_table(unread)})' if len(unread) else ''}.",
-        _spreads(spreads.to_dict("records")),
-        _orders(orders.to_dict("records")),
-    ]
-    path = folder / "audit.md"
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return path
-
-
-def _spreads(rows: Sequence[dict]) -> str:
-    cells = [
-        [row["order"], str(row["people"]), str(row["answers"]), str(row["missing"]),
-         *[format_number(row.get(name)) for name in ("mean", "sd", "between", "within", "mode")],
-         format_estimate(row.get("share"), row.get("share_low"), row.get("share_high")), format_number(row.get("fixed"))]
-        for row in rows
-    ]  # fmt: skip
-    heads = ["answers listed", "people", "answers", "missing", "mean", "SD", "variance between people", "within a person",
-             "commonest answer", "its share", "people who never vary"]  # fmt: skip
-    return f"## One voice or many?\n\n{markdown_table(heads, cells)}"
-
-
-def _orders(rows: Sequence[dict]) -> str:
-    cells = [
-        [
-            row["order"],
-            str(row["people"]),
-            format_estimate(row["effect"], row["low"], row["high"]),
-            format_number(row["moved"]),
-        ]
-        for row in rows
-    ]
+    )
+    report.disclaim_models(spec)
+    unread = found["reason"][found["attitude"].isna()]
+    report.missing(len(unread), len(found), "answers are missing", count_table(unread))
+    report.section("One voice or many?")
+    report.table(spreads, SPREAD)
     told = "A person's mean answer with the answers listed otherwise, less that from low to high. In the last column is chance."
-    heads = ["answers listed", "people", "effect of the order", "mean size of a person's difference"]
-    return f"## Does the order matter?\n\n{told}\n\n{markdown_table(heads, cells)}"
+    report.section("Does the order matter?", told)
+    caption = f"{audit.probe} on {disclaimers.spec_label(spec)}"
+    drawn = dot_plot(orders, ["order"], "effect", "effect of the order of the answers (points)", caption)
+    report.figure(drawn, "orders", "Effect of the order of the answers")
+    report.table(orders, ORDER)
+    return report.write()
+
+
+SPREAD: Mapping[str, Column] = {
+    "answers listed": "order", "people": "people", "answers": "answers", "missing": "missing", "mean": "mean", "SD": "sd",
+    "variance between people": "between", "within a person": "within", "commonest answer": "mode",
+    "its share": estimate("share"), "people who never vary": "fixed",
+}  # fmt: skip
+ORDER: Mapping[str, Column] = {
+    "answers listed": "order", "people": "people", "effect of the order": estimate("effect"),
+    "mean size of a person's difference": "moved",
+}  # fmt: skip

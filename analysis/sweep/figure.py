@@ -12,14 +12,13 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.agents.topic import load_topic
+from parley.analysis.figures import add_legend, make_panels, new_figure
 from parley.analysis.formatting import seat_title, strip_controls
 from parley.analysis.party_styles import styles_by_party
-from parley.analysis.plots import style
 from parley.llm.errors import UserError
 
 WIDEST = 6
@@ -32,10 +31,8 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
     """Change of attitude by value of each varied field, for one group. effects: as analysis.sweep.tables gives them."""
     fields, topics = list(effects["field"].unique()), list(effects["topic"].unique())[:WIDEST]
     parties = list(effects["party"].unique())
-    with style():
-        drawn = Figure(figsize=(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9), layout="constrained")
-        FigureCanvasAgg(drawn)
-        grid = drawn.subplots(len(fields), len(topics), sharex="row", sharey=True, squeeze=False)
+    with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(fields) + 0.9) as drawn:
+        grid = make_panels(drawn, len(fields), [_heading(topic) for topic in topics], sharex="row", sharey=True)
         for row, field in zip(grid, fields, strict=True):
             values = list(effects.loc[effects["field"] == field, "value"].unique())
             for axis, topic in zip(row, topics, strict=True):
@@ -43,10 +40,7 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
                 _panel(axis, here, values, parties)
                 axis.set_xlabel("" if field == "all" else strip_controls(field))
             row[0].set_ylabel("change (points)")
-        for axis, topic in zip(grid[0], topics, strict=True):
-            axis.set_title(_heading(topic))
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=7)
+        add_legend(drawn, grid[0][:1], 4)
         drawn.suptitle(textwrap.fill(strip_controls(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
     return drawn
 
@@ -58,22 +52,15 @@ def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
     topics, parties = list(pairs["topic"].unique())[:WIDEST], list(pairs["party"].unique())
     values, others = (list(pairs[name].unique()) for name in ("value", "other_value"))
     lines = styles_by_party(others)
-    with style():
-        drawn = Figure(figsize=(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(parties) + 0.9), layout="constrained")
-        FigureCanvasAgg(drawn)
-        grid = drawn.subplots(len(parties), len(topics), sharex=True, sharey=True, squeeze=False)
+    with new_figure(max(1.75 * len(topics) + 0.5, 3.5), 1.7 * len(parties) + 0.9) as drawn:
+        titles, below = [_heading(topic) for topic in topics], strip_controls(str(pairs["field"].iloc[0]))
+        grid = make_panels(drawn, len(parties), titles, below, sharex=True, sharey=True)
         for row, party in zip(grid, parties, strict=True):
             for axis, topic in zip(row, topics, strict=True):
                 here = pairs[(pairs["party"] == party) & (pairs["topic"] == topic)]
                 _lines(axis, here.assign(line=here["other_value"]), values, {one: (lines[one], one) for one in others})
             row[0].set_ylabel(f"{seat_title(party)}\nchange (points)")
-        for axis, topic in zip(grid[0], topics, strict=True):
-            axis.set_title(_heading(topic))
-        for axis in grid[-1]:
-            axis.set_xlabel(strip_controls(str(pairs["field"].iloc[0])))
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        title = strip_controls(str(pairs["other"].iloc[0]))
-        drawn.legend(handles, labels, title=title, loc="outside lower center", ncols=4, frameon=False, fontsize=7)
+        add_legend(drawn, grid[0][:1], 4, strip_controls(str(pairs["other"].iloc[0])))
         drawn.suptitle(textwrap.fill(strip_controls(caption), int(drawn.get_figwidth() * 16)), fontsize=7)
     return drawn
 

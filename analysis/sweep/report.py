@@ -13,13 +13,12 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.formatting import count_phrase, escape_markdown, format_estimate, markdown_table, slug
+from parley.analysis.formatting import count_phrase, format_estimate, markdown_table, slug
 from parley.analysis.metrics._cells import KEYS
-from parley.analysis.plots import save
+from parley.analysis.reporting import Report
 from parley.analysis.sweep.figure import crossing, figure
 from parley.analysis.sweep.interactions import interactions, pair_means
 from parley.analysis.sweep.tables import CellMeasurement, field_effects, key_cells, title_cells, values_of
-from parley.analysis.tables import write_table
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.sweep.design import SweepCell
@@ -40,29 +39,11 @@ def write(
 ) -> Path:
     """Write all of it; the summary's path. The same records give the same bytes. Errors: UserError when it cannot be written."""
     try:
-        (folder / "figures").mkdir(exist_ok=True)
-        write_table(key_cells(cells, {place: one.attitudes for place, one in found.items()}, stopped), folder / "cells")
-        write_table(key_cells(cells, {place: one.changes for place, one in found.items()}, stopped), folder / "changes")
-        table = field_effects(cells, found)
-        write_table(table, folder / "effects")
-        together, tested = pair_means(cells, found), interactions(cells, found)
-        if len(together):
-            write_table(together, folder / "pairs")
-            write_table(tested, folder / "interactions")
-        headers = [found[place].header for place in sorted(found)]
-        drawn = [save(draw(), folder / "figures" / name) for name, draw in change_figures(table, headers).items()]
-        crossed = _crossed(folder / "figures", together, tested, headers)
-        path = folder / SUMMARY
-        path.write_text(
-            "\n".join(_lines(cells, headers, stopped, SweepFindings(table, together, tested), drawn, crossed, command))
-            + "\n",
-            encoding="utf-8",
-        )
+        return _report(folder, cells, found, stopped, command).write()
     except OSError as error:
         raise UserError(
             f"cannot write the report in {folder}: {error.strerror or error}; the cells are kept"
         ) from error
-    return path
 
 
 class SweepFindings(NamedTuple):
@@ -73,18 +54,42 @@ class SweepFindings(NamedTuple):
     tested: pd.DataFrame
 
 
-def _crossed(
-    folder: Path, together: pd.DataFrame, tested: pd.DataFrame, headers: Sequence[Header]
-) -> dict[tuple[str, str, str], Path]:
-    """A figure for each pair of fields and group, those that depend on each other first, of `MOST_PAIRS` at most."""
-    order = tested.groupby(["field", "other", "group"], sort=False)["p"].min().sort_values(kind="stable")
-    drawn, several = {}, tested["group"].nunique() > 1
-    for field, other, group in list(order.index)[:MOST_PAIRS]:
-        here = together[(together["field"] == field) & (together["other"] == other) & (together["group"] == group)]
-        caption = f"{title_cells(group)} on {_models(headers)}: change by {field} and {other}, means over seeds, 95% intervals"
-        name = "_".join(["pair", slug(field), slug(other), *([slug(group)] if several else [])])
-        drawn[field, other, group] = save(crossing(here, caption), folder / name)
-    return drawn
+def _report(
+    folder: Path,
+    cells: Sequence[SweepCell],
+    found: Mapping[int, CellMeasurement],
+    stopped: Mapping[int, str],
+    command: str,
+) -> Report:
+    """The summary with its tables and figures, as yet without the page itself."""
+    results = SweepFindings(field_effects(cells, found), pair_means(cells, found), interactions(cells, found))
+    headers = [found[place].header for place in sorted(found)]
+    report = Report(folder, Path(SUMMARY).stem, f"Sweep of {cells[0].combined.name}")
+    report.data(
+        cells=key_cells(cells, {place: one.attitudes for place, one in found.items()}, stopped),
+        changes=key_cells(cells, {place: one.changes for place, one in found.items()}, stopped),
+        effects=results.effects,
+        **({"pairs": results.pairs, "interactions": results.tested} if len(results.pairs) else {}),
+    )
+    _open(report, cells, stopped)
+    report.disclaim(*headers)
+    _figures(report, results.effects, headers)
+    report.lines(_effects(results.effects, results.tested, len({cell.seed for cell in cells})))
+    if len(results.tested):
+        _together(report, results, headers)
+    report.lines(_files(command))
+    return report
+
+
+def _open(report: Report, cells: Sequence[SweepCell], stopped: Mapping[int, str]) -> None:
+    """Say which cells there are, and which are not finished."""
+    fields = [f"{key} ({', '.join(values_of(cells, key))})" for key, _ in cells[0].values]
+    seeds = count_phrase(len({cell.seed for cell in cells}), "seed")
+    report.plain(f"{count_phrase(len(cells), 'cell')}: {'; '.join([*fields, seeds])}.")
+    if stopped:
+        unfinished = f"{count_phrase(len(stopped), 'cell')} of {len(cells)}"
+        report.add(f"**Unfinished**: {unfinished}. Run the same command again to go on.")
+        report.table([[why, str(count)] for why, count in _reasons(stopped)], ["why", "cells"])
 
 
 def change_figures(table: pd.DataFrame, headers: Sequence[Header]) -> dict[str, Callable[[], Figure]]:
@@ -99,39 +104,27 @@ def change_figures(table: pd.DataFrame, headers: Sequence[Header]) -> dict[str, 
     return drawn
 
 
+def _figures(report: Report, table: pd.DataFrame, headers: Sequence[Header]) -> None:
+    """Add a figure for each group."""
+    for name, draw in change_figures(table, headers).items():
+        report.figure(draw(), f"figures/{name}", "Change of attitude by value of each varied field")
+
+
+def _crossed(report: Report, found: SweepFindings, headers: Sequence[Header]) -> None:
+    """Add a figure for each pair of fields and group, those that depend on each other first, `MOST_PAIRS` at most."""
+    together, tested = found.pairs, found.tested
+    order = tested.groupby(["field", "other", "group"], sort=False)["p"].min().sort_values(kind="stable")
+    several = tested["group"].nunique() > 1
+    for field, other, group in list(order.index)[:MOST_PAIRS]:
+        here = together[(together["field"] == field) & (together["other"] == other) & (together["group"] == group)]
+        caption = f"{title_cells(group)} on {_models(headers)}: change by {field} and {other}, means over seeds, 95% intervals"
+        name = "_".join(["pair", slug(field), slug(other), *([slug(group)] if several else [])])
+        report.figure(crossing(here, caption), f"figures/{name}", f"Change by {field} and {other}")
+
+
 def _models(headers: Sequence[Header]) -> str:
     names = list(dict.fromkeys(disclaimers.model_label(header) for header in headers))
     return names[0] if len(names) == 1 else f"{len(names)} models"
-
-
-def _lines(
-    cells: Sequence[SweepCell],
-    headers: Sequence[Header],
-    stopped: Mapping[int, str],
-    found: SweepFindings,
-    drawn: Sequence[Path],
-    crossed: Mapping[tuple[str, str, str], Path],
-    command: str,
-) -> Iterator[str]:
-    base, seeds = cells[0].combined, sorted({cell.seed for cell in cells})
-    yield f"# Sweep of {escape_markdown(base.name)}\n"
-    fields = [f"{key} ({', '.join(values_of(cells, key))})" for key, _ in cells[0].values]
-    yield (
-        escape_markdown(
-            f"{count_phrase(len(cells), 'cell')}: {'; '.join([*fields, count_phrase(len(seeds), 'seed')])}."
-        )
-        + "\n"
-    )
-    if stopped:
-        yield f"**Unfinished**: {count_phrase(len(stopped), 'cell')} of {len(cells)}. Run the same command again to go on.\n"
-        yield markdown_table(["why", "cells"], [[why, str(count)] for why, count in _reasons(stopped)]) + "\n"
-    for note in dict.fromkeys(note for header in headers if (note := disclaimers.disclaimer(header))):
-        yield f"> {note}\n"
-    for path in drawn:
-        yield f"![Change of attitude by value of each varied field](figures/{path.name})\n"
-    yield from _effects(found.effects, found.tested, len(seeds))
-    yield from _together(found, crossed)
-    yield from _files(command)
 
 
 def _reasons(stopped: Mapping[int, str]) -> list[tuple[str, int]]:
@@ -188,29 +181,26 @@ def depends(tested: pd.DataFrame, row: Mapping[Any, Any]) -> str:
     return ", ".join(dict.fromkeys(name for couple in couples for name in couple if name != row["field"]))
 
 
-def _together(found: SweepFindings, crossed: Mapping[tuple[str, str, str], Path]) -> Iterator[str]:
-    if found.tested.empty:
-        return
+def _together(report: Report, found: SweepFindings, headers: Sequence[Header]) -> None:
     tested = found.tested
     sure = tested[tested["depends"].fillna(False).astype(bool)]
     unknown = int(tested["depends"].isna().sum())
-    yield "## How fields work together\n"
-    yield (
+    report.section(
+        "How fields work together",
         f"In {len(sure)} of {count_phrase(len(tested), 'line')} (one per pair of "
         "fields, topic, group and party) the effect of one "
         f"field depends on the other (Student's t of differences of differences, seed by seed, Holm's correction within a line); "
         f"for {unknown} this cannot be told. The main effect of such a field is the effect at no value of the other: read the "
-        "cell means. All are in `pairs.csv`, the tests in `interactions.csv`.\n"
+        "cell means. All are in `pairs.csv`, the tests in `interactions.csv`.",
     )
-    for (field, other, _), path in crossed.items():
-        yield f"![Change by {field} and {other}](figures/{path.name})\n"
+    _crossed(report, found, headers)
     shown = sure if len(sure) else tested
     for row in shown.head(MOST_PAIRS).to_dict("records"):
-        yield from _means(found.pairs, row)
+        _means(report, found.pairs, row)
 
 
-def _means(together: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[str]:
-    """The cell means of a pair of fields for one topic, group and party: rows values of the one, columns of the other."""
+def _means(report: Report, together: pd.DataFrame, row: Mapping[Any, Any]) -> None:
+    """Add the cell means of a pair of fields for one topic, group and party: rows values of the one, columns of the other."""
     keys = ("field", "other", *KEYS)
     here = together[np.all([together[key] == row[key] for key in keys], axis=0)]
     columns = list(here["other_value"].unique())
@@ -219,8 +209,8 @@ def _means(together: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[str]:
         told = part.set_index("other_value")
         body.append([str(value), *(_told(told.loc[one]) for one in columns)])
     who = f"{row['party'].title()}, {row['topic']}, {title_cells(row['group'])}"
-    yield escape_markdown(f"{who}: change (points) by {row['field']} (rows) and {row['other']} (columns).") + "\n"
-    yield markdown_table([str(row["field"]), *(f"{row['other']} = {one}" for one in columns)], body) + "\n"
+    report.plain(f"{who}: change (points) by {row['field']} (rows) and {row['other']} (columns).")
+    report.table(body, [str(row["field"]), *(f"{row['other']} = {one}" for one in columns)])
 
 
 def _told(row: pd.Series) -> str:

@@ -16,8 +16,8 @@ import solara
 import solara.alias as alias
 from matplotlib.figure import Figure
 
+from parley.analysis.figures import style
 from parley.analysis.formatting import count_phrase
-from parley.analysis.plots import style
 
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 MOST = 1000

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import solara
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from parley.analysis.figures import new_figure
 from parley.analysis.formatting import REFERENCE, seat_title
 from parley.analysis.party_styles import styles_of_run
-from parley.analysis.plots import style
 from parley.analysis.tables import Tables
 from parley.analysis.views._html import painted, picture
 from parley.analysis.views._session import Shown, surveyed
@@ -47,9 +46,7 @@ def ridges(ratings: pd.DataFrame, tables: Tables) -> Figure:
     """One row a round, the first on top; steps in the party's colour and line."""
     rounds = sorted(ratings["round"].unique())
     parties, looks = list(ratings["party"].unique()), styles_of_run(tables)
-    with style():
-        figure = Figure(figsize=(5.2, 0.6 + 0.7 * len(rounds)), layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(5.2, 0.6 + 0.7 * len(rounds)) as figure:
         axes = figure.subplots(len(rounds), 1, sharex=True, squeeze=False)[:, 0]
         for axis, round_ in zip(axes, rounds, strict=True):
             for party in parties:

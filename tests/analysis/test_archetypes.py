@@ -13,6 +13,7 @@ from data_checks import check_each
 from standins import Scrambled, opinionated
 
 import run
+from parley.analysis.reporting import Report
 from parley.analysis.studies.answer_sharing import archetypes as study
 from parley.analysis.studies.answer_sharing import (
     calls_used,
@@ -209,17 +210,24 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run.main(["archetypes", "--set", "survey=never"]) == 2
 
 
+def _page(add: Callable[..., None], *given: object) -> str:
+    """What a part of the summary adds to it."""
+    report = Report(Path(), "summary")
+    add(report, *given)
+    return report.text
+
+
 def test_the_summary_counts_what_was_not_asked(both: tuple[Tables, Tables], ran: Callable) -> None:
     """Asked, the same as others, drawn: together all calls. With the same people in each of three rooms the first ratings are."""
     tables = load(ran("two_way", cast="fixed"))
     twins = len(tables.calls) - len(asked_of_model(tables.calls))
     assert twins == 2 * 3
-    told = "\n".join(run_on(tables, {}))
+    told = _page(run_on, tables, {})
     assert f"{len(tables.calls) - 6} asked" in told
     assert "; 6 more answered with the reply to the same question" in told
-    shared = "\n".join(run_on(both[1], {}))
-    assert "have donors in common, and intervals are too narrow" in "".join(_how_to_read(both[1]))
-    assert "donors" not in "".join(_how_to_read(both[0]))
+    shared = _page(run_on, both[1], {})
+    assert "have donors in common, and intervals are too narrow" in _page(_how_to_read, both[1])
+    assert "donors" not in _page(_how_to_read, both[0])
     assert (
         f"; {int(both[1].calls['drawn'].sum())} more drawn from archetypes (0 samples renewed, 0 had drifted)" in shared
     )

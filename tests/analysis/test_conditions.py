@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 import run
+from parley.analysis.figures import dot_plot
 from parley.analysis.studies import arguments, bets
-from parley.analysis.studies.paired_conditions import compare_conditions, dot_plot
+from parley.analysis.studies.paired_conditions import compare_conditions
 from parley.analysis.tables import load
 from parley.llm.backends.oracle.speech import ARGUMENTS
 
@@ -29,7 +30,7 @@ def test_a_difference_is_within_rooms() -> None:
 
 def test_the_figure_has_a_place_for_a_condition_without_a_number() -> None:
     table = compare_conditions({"a": made(1, 2), "b": made(np.nan, np.nan)}, "x")
-    (axis,) = dot_plot(table, "x", "caption").axes
+    (axis,) = dot_plot(table, ["condition"], "value", "x", "caption").axes
     assert [tick.get_text() for tick in axis.get_yticklabels()] == ["a", "b"]
 
 

@@ -7,21 +7,20 @@ trained and every score stays in the folder: a killed grid goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from parley.agents.representative import KINDS
-from parley.analysis import disclaimers
 from parley.analysis.deliberation.likelihood import MEASURES, against
-from parley.analysis.formatting import format_estimate, markdown_table
-from parley.analysis.plots import save, style
+from parley.analysis.figures import new_figure
+from parley.analysis.formatting import Column, estimate
+from parley.analysis.reporting import Report
 from parley.llm.errors import UserError
 from parley.training.base_model import base_model
 from parley.training.representatives.dataset_builder import DatasetBuilder, name_model
@@ -40,6 +39,11 @@ ABOUT = (
 )
 COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")
 MARKERS = "osD^"
+COLUMNS: Mapping[str, Column] = {
+    "model": "model", "knows": "knows", "per token": estimate("per_token", 3), "per critique": estimate("per_critique"),
+    "per character": estimate("per_character", 3), "by length": estimate("by_length", 3),
+    "gain over a stranger": estimate("gain"),
+}  # fmt: skip
 
 
 def knowledge_grid(
@@ -87,25 +91,25 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def report(rows: pd.DataFrame, folder: Path, specs: Sequence[str], drawn: str = "per_token") -> Path:
-    """Write grid.csv, grid.png and .svg, grid.md; the path of the last.
+    """Write grid.md, its table and the figure; the path of the first.
 
     drawn: per_token or per_character, which models with tokenizers of their own can be compared by.
     """
     found = table(rows)
-    found.to_csv(folder / "grid.csv", index=False)
-    save(figure(found, drawn), folder / "grid")
-    path = folder / "grid.md"
-    path.write_text("\n\n".join(_parts(found, specs)) + "\n", encoding="utf-8")
-    return path
+    page = Report(folder, "grid", "What it helps a representative to know")
+    page.data(grid=found)
+    page.disclaim_models(*specs)
+    page.add(f"{int(found['critiques'].max())} {ABOUT}")
+    page.table(found, COLUMNS)
+    page.figure(figure(found, drawn), "grid", "by what is known")
+    return page.write()
 
 
 def figure(found: pd.DataFrame, measure: str = "per_token") -> Figure:
     """By what is known, a series a model, 95% intervals: above the log-probability per token (or character) of the person's
     critique, below by how much it is higher than a stranger's representative has it.
     """
-    with style():
-        drawn = Figure(figsize=(5.2, 4.2), layout="constrained")
-        FigureCanvasAgg(drawn)
+    with new_figure(5.2, 4.2) as drawn:
         likely, gain = drawn.subplots(2, 1, sharex=True)
         _series(likely, found, measure)
         _series(gain, found, "gain")
@@ -127,19 +131,3 @@ def _series(axes: Axes, found: pd.DataFrame, measure: str) -> None:
                       linewidth=1, color=COLOURS[place % len(COLOURS)], label=model)  # fmt: skip
     axes.set_xticks(range(len(choices)), choices)
     axes.set_xlim(-0.5, len(choices) - 0.5)
-
-
-def _parts(found: pd.DataFrame, specs: Sequence[str]) -> Iterator[str]:
-    yield "# What it helps a representative to know"
-    if note := disclaimers.is_own_model(*specs):
-        yield f"> {note}"
-    yield f"{int(found['critiques'].max())} {ABOUT}"
-    header = ["model", "knows", "per token", "per critique", "per character", "by length", "gain over a stranger"]
-    yield markdown_table(header, [_row(row) for row in found.to_dict("records")])
-    yield "![by what is known](grid.png)"
-
-
-def _row(row: dict[str, float]) -> list[str]:
-    digits = {"per_token": 3, "per_critique": 2, "per_character": 3, "by_length": 3, "gain": 2}
-    cells = [format_estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], each) for name, each in digits.items()]
-    return [str(row["model"]), str(row["knows"]), *cells]

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.formatting import format_number, markdown_table
+from parley.analysis.figures import add_legend, new_figure
+from parley.analysis.formatting import format_number
 from parley.analysis.metrics._cells import DEFAULT
+from parley.analysis.reporting import Report
 from parley.analysis.studies.fine_tuned import measured, side
 from parley.analysis.tables import Tables
 from parley.llm.backends import split_spec
@@ -42,6 +46,10 @@ PAPER = (
     ("Llama 2 7B, beside", 77.2, 45.3, "–"),
 )
 """Their Table 1: HellaSwag, MMLU, the Default's final attitude on racism. Mistral 7B on a GPU: not run here."""
+NOTE = (
+    "Taubenfeld et al. 2024, Table 1: Mistral 7B, Republican, benchmarks of that size. Not run here and not to be mixed with "
+    "the above; what can be compared is the order."
+)
 Measure = Callable[[str, str], Capability]
 """Capability of a model (folder or hub id) with an adapter's folder, or without one ("")."""
 
@@ -126,41 +134,41 @@ def table(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def report(found: pd.DataFrame, folder: Path, base: Scenario, spec: str, party: str) -> Path:
-    """Write sweep.csv (every seed) and table1.md; the path of the latter."""
-    folder.mkdir(parents=True, exist_ok=True)
-    found.to_csv(folder / "sweep.csv", index=False)
-    path = folder / "table1.md"
-    path.write_text(_report(found, base, spec, party), encoding="utf-8")
-    return path
-
-
-def _report(found: pd.DataFrame, base: Scenario, spec: str, party: str) -> str:
+    """Write table1.md, every seed as a table (sweep) and the figure; the path of the first."""
     means = table(found)
     columns = [name for name in means.columns if name != "seeds"]
-    head = ["model", *[_heading(name, party, base.topics) for name in columns], "seeds"]
-    rows = [
-        [str(model), *[_cell(found, str(model), name) for name in columns], f"{row['seeds']:g}"]
-        for model, row in means.iterrows()
-    ]
-    theirs = [[name, *map(str, rest)] for name, *rest in PAPER]
-    about = (
+    page = Report(folder, "table1", "By rank and method")
+    page.data(sweep=found)
+    page.add(
         f"{spec}, answers of {party.title()}s, {base.repetitions} rooms a topic, {base.rounds} rounds, {base.probe}, all seats "
         "on the adapter. The Default's last rating (0 to 10; the arrow is the side of the party), capability, held-out loss "
         "(nats a token): means over training seeds, each seed in brackets."
     )
-    note = (
-        "Taubenfeld et al. 2024, Table 1: Mistral 7B, Republican, benchmarks of that size. Not run here and not to be mixed with "
-        "the above; what can be compared is the order."
-    )
-    parts = [
-        "# By rank and method",
-        about,
-        *filter(None, [disclaimers.NOTES.get(split_spec(spec)[0])]),
-        markdown_table(head, rows),
-        "## The paper's",
-        note,
+    page.add(disclaimers.NOTES.get(split_spec(spec)[0]))
+    shown = [name for name in columns if name in base.topics]
+    page.figure(_figure(means, shown, f"{spec}, answers of {party.title()}s"), "table1", "The Default's last rating")
+    rows = [
+        [str(model), *[_cell(found, str(model), name) for name in columns], f"{row['seeds']:g}"]
+        for model, row in means.iterrows()
     ]
-    return "\n\n".join([*parts, markdown_table(["model", "HellaSwag", "MMLU", "Default on racism"], theirs)]) + "\n"
+    page.table(rows, ["model", *[_heading(name, party, base.topics) for name in columns], "seeds"])
+    page.section("The paper's", NOTE)
+    theirs = [[name, *map(str, rest)] for name, *rest in PAPER]
+    page.table(theirs, ["model", "HellaSwag", "MMLU", "Default on racism"])
+    return page.write()
+
+
+def _figure(means: pd.DataFrame, topics: Sequence[str], caption: str) -> Figure:
+    """The Default's last rating by model, a line a topic."""
+    with new_figure(4.6, 3.0, caption) as drawn:
+        axis = drawn.subplots()
+        debated = means.dropna(subset=topics, how="all")
+        for topic, marker in zip(topics, cycle("osD^vP*X"), strict=False):
+            axis.plot(range(len(debated)), debated[topic], marker=marker, markersize=4, label=load_topic(topic).heading)
+        axis.set_xticks(range(len(debated)), [str(model) for model in debated.index], rotation=30, ha="right")
+        axis.set(ylim=(0, 10), ylabel="the Default's last rating (0–10)")
+        add_legend(drawn, [axis], 2)
+    return drawn
 
 
 def _heading(name: str, party: str, topics: Sequence[str]) -> str:

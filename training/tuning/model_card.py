@@ -9,11 +9,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from parley.analysis.figures import new_figure, save
 from parley.analysis.formatting import escape_markdown, format_number, markdown_table
-from parley.analysis.plots import save, style
 from parley.training.model_card_notes import ORGANISM, USE
 from parley.training.tuning.recipe import DPO, Recipe
 from parley.training.tuning.trainers import Trained
@@ -49,9 +48,7 @@ def loss_table(
     """Loss by step (dots: held out), and under it for DPO the share of pairs in which the chosen answer is preferred."""
     shown = [("loss", "loss (nats a token)" if recipe.method != DPO else "loss (nats a pair)")]
     shown += [("rewards/accuracies", "preferred")] if recipe.method == DPO else []
-    with style():
-        figure = Figure(figsize=(3.5, 1.8 * len(shown)), layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(3.5, 1.8 * len(shown)) as figure:
         for place, (name, label) in enumerate(shown, 1):
             axes = figure.add_subplot(len(shown), 1, place)
             axes.plot([row["step"] for row in rows], [row[name] for row in rows], color="#1f5fa8", linewidth=1.2)

@@ -14,6 +14,7 @@ from parley.analysis.formatting import DASH, count_phrase, format_estimate, form
 from parley.analysis.judge.judging import claim
 from parley.analysis.judge.quality import against_themselves, against_truth, confusion, truth, warning
 from parley.analysis.judge.report import confusion_table
+from parley.analysis.reporting import Report
 from parley.analysis.scores import report
 from parley.analysis.scores.components import components, runs_needed
 from parley.analysis.scores.contrasts import by_party, drifts, first_speaker, sharing, sorted_by_p
@@ -61,13 +62,9 @@ ALPHA = 0.05
 def write(
     found: ExperimentResult, name: str, experiment: Experiment, folder: Path, judge: str, published: bool, command: str
 ) -> Path:
-    """Write report.md with its figures, and every table as CSV; the path of the first. `command` is what makes it again."""
-    folder.mkdir(parents=True, exist_ok=True)
-    found.scores.to_csv(folder / "scores.csv", index=False)
-    found.people.to_csv(folder / "people.csv", index=False)
+    """Write report.md with its figures, and every table; the path of the first. `command` is what makes it again."""
     made = dict(tables(found, experiment))
-    for named, frame in made.items():
-        frame.to_csv(folder / f"{named}.csv", index=False)
+    Report(folder, "report").data(scores=found.scores, people=found.people, **made)
     headed = found.scores.assign(topic=found.scores["topic"].map(_heading))
     told = report.ReportedTest(
         list(_short(made, experiment)),
