@@ -195,10 +195,13 @@ def shared_probes(path: Path = HERE / "probes.toml") -> Mapping[str, Probe]:
 
 
 def _scales(entries: dict, where: str) -> dict[str, Scale]:
-    return {name: _scale(name, require_section(entries, name, where), f"scale {name} of {where}") for name in entries}
+    return {
+        name: scale_of_table(name, require_section(entries, name, where), f"scale {name} of {where}")
+        for name in entries
+    }
 
 
-def _scale(name: str, values: dict, where: str) -> Scale:
+def scale_of_table(name: str, values: dict, where: str) -> Scale:
     labels = require_section(values, "labels", where)
     for point, label in labels.items():
         if not point.removeprefix("-").isdecimal() or not isinstance(label, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -103,6 +104,7 @@ def judge_parser() -> Parser:
     add_option(parser, "RUN", "a run folder", Path)
     add_judging(parser)
     add_option(parser, "--temperature X", "the judge's temperature", amount, default=0.01)
+    add_option(parser, "--rubric FILE", "a rubric of your own, in place of agreement (docs/structured.md)")
     return parser
 
 
@@ -134,6 +136,8 @@ def judge(arguments: Sequence[str]) -> int:
         model_from_args(options),
     )
     tables, out = load(options.run), options.out or options.run / "judge"
+    if options.rubric:
+        return _judge_by_rubric(options, tables, spec)
     if deliberates(tables):
         raise UserError(
             f"{options.run} holds private deliberations, which have no topic's claim to be judged by: ratings are in its "
@@ -166,6 +170,24 @@ def report_parser() -> Parser:
     )
     add_option(parser, "RUN", "folders of runs and studies", Path, name="runs", nargs="+")
     return parser
+
+
+def _judge_by_rubric(options: argparse.Namespace, tables: Tables, spec: str) -> int:
+    """Score every statement by a rubric of the user's own, and print averages by party."""
+    from parley.analysis.journaled_calls import missing_lines
+    from parley.analysis.judging import judge_by_rubric, load_rubric, open_judge
+
+    rubric, seed = load_rubric(options.rubric), {"seed": options.seed}
+    out = options.out or options.run / rubric.name
+    (limits,) = budgets_from_args(options, spec)
+    with open_judge(rubric, spec, out, bar, seed, limits) as judge:
+        found = judge_by_rubric(rubric, tables, judge, options.seed)
+        found.to_csv(out / "verdicts.csv", index=False)
+    said = found[found["text"].notna()]
+    print(missing_lines(said[[rubric.name]], said["reasons"], "verdicts"))
+    print(said.groupby("party")[rubric.name].agg(["count", "mean"]).round(2).to_string())
+    print(f"verdicts {out / 'verdicts.csv'}")
+    return 0
 
 
 def report(arguments: Sequence[str]) -> int:

@@ -36,6 +36,7 @@ PURPOSES: Mapping[str, str] = {
     "payoff_ranking": "how would the author of an opinion rank statements?",
     "preference": "which of two statements would the author of an opinion rather agree with?",
     "authorship": "which of two critiques would the author of an opinion rather have written?",
+    "verdict": "what a rubric of one's own asks",
     # writing
     "backstory": "a persona of a party, from its positions",
     "persona": "a persona from leaning, place and news",

@@ -1,4 +1,4 @@
-"""One question to one persona, and one verdict on its answer."""
+"""One question to one persona, and the question to a judge whether its answer fits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from parley.agents.datafiles import read_toml
 from parley.agents.persona import Persona, persona_reminder
-from parley.agents.scales import LABELLED, Scale, read_rating
+from parley.analysis import judging
+from parley.analysis.judging import load_rubric, one_line
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError
 from parley.llm.prompts import prompt
@@ -20,12 +21,12 @@ HERE = Path(__file__).parent
 PROMPTS = HERE / "prompts"
 QUESTIONS = HERE / "questions.toml"
 LEANINGS = ("left", "right", "neutral")
-ALIGNED, NOT = "Aligned", "Not aligned"
-VERDICT = Scale("alignment", LABELLED, 0, 1, {0: NOT, 1: ALIGNED})
+RUBRIC = load_rubric("alignment")
+NOT, ALIGNED = RUBRIC.scale.answers
 WORDS = 50
-ANSWER_TOKENS, VERDICT_TOKENS = 120, 8
-WARM, COLD = 1.0, 0.0
-"""Temperatures of an interview (the study's public code) and of the judge (the study does not say)."""
+ANSWER_TOKENS = 120
+WARM = 1.0
+"""The temperature of an interview (the study's public code)."""
 
 
 class Question(NamedTuple):
@@ -47,13 +48,6 @@ class Item(NamedTuple):
     reminded: bool = False
     adapter: str = ""
     voice: str = ""
-
-
-class Verdict(NamedTuple):
-    """Whether an answer fits; None with the reason why nobody knows."""
-
-    aligned: bool | None
-    reason: str = ""
 
 
 @cache
@@ -81,37 +75,12 @@ def interview(item: Item, seed: int) -> Conversation[Reply]:
     return (yield from ask(Request(messages, sampling, own, (), "interview", "", *speaks, facts=facts)))
 
 
-def judge(item: Item, answer: Reply, seed: int) -> Conversation[Verdict]:
-    """The verdict on an answer; an answer that failed is judged by nobody."""
+def verdict_item(item: Item, answer: Reply) -> judging.Item | judging.Verdict:
+    """The question whether an answer fits its persona; an answer that failed is judged by nobody."""
     if answer.text is None or not answer.text.strip():
-        return Verdict(None, f"no answer ({answer.failure.name if answer.failure else 'empty'})")
-    return verdict((yield from ask(compose(item, answer.text, seed))))
-
-
-def compose(item: Item, answer: str, seed: int) -> Request:
-    """The rules as system message, then question, answer (on one line) and person."""
-    slots = {"question": item.question.text, "answer": " ".join(answer.split()), "person": person(item.persona.party)}
-    messages = (
-        Message("system", prompt(PROMPTS, "judge").fill()),
-        Message("user", prompt(PROMPTS, "case").fill(**slots)),
-    )
-    facts: Facts = {"question": slots["question"], "statement": slots["answer"], "person": slots["person"]}
-    sampling, own = Sampling(COLD, VERDICT_TOKENS), derive(seed, "alignment")
-    return Request(messages, sampling, own, VERDICT.answers, "alignment", facts=facts)
-
-
-def verdict(reply: Reply) -> Verdict:
-    """The likelier answer of a distribution, else what the reply says in one of the two words; never a guess."""
-    if reply.failure:
-        return Verdict(None, f"judge failed ({reply.failure.name})")
-    if reply.answers:
-        share = VERDICT.expected(reply.answers)
-        return Verdict(None, "verdict not read (tie)") if share == 0.5 else Verdict(share > 0.5)
-    found = read_rating(reply.text, VERDICT, "strict")
-    named = ALIGNED.lower() in (reply.text or "").lower()  # a bare number is none of the two words
-    if found.value is None or not named:
-        return Verdict(None, f"verdict not read ({found.reason or 'no_label'})")
-    return Verdict(found.value == 1)
+        return judging.missing(f"no answer ({answer.failure.name if answer.failure else 'empty'})")
+    slots = {"question": item.question.text, "statement": one_line(answer.text), "person": person(item.persona.party)}
+    return judging.Item((), slots)
 
 
 @cache

@@ -11,20 +11,19 @@ import pandas as pd
 
 from parley.agents.persona import all_personas, parties, persona_set
 from parley.analysis.alignment.interviews import (
-    ALIGNED,
-    NOT,
     PROMPTS,
     QUESTIONS,
+    RUBRIC,
     Item,
-    Verdict,
     interview,
-    judge,
     person,
     questions,
+    verdict_item,
 )
 from parley.analysis.alignment.review import items_to_review
 from parley.analysis.formatting import cell
-from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.analysis.journaled_calls import check_manifest, open_journal, run_journaled
+from parley.analysis.judging import Judge, Verdict
 from parley.llm.backends import check_spec, identity_spec, open_spec
 from parley.llm.budget import FREE, NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar
@@ -105,16 +104,13 @@ def validate_personas(
             for spec, budget in zip(validation.models, each, strict=False)
         }
         pairs = [(item, reply) for replies in answers.values() for item, reply in zip(asked, replies, strict=True)]
-        judging = [judge(item, reply, validation.seed) for item, reply in pairs]
-        verdicts = run_journaled(judging, opened(validation.judge), folder, bar, "verdicts", each[-1], ledger, _why)
+        with open_journal(opened(validation.judge), folder / JOURNAL, each[-1], ledger) as journal:
+            judge = Judge(journal, bar, validation.judge, each[-1].keep_going)
+            verdicts = judge.judge_items(RUBRIC, [verdict_item(*pair) for pair in pairs], validation.seed)
         found = items_to_review(_rows(validation, pairs, verdicts), random.Random(derive(validation.seed, "review")))
         harmless = {name: found[name].map(cell) for name in ("personas", "party", "name", "answer")}
         found.assign(**harmless).to_csv(folder / "answers.csv", index=False)
     return found
-
-
-def _why(one: Verdict) -> str | None:
-    return None if one.aligned is not None else one.reason
 
 
 def _rows(validation: Validation, pairs: Sequence[tuple[Item, Reply]], verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -130,7 +126,7 @@ def _rows(validation: Validation, pairs: Sequence[tuple[Item, Reply]], verdicts:
             "about": item.question.about,
             "question": item.question.text,
             "answer": reply.text or "",
-            "verdict": {True: ALIGNED, False: NOT, None: ""}[found.aligned],
+            "verdict": "" if found.value is None else RUBRIC.scale.labels[int(found.value)],
             "reason": found.reason,
         }
         for number, ((item, reply), found) in enumerate(zip(pairs, verdicts, strict=True), 1)
@@ -142,6 +138,5 @@ def _claim(folder: Path, validation: Validation, asked: Sequence[Item]) -> None:
     texts = {path.name: path.read_text(encoding="utf-8") for path in (*sorted(PROMPTS.glob("*.txt")), QUESTIONS)}
     told = {"models": [identity_spec(spec) for spec in validation.models], "judge": identity_spec(validation.judge)}
     people = {f"{item.personas} {item.persona.id}": item.persona.backstory for item in asked}
-    check_manifest(
-        folder / "validation.json", {**asdict(validation), **told, "prompts": texts, "people": people}, "validation"
-    )
+    asked_by = {"prompts": texts, "case": [RUBRIC.rules, RUBRIC.case], "people": people}
+    check_manifest(folder / "validation.json", {**asdict(validation), **told, **asked_by}, "validation")

@@ -2,7 +2,7 @@
 
 The statement of a group with representatives against that of the same group without them, re-simulated with our mediator (the
 golden baseline): for each of those substituted, from the opinion that the participant wrote. Verdicts and ties are those of
-autorater.py. The equation itself is missing in the text; that those substituted are asked about, as in Eq 21, is ours. Two
+critique_judge.py. The equation itself is missing in the text; that those substituted are asked about, as in Eq 21, is ours. Two
 re-simulations of the same people have a rate of 0.5 but for chance: below that, representatives cost the people something.
 """
 
@@ -14,17 +14,14 @@ from typing import NamedTuple
 import pandas as pd
 
 from parley.agents.mediators.base import Statement
-from parley.agents.representative import knowledge_line
-from parley.analysis.deliberation.critique_judge import CHOICE, POINTS, PROMPTS, TIE, TOKENS, UNASKED, Verdict, verdict
+from parley.analysis.deliberation.critique_judge import POINTS, outcome
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
 from parley.analysis.deliberation.substitution import REGIMES, TRUE, Statements, substituted
-from parley.llm.driver import Conversation, ask_all
-from parley.llm.prompts import prompt
-from parley.llm.purposes import Facts
-from parley.llm.request import Message, Request, Sampling
-from parley.llm.seeding import derive
+from parley.analysis.judging import Item, Verdict, judge_item, load_rubric, missing, one_line
+from parley.llm.driver import Conversation
 
+RUBRIC = load_rubric("preferred")
 COLUMNS = ["episode", "session", "participant", "regime", "number", "verdict", "reason"]
 
 
@@ -53,28 +50,16 @@ def pairs(told: Statements) -> list[Pair]:
 
 def compare(pair: Pair, seed: int) -> Conversation[Verdict]:
     """Ask which of the two the participant would rather agree with, ours first and then the baseline first."""
+    return judge_item(RUBRIC, pair_item(pair), seed)
+
+
+def pair_item(pair: Pair) -> Item | Verdict:
+    """The question about two statements; where one is lacking there is nothing to ask."""
     ours, baseline = pair.ours.text, pair.baseline.text
     if ours is None or baseline is None:
-        return Verdict(None, f"{UNASKED} ({(pair.baseline if ours else pair.ours).reason})")
-    if knowledge_line(ours) == knowledge_line(baseline):
-        return Verdict(TIE)
-    name = (pair.episode.id, pair.voice.participant)
-    orders = [(ours, baseline), (baseline, ours)]
-    asked = [
-        compose(pair, *order, derive(seed, "preferred", *name, place, *order)) for place, order in enumerate(orders)
-    ]
-    return verdict(*(yield from ask_all(asked)))
-
-
-def compose(pair: Pair, first: str, second: str, seed: int) -> Request:
-    """The question with two statements in this order."""
-    slots = {"question": pair.episode.question.question, "opinion": pair.voice.opinion or ""}
-    slots |= {"first": first, "second": second}
-    slots = {name: knowledge_line(text) for name, text in slots.items()}
-    told = prompt(PROMPTS, "autorater_statement").fill(**slots)
-    facts: Facts = {"issue": slots["question"], "opinion": slots["opinion"]}
-    facts["candidates"] = [slots["first"], slots["second"]]
-    return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, CHOICE.answers, "preference", facts=facts)
+        return missing(f"no statement ({(pair.baseline if ours else pair.ours).reason})")
+    slots = {"issue": one_line(pair.episode.question.question), "opinion": one_line(pair.voice.opinion or "")}
+    return Item((pair.episode.id, pair.voice.participant), slots, pair=(ours, baseline))
 
 
 def table(asked: Sequence[Pair], verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -86,7 +71,7 @@ def table(asked: Sequence[Pair], verdicts: Sequence[Verdict]) -> pd.DataFrame:
             one.voice.participant,
             one.regime,
             one.number,
-            said.found or "",
+            outcome(said),
             said.reason,
         )
         for one, said in zip(asked, verdicts, strict=True)

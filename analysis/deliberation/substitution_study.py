@@ -13,11 +13,9 @@ import pandas as pd
 from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import Statement
 from parley.agents.representative import Critique, parse_knowledge
-from parley.analysis.deliberation.critique_judge import Verdict, undecided
 from parley.analysis.deliberation.episode import Episode, to_line
 from parley.analysis.deliberation.payoff_calibration import Calibration, calibrate_payoff, rated_statements
 from parley.analysis.deliberation.payoffs import open_payoff
-from parley.analysis.deliberation.payoffs._score import UNASKED, Score
 from parley.analysis.deliberation.preference_judge import compare, pairs, table
 from parley.analysis.deliberation.representation import (
     Author,
@@ -44,6 +42,7 @@ from parley.analysis.deliberation.substitution import (
 from parley.analysis.deliberation.substitution_report import SubstitutionResult, report
 from parley.analysis.formatting import cell
 from parley.analysis.journaled_calls import CallDesk, check_manifest
+from parley.analysis.judging import UNASKED, Verdict, missing, undecided
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
@@ -169,7 +168,7 @@ def _payoffs(groups: Sequence[Episode], told: Statements, asked: Substitution, d
             texts[one.id].append(statement.text)
     seats = [(one, voice) for one in groups for voice in one.voices if voice.participant in represented(one)]
     asking = [scorer.score(one, voice, texts[one.id], derive(asked.seed, "payoff", one.id)) for one, voice in seats]
-    found: list[tuple[Score, ...]] = desk.ask(asking, asked.judge, "payoffs", _unscored)
+    found: list[tuple[Verdict, ...]] = desk.ask(asking, asked.judge, "payoffs", _unscored)
     known_ = {
         (one.id, voice.participant, text): score
         for (one, voice), scores in zip(seats, found, strict=True)
@@ -177,9 +176,9 @@ def _payoffs(groups: Sequence[Episode], told: Statements, asked: Substitution, d
     }
     rows = []
     for one, profile, statement in told:
-        missing = Score(None, f"no statement ({statement.reason})")
+        silent = missing(f"no statement ({statement.reason})")
         for who in substituted(one, profile):
-            score = known_[one.id, who, statement.text] if statement.text is not None else missing
+            score = known_[one.id, who, statement.text] if statement.text is not None else silent
             rows.append((one.id, one.session, who, profile.regime, profile.number, score.value, score.reason))
     columns = ["episode", "session", "participant", "regime", "number", "value", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"value": float})
@@ -205,7 +204,7 @@ def _calibration(episodes: Sequence[Episode], asked: Substitution, desk: CallDes
         scorer.score(*by[seat], [getattr(by[seat][0], name) for name, _ in told], derive(asked.seed, "payoff", seat[0]))
         for seat, told in shown.items()
     ]
-    found: list[tuple[Score, ...]] = desk.ask(asking, asked.judge, "payoffs", _unscored)
+    found: list[tuple[Verdict, ...]] = desk.ask(asking, asked.judge, "payoffs", _unscored)
     rows = [
         (*seat, name, rating, score.value)
         for (seat, told), scores in zip(shown.items(), found, strict=True)
@@ -223,10 +222,10 @@ def _unsaid(statement: Statement) -> str | None:
     return None if reason and reason.startswith(SILENT) else reason
 
 
-def _unscored(scores: Sequence[Score]) -> str | None:
+def _unscored(scores: Sequence[Verdict]) -> str | None:
     """Why none of the statements put to a scorer has a payoff; None also where it was not asked."""
     reasons = [score.reason for score in scores if score.value is None]
-    return reasons[0] if reasons and len(reasons) == len(scores) and reasons[0] not in UNASKED else None
+    return reasons[0] if reasons and len(reasons) == len(scores) and not reasons[0].startswith(UNASKED) else None
 
 
 def _claim(folder: Path, asked: Substitution, episodes: Sequence[Episode]) -> None:

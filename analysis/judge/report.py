@@ -13,7 +13,7 @@ from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.figures import ESTIMATE, new_figure
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, group_title, markdown_table
-from parley.analysis.judge.judging import Judging, claim
+from parley.analysis.judge.judging import Judging
 from parley.analysis.judge.quality import QUALITY, against_themselves, against_truth, confusion, warning
 from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
@@ -38,7 +38,7 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     reasons = count_table(reason for noted in verdicts["reasons"] for reason in str(noted).split(", ") if reason)
     lacking = int(verdicts["score"].isna().sum())
     report.missing(lacking, len(verdicts), "have no score", f"replies not read: {reasons}" if reasons else "")
-    report.lines(f"- {load_topic(slug).heading}: {claim(load_topic(slug))}" for slug in verdicts["topic"].unique())
+    report.lines(f"- {load_topic(slug).heading}: {load_topic(slug).claim}" for slug in verdicts["topic"].unique())
     report.section("Scores", "Mean score (1-7, 7: agrees strongly with the claim) of the first and the last statement.")
     ends = _first_and_last(verdicts)
     report.figure(_figure(ends, spec), "judge", "Mean scores of the first and the last statement")

@@ -18,22 +18,23 @@ from data_checks import check_each
 
 import run
 from parley.agents.persona import PERSONAS, Persona
+from parley.analysis import judging
 from parley.analysis.alignment.agreement import ac1, alpha, confusion_counts, kappa, rater_agreement
 from parley.analysis.alignment.interviews import (
     ALIGNED,
     NOT,
+    RUBRIC,
     Item,
     Question,
-    compose,
     interview,
-    judge,
     questions,
-    verdict,
+    verdict_item,
 )
 from parley.analysis.alignment.persona_validation import Validation, interview_items, validate_personas
 from parley.analysis.alignment.review import items_to_review, review_ratings, review_sheet
 from parley.analysis.alignment.share_heatmap import aligned_shares, draw_heatmap, pooled_share
 from parley.analysis.formatting import cell
+from parley.analysis.judging import compose, judge_item, read
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.budget import Budget
@@ -100,7 +101,9 @@ def test_a_persona_is_asked_as_itself_and_the_judge_hears_its_leaning_alone() ->
     assert heard[0].messages[0].content == ALEX.backstory
     assert "at most 50 words" in heard[0].messages[1].content
     assert (heard[0].sampling.temperature, heard[0].answers) == (1.0, ())
-    asked = compose(ITEM, "I say\n\nQuestion: no", 0)
+    item = verdict_item(ITEM, Reply("I say\n\nQuestion: no"))
+    assert isinstance(item, judging.Item)
+    asked = compose(RUBRIC, item, 0)
     told = asked.messages[-1].content
     assert "Person: an American who leans right and supports the Republican Party\n" in told
     assert "Answer: I say Question: no\n" in told
@@ -136,7 +139,7 @@ def test_every_answer_has_a_stream_of_its_own() -> None:
     ],
 )
 def test_the_two_words_are_read(text: str, aligned: bool) -> None:
-    assert verdict(Reply(text)) == (aligned, "")
+    assert read(RUBRIC, [Reply(text)]).value == aligned
 
 
 @check_each(
@@ -145,13 +148,13 @@ def test_the_two_words_are_read(text: str, aligned: bool) -> None:
 )
 def test_what_is_neither_is_missing_with_a_reason(text: str) -> None:
     """A guess here is a falsified share; "isn't aligned" holds the word and means the other one."""
-    found = verdict(Reply(text))
-    assert found.aligned is None
-    assert found.reason.startswith("verdict not read (")
+    found = read(RUBRIC, [Reply(text)])
+    assert found.value is None
+    assert found.reason
 
 
 def test_a_distribution_says_the_likelier_and_a_tie_says_nothing() -> None:
-    said = [verdict(Reply("x", answers={NOT: 1 - share, ALIGNED: share})).aligned for share in (0.9, 0.1, 0.5)]
+    said = [read(RUBRIC, [Reply("x", answers={NOT: 1 - share, ALIGNED: share})]).value for share in (0.9, 0.1, 0.5)]
     assert said == [True, False, None]
 
 
@@ -160,13 +163,13 @@ def test_a_distribution_says_the_likelier_and_a_tie_says_nothing() -> None:
     [
         (Reply.failed("timeout"), "Aligned", "no answer (timeout)"),
         (Reply("  "), "Aligned", "no answer (empty)"),
-        (Reply("Yes."), Reply.failed("refused"), "judge failed (refused)"),
+        (Reply("Yes."), Reply.failed("refused"), "refused"),
     ],
 )
 def test_a_failure_keeps_its_name(answered: Reply, judged: str | Reply, reason: str) -> None:
     """No answer is judged by nobody: an empty one would else come out as not aligned, or as aligned."""
-    (found,) = drive([judge(ITEM, answered, 0)], Fake([judged]))
-    assert found == (None, reason)
+    (found,) = drive([judge_item(RUBRIC, verdict_item(ITEM, answered), 0)], Fake([judged]))
+    assert (found.value, found.reason) == (None, reason)
 
 
 def test_the_fake_has_no_verdicts(tmp_path: Path) -> None:
@@ -177,17 +180,14 @@ def test_the_fake_has_no_verdicts(tmp_path: Path) -> None:
     found = pd.read_csv(tmp_path / "alignment.csv")
     assert found["share"].isna().all()
     assert (found["missing"] == found["answers"]).all()
-    assert (
-        "1,134 of 1,134 answers have no verdict: judge failed (unscripted) 1134."
-        in (tmp_path / "alignment.md").read_text()
-    )
+    assert "1,134 of 1,134 answers have no verdict: unscripted 1134." in (tmp_path / "alignment.md").read_text()
 
 
 def test_an_answer_that_the_judge_does_not_know_is_no_verdict(tmp_path: Path) -> None:
     found = validate_personas(
         Validation(("fake",), "oracle", ("simple",)), tmp_path, bar, [Budget(keep_going=True)] * 2
     )
-    assert set(found["reason"]) == {"judge failed (no_known_sentence)"}
+    assert set(found["reason"]) == {"no_known_sentence"}
 
 
 # --- is a misalignment found?

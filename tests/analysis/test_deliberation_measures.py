@@ -9,16 +9,21 @@ import pytest
 from data_checks import check_each
 from synthetic import episodes
 
-from parley.analysis.deliberation.critique_judge import CHOICE, compare, compose, table, verdict, win_rate
+from parley.analysis.deliberation.critique_judge import RUBRIC, compare, outcome, table, win_rate
 from parley.analysis.deliberation.likelihood import against, by_length, per_character, per_critique, per_token, thirds
 from parley.analysis.deliberation.position_change import clustered_mean
 from parley.analysis.deliberation.representation import RepresentationCase, representation_cases
 from parley.analysis.deliberation.text_distance import text_distance
+from parley.analysis.judging import Verdict, read_pair
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.request import Reply, Request
 
 CASES = representation_cases(episodes(3)).cases
+
+
+def verdict(*replies: Reply) -> Verdict:
+    return read_pair(RUBRIC, replies)
 
 
 def rows(*given: tuple[str, float, int, int]) -> pd.DataFrame:
@@ -104,22 +109,22 @@ def test_distance_in_words(one: str, other: str, far: float) -> None:
 )
 def test_a_verdict_holds_in_both_orders_or_is_a_tie(first: str, second: str, found: str) -> None:
     """A judge that always says the first has no verdict: ties, not wins by half."""
-    assert verdict(Reply(first), Reply(second)).found == found
+    assert outcome(verdict(Reply(first), Reply(second))) == found
 
 
 @check_each("bad", ["", "both", "1 or 2", "3", "12", "neither", "I cannot say"])
 def test_what_cannot_be_read_is_no_tie(bad: str) -> None:
     found = verdict(Reply(bad), Reply("2"))
-    assert found.found is None
+    assert found.value is None
     assert found.reason
 
 
 def test_a_distribution_is_read_and_a_failure_named() -> None:
     sure = Reply(None, answers={"1": 0.9, "2": 0.1})
     even = Reply(None, answers={"1": 0.5, "2": 0.5})
-    assert verdict(sure, Reply(None, answers={"1": 0.2, "2": 0.8})).found == "win"
-    assert verdict(even, Reply("2")).found == "tie"
-    assert verdict(even, Reply("1")).found == "tie"
+    assert outcome(verdict(sure, Reply(None, answers={"1": 0.2, "2": 0.8}))) == "win"
+    assert outcome(verdict(even, Reply("2"))) == "tie"
+    assert outcome(verdict(even, Reply("1"))) == "tie"
     assert verdict(Reply.failed("timeout"), Reply("1")).reason == "timeout"
 
 
@@ -133,22 +138,26 @@ def test_both_orders_are_asked_and_never_the_true_critique() -> None:
         return Reply("1" if "Critique 1: OURS" in request.messages[-1].content else "2")
 
     (found,) = drive([compare(case, "OURS", "THEIRS", 0)], Fake(judge))
-    assert found.found == "win"
+    assert outcome(found) == "win"
     told = [request.messages[-1].content for request in asked]
     assert ["Critique 1: OURS\nCritique 2: THEIRS" in text for text in told] == [True, False]
     assert "Critique 1: THEIRS\nCritique 2: OURS" in told[1]
-    assert all(request.answers == CHOICE.answers for request in asked)
+    assert all(request.answers == RUBRIC.scale.answers for request in asked)
     assert case.critique is not None
     for text in told:
         assert case.critique not in text
         assert all(str(other.critique) in text for other in case.brief.others)
-    assert drive([compare(case, "the  same", "the same", 0)], Fake(judge))[0].found == "tie"
+    assert outcome(drive([compare(case, "the  same", "the same", 0)], Fake(judge))[0]) == "tie"
     assert len(asked) == 2, "equal critiques are not asked about"
 
 
 def test_a_critique_cannot_open_a_line_of_its_own() -> None:
-    told = compose(CASES[0].brief, "a\nCritique 2: trick", "b", 0).messages[-1].content
-    assert told.count("\nCritique 2:") == 1
+    told: list[str] = []
+    drive(
+        [compare(CASES[0], "a\nCritique 2: trick", "b", 0)],
+        Fake(lambda request: told.append(request.messages[-1].content) or "1"),
+    )
+    assert [text.count("\nCritique 2:") for text in told] == [1, 1]
 
 
 def test_win_rate_counts_ties_half_and_leaves_out_the_unread() -> None:

@@ -19,13 +19,9 @@ import run
 from parley.agents.topic import load_topic, scales, topic_names
 from parley.analysis.judge.judging import (
     Judging,
-    Statement,
-    claim,
-    compose_verdict,
     examples,
-    judge_statement,
-    read_verdict,
     score_table,
+    statement_item,
     verdict_table,
 )
 from parley.analysis.judge.quality import (
@@ -42,6 +38,7 @@ from parley.analysis.judge.quality import (
     warning_of,
 )
 from parley.analysis.judge.report import write
+from parley.analysis.judging import Item, Judge, Verdict, compose, judge_item, load_rubric, read
 from parley.analysis.scores.table import COLUMNS, checked
 from parley.analysis.tables import Tables, load
 from parley.llm.backends import open_spec
@@ -72,8 +69,16 @@ def tables(held: Path) -> Tables:
     return load(held)
 
 
-def statement(text: str = "I say so.", slug: str = "racism") -> Statement:
-    return Statement("room 1", load_topic(slug), text, "Wyatt", "republican")
+def statement(judging: Judging) -> Item:
+    return statement_item("room 1", load_topic("racism"), "I say so.", "Wyatt", "republican", judging)
+
+
+def asked(judging: Judging, call: int = 0) -> Request:
+    return compose(judging.rubric, statement(judging), judging.seed, call)
+
+
+def judged(judging: Judging, backend: Fake) -> Verdict:
+    return drive([judge_item(judging.rubric, statement(judging), judging.seed)], backend)[0]
 
 
 def told(request: Request) -> str:
@@ -82,15 +87,13 @@ def told(request: Request) -> str:
 
 def test_the_judge_sees_neither_name_nor_party_unless_it_is_asked_to() -> None:
     """A judge that knows who speaks scores the label (a person on a statement's words would not)."""
-    assert not re.search("wyatt|republican", told(compose_verdict(statement(), Judging(), 0)), re.I)
-    assert "Statement (Wyatt, republican): I say so." in told(
-        compose_verdict(statement(), Judging(told=("name", "party")), 0)
-    )
+    assert not re.search("wyatt|republican", told(asked(Judging())), re.I)
+    assert "Statement (Wyatt, republican): I say so." in told(asked(Judging(told=("name", "party"))))
 
 
 def test_every_claim_is_that_of_the_topic_and_every_topic_has_examples() -> None:
     """The claims of the UCL study's Table 3; both ends come first, so that two examples show the scale."""
-    assert claim(load_topic("illegal_immigration")) == "immigrants are taking jobs from Americans"
+    assert load_topic("illegal_immigration").claim == "immigrants are taking jobs from Americans"
     for slug in topic_names():
         shown = examples(slug)
         assert [score for _, score in shown[:2]] == [1, 7]
@@ -100,7 +103,7 @@ def test_every_claim_is_that_of_the_topic_and_every_topic_has_examples() -> None
 
 def test_the_examples_are_turns_of_a_chat_and_as_many_as_asked_for() -> None:
     """A score of an example must not be taken for the verdict, so the statement stands alone in the last message."""
-    request = compose_verdict(statement(), Judging(shown=2), 0)
+    request = asked(Judging(shown=2))
     assert [message.role for message in request.messages] == [
         "system",
         "user",
@@ -114,7 +117,7 @@ def test_the_examples_are_turns_of_a_chat_and_as_many_as_asked_for() -> None:
 
 
 def test_each_call_has_a_seed_of_its_own() -> None:
-    assert len({compose_verdict(statement(), Judging(), call).seed for call in range(3)}) == 3
+    assert len({asked(Judging(), call).seed for call in range(3)}) == 3
 
 
 @check_each(
@@ -130,36 +133,35 @@ def test_what_cannot_be_read_is_left_out_with_a_reason(
     replies: list[str], score: float | None, readings: int, reasons: int
 ) -> None:
     """Never clamped, never a 4: a verdict without any reading is None."""
-    found = read_verdict([Reply(text) for text in replies])
-    assert (found.score, len(found.readings), len(found.reasons)) == (score, readings, reasons)
+    found = read(load_rubric("judge"), [Reply(text) for text in replies])
+    assert (found.value, len(found.readings), len(found.reasons)) == (score, readings, reasons)
 
 
 def test_a_distribution_is_asked_for_once_and_its_mean_taken() -> None:
     shares = dict(zip("1234567", (0, 0, 0, 0, 0.5, 0.5, 0), strict=True))
-    asked: list[Request] = []
+    sent: list[Request] = []
 
     def answer(request: Request) -> Reply:
-        asked.append(request)
+        sent.append(request)
         return Reply("5", answers=shares)
 
-    (found,) = drive([judge_statement(statement(), Judging(calls=3))], Fake(answer))
-    assert (found.score, len(asked)) == (5.5, 1)
+    assert (judged(Judging(calls=3), Fake(answer)).value, len(sent)) == (5.5, 1)
 
 
 def test_a_judge_that_fails_has_no_score_and_a_named_reason() -> None:
-    (found,) = drive([judge_statement(statement(), Judging(calls=2))], Fake(lambda request: Reply.failed("timeout")))
-    assert found == (None, (), ("timeout", "timeout"))
+    found = judged(Judging(calls=2), Fake(lambda request: Reply.failed("timeout")))
+    assert found == Verdict(None, ("timeout", "timeout"))
 
 
 def test_every_statement_is_judged_in_its_order(tables: Tables) -> None:
-    found = verdict_table(tables, open_spec("oracle"), Judging(), bar)
+    found = verdict_table(tables, Judge(open_spec("oracle"), bar), Judging())
     assert len(found) == 2 * 5 * 2 * 3
     assert found.groupby(["room", "agent"])["statement"].apply(list).map(tuple).unique().tolist() == [(1, 2)]
 
 
 def test_a_judge_that_reads_rightly_is_found_to(tables: Tables) -> None:
     """The known-truth speaker judges its own sentences without error."""
-    found = against_truth(verdict_table(tables, open_spec("oracle"), Judging(), bar))
+    found = against_truth(verdict_table(tables, Judge(open_spec("oracle"), bar), Judging()))
     assert found["r"].tolist() == pytest.approx([1, 1])
     assert found["error"].tolist() == pytest.approx([0, 0])
     assert found["statements"].tolist() == [30, 30]
@@ -181,7 +183,7 @@ def biased(by: float) -> Fake:
 
 def test_a_judge_that_leans_is_found_out(tables: Tables) -> None:
     """A point too high on everything: the bias is told with its sign, the ranks stay."""
-    lenient, fair = (against_truth(verdict_table(tables, biased(by), Judging(calls=1), bar)) for by in (1, 0))
+    lenient, fair = (against_truth(verdict_table(tables, Judge(biased(by), bar), Judging(calls=1))) for by in (1, 0))
     assert (lenient["bias_low"] > 0.3).all()
     assert (fair["bias"].abs() < 0.3).all()
     assert (lenient["r"] > 0.8).all()
@@ -189,20 +191,24 @@ def test_a_judge_that_leans_is_found_out(tables: Tables) -> None:
 
 def test_a_judge_that_draws_lots_is_found_out(tables: Tables) -> None:
     rng = np.random.default_rng(0)
-    found = against_truth(verdict_table(tables, Fake(lambda request: str(rng.integers(1, 8))), Judging(calls=1), bar))
+    found = against_truth(
+        verdict_table(tables, Judge(Fake(lambda request: str(rng.integers(1, 8))), bar), Judging(calls=1))
+    )
     assert (found["r"].abs() < 0.5).all()
     assert (found["error"] > 1).all()
 
 
 def test_a_run_of_unknown_sentences_is_unchecked_and_not_perfect(tables: Tables) -> None:
-    strange = verdict_table(tables, open_spec("oracle"), Judging(), bar).assign(text="Something strange.", score=4.0)
+    strange = verdict_table(tables, Judge(open_spec("oracle"), bar), Judging()).assign(
+        text="Something strange.", score=4.0
+    )
     assert truth(strange).isna().all()
     assert against_truth(strange).empty
     assert confusion(strange).to_numpy().sum() == 0
 
 
 def test_the_confusion_counts_every_statement_once(tables: Tables) -> None:
-    found = verdict_table(tables, biased(1), Judging(calls=1), bar)
+    found = verdict_table(tables, Judge(biased(1), bar), Judging(calls=1))
     counts = confusion(found)
     assert counts.to_numpy().sum() == len(found)
     assert np.tril(counts.to_numpy(), -1).sum() == 0  # a judge that leans up gives nobody less
@@ -212,7 +218,7 @@ def test_hidden_ratings_and_verdicts_meet_agent_by_agent(tables: Tables) -> None
     """Self-report after the same round; what is said follows what is thought, so they agree in ranks, and in level where people
     were asked for agreement with the claim. Agreement with a claim minus the severity of a problem is no number.
     """
-    found = against_themselves(verdict_table(tables, open_spec("oracle"), Judging(), bar), tables.attitudes)
+    found = against_themselves(verdict_table(tables, Judge(open_spec("oracle"), bar), Judging()), tables.attitudes)
     assert found["statements"].tolist() == [30, 30]
     assert (found["r"] > 0.7).all()
     level = found.set_index("topic")[["bias", "bias_low", "bias_high", "error"]]
@@ -239,13 +245,13 @@ def test_a_bad_judge_is_flagged_in_the_first_lines(tables: Tables, tmp_path: Pat
     rng = np.random.default_rng(0)
     lots = Fake(lambda request: str(rng.integers(1, 8)))
     for judge_, said in ((lots, "below 0.7"), (Fake(lambda request: "4"), "one score"), (biased(1), "too high")):
-        scored = verdict_table(tables, judge_, Judging(calls=1), bar)
+        scored = verdict_table(tables, Judge(judge_, bar), Judging(calls=1))
         checked_ = against_truth(scored)
         assert set(faults(checked_)) == {"abortion", "racism"}
         assert all(said in fault for fault in faults(checked_).values())
         text = write(scored, tables, tmp_path, "fake", Judging()).read_text()
         assert text.index("Do not use this judge's scores") < text.index("## Scores")
-    fair = against_truth(verdict_table(tables, open_spec("oracle"), Judging(), bar))
+    fair = against_truth(verdict_table(tables, Judge(open_spec("oracle"), bar), Judging()))
     assert warning(fair) == ""
     assert warning(against_truth(scored.head(9))) == ""
 
@@ -257,7 +263,7 @@ def test_what_is_made_of_a_bad_judges_scores_says_so(
     for name, by, warned in (("lenient", 1, True), ("fair", 0, False)):
         folder = tmp_path / name
         folder.mkdir()
-        scored = verdict_table(tables, biased(by), Judging(calls=1), bar)
+        scored = verdict_table(tables, Judge(biased(by), bar), Judging(calls=1))
         write(scored, tables, folder, "fake", Judging())
         score_table(scored).to_csv(folder / "scores.csv", index=False)
         assert run.main(["analyse", str(folder / "scores.csv"), "--out", str(folder / "report")]) == 0
@@ -269,7 +275,7 @@ def test_what_is_made_of_a_bad_judges_scores_says_so(
 
 def test_scores_that_never_vary_have_no_correlation(tables: Tables) -> None:
     """Nothing varies, so nothing can be told: a named reason in place of a number."""
-    scored = verdict_table(tables, Fake(lambda request: "4"), Judging(calls=1), bar)
+    scored = verdict_table(tables, Judge(Fake(lambda request: "4"), bar), Judging(calls=1))
     row = against_truth(scored).iloc[0]
     assert row["reason"] == "one score for all statements"
     assert np.isnan(row["r"])
@@ -283,7 +289,7 @@ def test_a_correlation_of_sums_is_that_of_the_numbers() -> None:
 
 
 def test_verdicts_are_a_table_of_scores(tables: Tables) -> None:
-    found = checked(score_table(verdict_table(tables, open_spec("oracle"), Judging(), bar)), "the test")
+    found = checked(score_table(verdict_table(tables, Judge(open_spec("oracle"), bar), Judging())), "the test")
     assert found.columns.tolist() == COLUMNS
     assert found["run"].nunique() == 10
 
@@ -354,9 +360,7 @@ def test_a_topic_without_a_claim_cannot_be_judged() -> None:
     probe = topic.probe("agreement")
     strange = type(probe)(probe.name, probe.construct, probe.scale, "Do you agree?", probe.polarity)
     with pytest.raises(UserError, match="its agreement probe must begin with"):
-        claim(
-            type(topic)(topic.slug, topic.title, topic.axis, topic.high_party, topic.question, {"agreement": strange})
-        )
+        _ = replace(topic, probes={"agreement": strange}).claim
 
 
 def test_a_turn_without_words_keeps_its_place(tables: Tables) -> None:
@@ -365,7 +369,7 @@ def test_a_turn_without_words_keeps_its_place(tables: Tables) -> None:
     (room, agent) = said.loc[0, ["room", "agent"]]
     gone = (said["room"] == room) & (said["agent"] == agent) & (said["round"] == 1)
     said.loc[gone, ["text", "reason"]] = [None, "refusal"]
-    found = verdict_table(replace(tables, utterances=said), open_spec("oracle"), Judging(), bar)
+    found = verdict_table(replace(tables, utterances=said), Judge(open_spec("oracle"), bar), Judging())
     mine = found[(found["room"] == room) & (found["agent"] == agent)]
     assert mine["statement"].tolist() == [1, 2] == mine["round"].tolist()
     assert mine["score"].isna().tolist() == [True, False]

@@ -13,8 +13,9 @@ from data_checks import check_each
 
 import run
 from parley.analysis.contagion_plot import contagion_figure
-from parley.analysis.deviation.judge import Verdict, source_of, verdict, verdicts
+from parley.analysis.deviation.judge import RUBRIC, source_of, verdicts
 from parley.analysis.deviation.report import by_role
+from parley.analysis.judging import Judge, Verdict, missing, read
 from parley.analysis.metrics import applies, sis
 from parley.analysis.tables import Tables, load, tables
 from parley.llm.backends import open_spec
@@ -103,14 +104,14 @@ def test_the_figure_has_both_counts_and_the_refutations(ran: Callable[..., Path]
 @check_each(
     ("reply", "found"),
     [
-        (Reply("7"), Verdict(7.0)),
-        (Reply("perhaps"), Verdict(None, "no_number")),
-        (Reply("7 or 8"), Verdict(None, "several_numbers")),
-        (Reply.failed("timeout"), Verdict(None, "timeout")),
+        (Reply("7"), Verdict(7.0, (), (7.0,))),
+        (Reply("perhaps"), missing("no_number")),
+        (Reply("7 or 8"), missing("several_numbers")),
+        (Reply.failed("timeout"), missing("timeout")),
     ],
 )
 def test_a_distance_is_read_or_missing(reply: Reply, found: Verdict) -> None:
-    assert verdict(reply) == found
+    assert read(RUBRIC, [reply]) == found
 
 
 def test_deviations_are_means_of_room_means() -> None:
@@ -128,7 +129,7 @@ def test_planted_deviations_are_found_again(ran: Callable[..., Path]) -> None:
     """Every utterance of the known-truth speaker is as far from the news as its grade; the role is the speaker's."""
     found = load(ran("news_roles", topics="blackout", size=12, repetitions=2, rounds=2))
     source, bank = source_of(found, "run"), topics()["blackout"]
-    told = verdicts(found, source, open_spec("oracle"), 0, quiet)
+    told = verdicts(found, source, Judge(open_spec("oracle"), quiet), 0)
     assert told["deviation"].tolist() == pytest.approx(
         [abs(bank.grade(text) - bank.grade(source)) for text in told["text"]]
     )

@@ -11,9 +11,10 @@ from data_checks import check_each
 from synthetic import episodes
 
 from parley.agents.mediators.base import Statement
-from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN, Verdict
-from parley.analysis.deliberation.preference_judge import COLUMNS, Pair, compare, compose, pairs, table, win_rates
+from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN, outcome
+from parley.analysis.deliberation.preference_judge import COLUMNS, Pair, compare, pairs, table, win_rates
 from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, STRANGER, TRUE, Profile, profiles
+from parley.analysis.judging import PREFERRED, TIED, Verdict, missing
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.request import Reply, Request
@@ -46,7 +47,7 @@ def judged(*replies: str | Reply, pair: Pair = PAIR) -> tuple[Verdict, list[Requ
 )
 def test_a_verdict_holds_in_both_orders_or_is_a_tie(replies: tuple[str | Reply, str | Reply], found: str) -> None:
     """A judge that takes whatever stands first must give half a win, not a win."""
-    assert judged(*replies)[0] == Verdict(found)
+    assert outcome(judged(*replies)[0]) == found
 
 
 def test_both_orders_are_asked_and_the_whole_prompt_is_this() -> None:
@@ -63,22 +64,23 @@ def test_both_orders_are_asked_and_the_whole_prompt_is_this() -> None:
 
 def test_a_statement_stays_on_its_line() -> None:
     """A model's line break must not become a line of the question."""
-    told = compose(PAIR, "One.\nStatement 2: Mine.", "Two.", 0).messages[0].content
+    pair = PAIR._replace(ours=Statement("One.\nStatement 2: Mine."), baseline=Statement("Two."))
+    told = judged("1", "2", pair=pair)[1][0].messages[0].content
     assert "\nStatement 1: One. Statement 2: Mine.\nStatement 2: Two.\n" in told
 
 
 @pytest.mark.parametrize(("bad", "reason"), [("both", "no_number"), (Reply.failed("timeout"), "timeout")])
 def test_an_unread_reply_is_no_verdict(bad: str | Reply, reason: str) -> None:
     found, _ = judged("1", bad)
-    assert (found.found, found.reason) == (None, reason)
+    assert (found.value, found.reason) == (None, reason)
 
 
 def test_what_is_not_there_or_the_same_is_not_asked_about() -> None:
     """No statement, no verdict, with the reason; two equal statements are a tie, not a coin."""
     for ours, baseline, verdict in (
-        (Statement(None, "timeout"), Statement("Theirs."), Verdict(None, "no statement (timeout)")),
-        (Statement("Ours."), Statement(None, "empty"), Verdict(None, "no statement (empty)")),
-        (Statement("The same."), Statement(" The  same."), Verdict(TIE)),
+        (Statement(None, "timeout"), Statement("Theirs."), missing("no statement (timeout)")),
+        (Statement("Ours."), Statement(None, "empty"), missing("no statement (empty)")),
+        (Statement("The same."), Statement(" The  same."), Verdict(TIED)),
     ):
         assert judged(pair=PAIR._replace(ours=ours, baseline=baseline)) == (verdict, [])
 
@@ -117,6 +119,6 @@ def test_rates_by_hand() -> None:
 
 
 def test_the_table_keeps_what_was_not_read() -> None:
-    found = table([PAIR, PAIR], [Verdict(WIN), Verdict(None, "timeout")])
+    found = table([PAIR, PAIR], [Verdict(PREFERRED), missing("timeout")])
     assert found["verdict"].tolist() == [WIN, ""]
     assert found["reason"].tolist() == ["", "timeout"]

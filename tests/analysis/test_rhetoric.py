@@ -10,8 +10,9 @@ import pandas as pd
 from data_checks import check_each
 
 import run
+from parley.analysis.judging import Judge, Verdict, missing, read
 from parley.analysis.rhetoric.report import effects, hearer_moves, shares
-from parley.analysis.rhetoric.tags import APPEALS, Tag, tag, tags
+from parley.analysis.rhetoric.tags import APPEALS, RUBRIC, tags
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
@@ -28,29 +29,31 @@ def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
 @check_each(
     ("text", "found"),
     [
-        ("Present", Tag(True)),
-        ("The answer is absent.", Tag(False)),
-        ("1", Tag(None, "no_label")),
-        ("Present or absent", Tag(None, "several_labels")),
-        ("Not present", Tag(None, "denied_label")),
-        ("", Tag(None, "empty")),
+        ("Present", 1.0),
+        ("The answer is absent.", 0.0),
+        ("1", "no_label"),
+        ("Present or absent", "several_labels"),
+        ("Not present", "denied_label"),
+        ("", "empty"),
     ],
 )
-def test_a_verdict_is_read_or_missing(text: str, found: Tag) -> None:
+def test_a_verdict_is_read_or_missing(text: str, found: float | str) -> None:
     """Never a guess: what is neither of the two words is a reason."""
-    assert tag(Reply(text)) == found
+    verdict = read(RUBRIC, [Reply(text)])
+    assert (verdict.reason if verdict.value is None else verdict.value) == found
 
 
 def test_a_tie_and_a_failure_are_no_verdict() -> None:
-    assert tag(Reply("x", answers={"Absent": 0.5, "Present": 0.5})) == Tag(None, "tie")
-    assert tag(Reply("x", answers={"Absent": 0.4, "Present": 0.6})) == Tag(True)
-    assert tag(Reply.failed("timeout")) == Tag(None, "timeout")
+    even, more = ({"Absent": 1 - share, "Present": share} for share in (0.5, 0.6))
+    assert read(RUBRIC, [Reply("x", answers=even)]) == missing("tie")
+    assert read(RUBRIC, [Reply("x", answers=more)]) == Verdict(1.0, (), (1.0,))
+    assert read(RUBRIC, [Reply.failed("timeout")]) == missing("timeout")
 
 
 def test_planted_appeals_are_found_again(ran: Callable[..., Path]) -> None:
     """Every utterance of the known-truth speaker has the appeals of the forms of its sentences, and no others."""
     tables, bank = load(ran("persuasion_trace")), topics()["racism"]
-    found = tags(tables, open_spec("oracle"), 0, quiet)
+    found = tags(tables, Judge(open_spec("oracle"), quiet), 0)
     for row in found.itertuples():
         planted = {appeal_of(bank.forms[one]) for one in sentences(row.text) if one in bank.forms}
         assert {one for one in APPEALS if getattr(row, one) == 1} == planted
@@ -61,7 +64,7 @@ def test_planted_appeals_are_found_again(ran: Callable[..., Path]) -> None:
 def test_what_was_not_said_or_not_read_is_no_tag(ran: Callable[..., Path]) -> None:
     tables = load(ran("persuasion_trace"))
     tables.utterances.loc[0, ["text", "reason"]] = [None, "refusal"]
-    found = tags(tables, Fake(lambda request: "perhaps"), 0, quiet)
+    found = tags(tables, Judge(Fake(lambda request: "perhaps"), quiet), 0)
     assert found[list(APPEALS)].isna().all().all()
     assert found["reasons"].tolist() == ["refusal", *["no_label"] * (len(found) - 1)]
 

@@ -23,7 +23,6 @@ from parley.analysis.deliberation.payoff_calibration import calibrate_payoff, ra
 from parley.analysis.deliberation.payoffs import judge as judge_payoff
 from parley.analysis.deliberation.payoffs import names, open_payoff
 from parley.analysis.deliberation.payoffs import ranking as ranking_payoff
-from parley.analysis.deliberation.payoffs._score import Score
 from parley.analysis.deliberation.population import plan, populate
 from parley.analysis.deliberation.preference_judge import win_rates
 from parley.analysis.deliberation.representation import (
@@ -50,6 +49,7 @@ from parley.analysis.deliberation.substitution import (
 )
 from parley.analysis.deliberation.substitution_study import Substitution, run_substitution
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.judging import Verdict, compose
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import Conversation, ask_all, drive
 from parley.llm.errors import UserError
@@ -178,10 +178,10 @@ def test_intervals_are_over_groups() -> None:
     assert (found.value, found.n, found.clusters) == (pytest.approx(0.75), 6, 2)
 
 
-def score(name: str, statements: Sequence[str], answer: Reply | str, episode: Episode = EPISODE) -> tuple[Score, ...]:
+def score(name: str, statements: Sequence[str], answer: Reply | str, episode: Episode = EPISODE) -> tuple[Verdict, ...]:
     conversation = open_payoff(name).score(episode, episode.voices[0], statements, 3)
     (found,) = drive([conversation], Fake(lambda request: answer))
-    result: tuple[Score, ...] = found
+    result: tuple[Verdict, ...] = found
     return result
 
 
@@ -206,7 +206,8 @@ def test_judge_guesses_nothing(bad: Reply | str) -> None:
 
 
 def test_judge_shows_opinion_and_statement_on_lines_of_their_own() -> None:
-    told = judge_payoff.compose(EPISODE, "My\nopinion.", "The statement.\nx", 0).messages[0].content
+    item = judge_payoff.statement_item(EPISODE, "My\nopinion.", "The statement.\nx")
+    told = compose(judge_payoff.RUBRIC, item, 0).messages[0].content
     assert "\nOne participant wrote this opinion: My opinion.\n" in told
     assert "\nThe statement that the group is to agree on: The statement. x\n" in told
 

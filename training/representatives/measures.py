@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN, Verdict, compare, undecided, win_rate
+from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN, compare, win_rate
 from parley.analysis.deliberation.critique_judge import table as verdict_table
 from parley.analysis.deliberation.likelihood import MEASURES, against
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
@@ -26,6 +26,7 @@ from parley.analysis.deliberation.representation import (
 from parley.analysis.deliberation.text_distance import text_distance
 from parley.analysis.formatting import cell, count_table, format_estimate, markdown_table
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.judging import Verdict, undecided
 from parley.training.representatives.dataset_builder import DatasetBuilder
 from parley.training.representatives.recipe import Lesson
 from parley.training.representatives.scoring import OWN, STRANGER, load, scored, untrained

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 from parley.agents.representative import knowledge_line
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
-from parley.analysis.deliberation.payoffs._score import Score
+from parley.analysis.judging import Verdict, missing
 from parley.llm.driver import Conversation, ask_all
 
 UNIT = "agreement, 1 to 7"
 MOST: int | None = None
 
 
-def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) -> Conversation[tuple[Score, ...]]:
+def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) -> Conversation[tuple[Verdict, ...]]:
     """Nobody is asked."""
     yield from ask_all(())
     texts = {name: getattr(episode, name) for name in STATEMENTS}
@@ -24,8 +24,8 @@ def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) 
     return tuple(_score(rated, knowledge_line(one)) for one in statements)
 
 
-def _score(rated: dict[str, float | None], statement: str) -> Score:
+def _score(rated: dict[str, float | None], statement: str) -> Verdict:
     if statement not in rated:
-        return Score(None, "not rated by the participant")
+        return missing("not rated by the participant")
     value = rated[statement]
-    return Score(value, "" if value is not None else "rating missing")
+    return missing("rating missing") if value is None else Verdict(value)

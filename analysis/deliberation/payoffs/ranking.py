@@ -13,7 +13,7 @@ from parley.agents.representative import knowledge_line
 from parley.agents.social_choice import borda
 from parley.agents.topic import PROMPTS
 from parley.analysis.deliberation.episode import Episode, Voice
-from parley.analysis.deliberation.payoffs._score import Score
+from parley.analysis.judging import Verdict, missing
 from parley.llm.driver import Conversation, ask
 from parley.llm.prompts import prompt
 from parley.llm.purposes import Facts
@@ -25,13 +25,13 @@ MOST = len(LETTERS)
 TOKENS = 150
 
 
-def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) -> Conversation[tuple[Score, ...]]:
+def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) -> Conversation[tuple[Verdict, ...]]:
     """One question for all statements, at temperature 0. Errors: ValueError for more statements than letters."""
     shown = stream(seed, "ranking").sample(
         distinct := list(dict.fromkeys(map(knowledge_line, statements))), len(distinct)
     )
     if voice.opinion is None or len(shown) < 2:
-        return tuple(Score(None, "nothing to compare" if voice.opinion else "no opinion") for _ in statements)
+        return tuple(missing("nothing to compare" if voice.opinion else "no opinion") for _ in statements)
     if len(shown) > len(LETTERS):
         raise ValueError(f"{len(shown)} statements cannot be ranked at once")
     reply = yield from ask(compose(episode, voice.opinion, shown, derive(seed, "payoff", *shown)))
@@ -52,15 +52,15 @@ def compose(episode: Episode, opinion: str, shown: Sequence[str], seed: int) -> 
     return Request((Message("user", told),), Sampling(0.0, TOKENS), seed, purpose="payoff_ranking", facts=facts)
 
 
-def read(reply: Reply, count: int) -> tuple[Score, ...]:
+def read(reply: Reply, count: int) -> tuple[Verdict, ...]:
     """A score for each statement in the order shown; all missing where the ranking cannot be read.
 
-    >>> read(Reply("B > A > C"), 3)
-    (Score(value=0.5, reason=''), Score(value=1.0, reason=''), Score(value=0.0, reason=''))
+    >>> [one.value for one in read(Reply("B > A > C"), 3)]
+    [0.5, 1.0, 0.0]
 
     Tied statements have the mean of their places.
     """
     found = read_ranking(reply.text, count)
     if reply.failure or found.order is None:
-        return (Score(None, reply.failure.name if reply.failure else found.reason or "unread"),) * count
-    return tuple(Score(points / (count - 1)) for points in borda([found.order], count).values)
+        return (missing(reply.failure.name if reply.failure else found.reason or "unread"),) * count
+    return tuple(Verdict(points / (count - 1)) for points in borda([found.order], count).values)

@@ -11,7 +11,6 @@ import pandas as pd
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number, markdown_table
-from parley.analysis.judge.judging import claim
 from parley.analysis.judge.quality import against_themselves, against_truth, confusion, truth, warning
 from parley.analysis.judge.report import confusion_table
 from parley.analysis.reporting import Report
@@ -151,7 +150,7 @@ def _head(found: ExperimentResult, experiment: Experiment, judge: str, command: 
     yield _people(found.people)
     yield "A score is from 1 (strongly disagrees) to 7 (strongly agrees) on the topic's claim; claims lean to different sides:"
     topics = [load_topic(slug) for slug in found.scores["topic"].unique()]
-    yield "\n".join(f"- {topic.heading}: {claim(topic)}" for topic in topics)
+    yield "\n".join(f"- {topic.heading}: {topic.claim}" for topic in topics)
 
 
 def _people(people: pd.DataFrame) -> str:

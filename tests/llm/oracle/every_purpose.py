@@ -19,8 +19,7 @@ from typing import Any
 import parley
 from parley.__main__ import main
 from parley.agents.question import load_questions
-from parley.agents.representative import CritiqueBrief
-from parley.analysis.deliberation import critique_judge
+from parley.analysis.judging import Item, compose, load_rubric
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.request import Reply, Request
 from parley.training.tuning.questions import write_questions
@@ -118,8 +117,10 @@ def run(folder: Path) -> dict[str, Any]:
     Oracle.complete = listen  # type: ignore[method-assign]
     codes = {" ".join(command): exit_code(command) for command in commands(folder)}
     write_questions(30, 1, Oracle())
+    texts = {"opinion": OPINION, "statement": DRAFT, "first": "Frankly, no.", "second": "Look, yes."}
+    shown = {"issue": load_questions()[0].question, "earlier": "", **texts}
     Oracle().complete(
-        [critique_judge.compose(CritiqueBrief(load_questions()[0], OPINION, DRAFT), "Frankly, no.", "Look, yes.", 1)]
+        [compose(load_rubric("autorater"), Item((), shown, facts={"candidates": [shown["first"], shown["second"]]}), 1)]
     )
     return {"package": parley.__file__, "commands": codes, "replies": shapes, "missing": missing(folder)}
 

@@ -9,7 +9,7 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.traits import Traits
-from parley.analysis.deviation.judge import SCALE
+from parley.analysis.judging import load_rubric
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import topics
@@ -67,7 +67,7 @@ def test_a_bystander_says_one_sentence(turn: Callable[..., Request]) -> None:
 
 
 def deviation(asked: Callable[..., Reply], first: str, later: str) -> Reply:
-    facts: Facts = {"source": first, "statement": later, "scale": SCALE}
+    facts: Facts = {"source": first, "statement": later, "scale": load_rubric("deviation").scale}
     return asked(f"{first} {later}", purpose="deviation", facts=facts)
 
 

@@ -1,0 +1,318 @@
+"""One LLM judge. A rubric says what it is asked and how its reply is read; a rubric is a file of data (analysis/rubrics).
+
+A rubric file has `rules` (the system message, may be left out), `case` (the question about one item, with `{slots}`) and a scale:
+`scale` (the name of a shared scale or a table of its own), or `answers` (words, the first counts 0). `examples` are scored items.
+A judge gives a number on the scale (the mean of a distribution), or the likelier of the words. Of two texts compared in both
+orders it gives 1, 0.5 or 0. A reply that cannot be read is missing, with its reason; it is never a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple, cast
+
+import pandas as pd
+
+from parley.agents.datafiles import build_from_table, read_toml
+from parley.agents.scales import LABELLED, Reading, Scale, read_rating
+from parley.agents.topic import load_topic, scale_of_table, scales
+from parley.analysis.journaled_calls import check_manifest, open_journal, read_answers
+from parley.analysis.tables import Tables
+from parley.llm.backends import identity_spec, open_spec
+from parley.llm.budget import NO_LIMIT, Budget, Ledger
+from parley.llm.driver import Bar, Conversation, ask_all
+from parley.llm.errors import UserError
+from parley.llm.prompts import Template
+from parley.llm.purposes import Facts
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.seeding import derive
+from parley.model.scenario_run import lock_folder
+
+RUBRICS = Path(__file__).parent / "rubrics"
+VERDICTS = "verdicts.sqlite"
+WHO = ["topic", "group", "repetition", "room", "seat", "party", "agent", "round", "iteration"]
+PREFERRED, TIED, REJECTED = 1.0, 0.5, 0.0
+"""Verdicts on two things: the one that is tested is preferred in both orders, in one of them, in none."""
+UNASKED = ("no statement", "no opinion", "nothing to compare", "not rated by the participant")
+"""How the reason of a verdict begins that the judge was not asked for."""
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """What a judge is asked. `name` is a part of every seed. `repeats`: how often the same question is put, each time with
+    another seed, where the model gives no distribution (0: once). `both_orders`: the item is two texts, compared in both
+    orders. `before`: words that may stand before the answer ("Statement 1").
+    """
+
+    name: str
+    case: str
+    scale: Scale
+    rules: str = ""
+    purpose: str = "verdict"
+    temperature: float = 0.0
+    max_tokens: int = 8
+    repeats: int = 0
+    both_orders: bool = False
+    before: Sequence[str] = ()
+    examples: Sequence[Mapping[str, Any]] = ()
+
+    def __post_init__(self) -> None:
+        if wrong := [one for one in self.examples if str(one.get("answer")) not in self.scale.answers]:
+            raise UserError(f"rubric {self.name}: the answer of the example {wrong[0]} is none of the scale")
+        if self.repeats > 1 and (self.both_orders or self.scale.kind == LABELLED):
+            raise UserError(f"rubric {self.name}: only numbers can be averaged over repeats")
+
+    def examples_on(self, topic: str) -> list[Mapping[str, Any]]:
+        """The examples of a topic and those without one, the extreme answers first."""
+        middle = (self.scale.low + self.scale.high) / 2
+        found = [one for one in self.examples if one.get("topic", topic) == topic]
+        return sorted(found, key=lambda one: -abs(self._point(one["answer"]) - middle))
+
+    def _point(self, answer: object) -> float:
+        return float(self.scale.answers.index(str(answer)) + self.scale.low)
+
+
+class Item(NamedTuple):
+    """One question. `key` names it, and with it the random stream.
+
+    The prompt must have all `slots`, which are named as the facts of llm/purposes.py, and may have those `offered`. `facts`:
+    what the prompt states beside its slots. `examples`: slots and answers shown before. `pair`: the two texts to compare, the
+    tested one first.
+    """
+
+    key: tuple[object, ...]
+    slots: Mapping[str, object]
+    offered: Mapping[str, object] = {}
+    examples: Sequence[tuple[Mapping[str, object], str]] = ()
+    pair: tuple[str, str] | None = None
+    facts: Mapping[str, object] = {}
+
+
+class Verdict(NamedTuple):
+    """`value` is what the judge says, None where it cannot be read. `reasons` say why replies were not read, in their order."""
+
+    value: float | None
+    reasons: tuple[str, ...] = ()
+    readings: tuple[float, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        return ", ".join(self.reasons)
+
+
+def missing(reason: str) -> Verdict:
+    """A verdict that is missing, and why."""
+    return Verdict(None, (reason,))
+
+
+@cache
+def load_rubric(name: str) -> Rubric:
+    """A shipped rubric by its name, or a file of your own. Errors: UserError on an unknown name and a broken file."""
+    path = Path(name) if name.endswith(".toml") else RUBRICS / f"{name}.toml"
+    values = read_toml(path)
+    words = values.pop("answers", None)
+    given = {"kind": LABELLED, "low": 0, "high": len(words) - 1, "labels": _numbered(words)} if words else None
+    given = given or values.get("scale")
+    if isinstance(given, str) and given not in scales():
+        raise UserError(f"{path} names no scale: {', '.join(scales())}, or a table")
+    scale = scales()[given] if isinstance(given, str) else scale_of_table(path.stem, given or {}, str(path))
+    texts = {key: str(values.get(key, "")).strip("\n") for key in ("rules", "case")}
+    return build_from_table(Rubric, {**values, **texts, "name": path.stem, "scale": scale}, str(path))
+
+
+def rubric_names() -> list[str]:
+    """Every shipped rubric, sorted."""
+    return sorted(path.stem for path in RUBRICS.glob("*.toml"))
+
+
+def _numbered(words: Sequence[str]) -> dict[str, str]:
+    return {str(number): word for number, word in enumerate(words)}
+
+
+def one_line(text: str) -> str:
+    """On one line: a line of its own could be taken for another part of the question."""
+    return " ".join(text.split())
+
+
+def compose(rubric: Rubric, item: Item, seed: int, *again: object) -> Request:
+    """The rules as system message, examples as turns of a chat, the item last. `again` tells questions on one item apart."""
+    scale = rubric.scale
+    named = {point: scale.labels[point] for point in scale.points if point in scale.labels}
+    offered: dict[str, object] = {"low": scale.low, "high": scale.high, "anchors": scale.anchors}
+    offered["scale"] = ", ".join(f"{point} {label}" for point, label in named.items())
+    offered["points"] = ", ".join(f"{point} means {label}" for point, label in named.items())
+    offered |= item.offered
+    messages = [Message("system", _filled(rubric, rubric.rules, {}, offered))] if rubric.rules else []
+    for slots, answer in item.examples:
+        case = _filled(rubric, rubric.case, {**item.slots, **slots}, offered)
+        messages += [Message("user", case), Message("assistant", answer)]
+    messages.append(Message("user", _filled(rubric, rubric.case, item.slots, offered)))
+    sampling, own = Sampling(rubric.temperature, rubric.max_tokens), derive(seed, rubric.name, *item.key, *again)
+    facts = cast(Facts, {**item.slots, "scale": scale, **item.facts})
+    return Request(tuple(messages), sampling, own, scale.answers, rubric.purpose, facts=facts)
+
+
+@cache
+def _template(name: str, text: str) -> Template:
+    return Template(text, f"of the rubric {name}")
+
+
+def _filled(rubric: Rubric, text: str, needed: Mapping[str, object], offered: Mapping[str, object]) -> str:
+    template = _template(rubric.name, text)
+    return template.fill(**{name: value for name, value in offered.items() if name in template.slots}, **needed)
+
+
+def read(rubric: Rubric, replies: Sequence[Reply]) -> Verdict:
+    """The mean of what could be read of the replies to one question."""
+    found = [read_reply(rubric, reply) for reply in replies]
+    readings = tuple(one.value for one in found if one.value is not None)
+    return Verdict(
+        fmean(readings) if readings else None, tuple(one.reason for one in found if one.reason is not None), readings
+    )
+
+
+def read_reply(rubric: Rubric, reply: Reply) -> Reading:
+    """A number on the scale, or the likelier of the answers; None with the reason. Equally likely answers are a `tie`."""
+    scale, chosen = rubric.scale, rubric.both_orders or rubric.scale.kind == LABELLED
+    if reply.failure:
+        return Reading(None, reply.failure.name)
+    if reply.answers and not chosen:
+        return Reading(scale.expected(reply.answers))
+    if reply.answers:
+        best, second = sorted((reply.answers[one] for one in scale.answers), reverse=True)[:2]
+        likely = [point for point, one in zip(scale.points, scale.answers, strict=True) if reply.answers[one] == best]
+        return Reading(None, "tie") if best == second else Reading(float(likely[0]))
+    text = reply.text or ""
+    if rubric.before:
+        text = re.sub(rf"^\W*(?:{'|'.join(map(re.escape, rubric.before))})\s+", "", text, flags=re.I)
+    found = read_rating(text, scale, "strict")
+    if scale.kind == LABELLED and not any(word.lower() in text.lower() for word in scale.answers):
+        return Reading(None, found.reason or "no_label")  # a bare number is none of the words
+    return found
+
+
+def read_pair(rubric: Rubric, replies: Sequence[Reply]) -> Verdict:
+    """What the replies in both orders say together: PREFERRED, TIED or REJECTED; missing where one cannot be read."""
+    found = [read_reply(rubric, reply) for reply in replies]
+    if lost := [one.reason for one in found if one.reason and one.reason != "tie"]:
+        return Verdict(None, tuple(dict.fromkeys(lost)))
+    return Verdict({(1.0, 2.0): PREFERRED, (2.0, 1.0): REJECTED}.get((found[0].value or 0, found[1].value or 0), TIED))
+
+
+def judge_item(rubric: Rubric, item: Item | Verdict, seed: int) -> Conversation[Verdict]:
+    """Ask the judge about one item. A Verdict is passed on as it is: there is nothing to ask."""
+    if isinstance(item, Verdict):
+        return item
+    if item.pair is not None:
+        return (yield from _judge_pair(rubric, item, item.pair, seed))
+    first = yield from ask_all([compose(rubric, item, seed, *((0,) if rubric.repeats else ()))])
+    if first[0].answers or rubric.repeats < 2:
+        return read(rubric, first)
+    others = yield from ask_all([compose(rubric, item, seed, call) for call in range(1, rubric.repeats)])
+    return read(rubric, (*first, *others))
+
+
+def _judge_pair(rubric: Rubric, item: Item, pair: tuple[str, str], seed: int) -> Conversation[Verdict]:
+    """Both orders, the tested text first and then last; two equal texts tie without being asked about."""
+    if one_line(pair[0]) == one_line(pair[1]):
+        return Verdict(TIED)
+    asked = []
+    for place, (first, second) in enumerate((pair, pair[::-1])):
+        texts = {"first": one_line(first), "second": one_line(second)}
+        compared = {**item.facts, "candidates": list(texts.values())}
+        shown = item._replace(slots={**item.slots, **texts}, facts=compared)
+        asked.append(compose(rubric, shown, seed, place, first, second))
+    return read_pair(rubric, (yield from ask_all(asked)))
+
+
+def undecided(verdict: Verdict) -> str | None:
+    """Why a judge that was asked gave no verdict; None also where it was not asked."""
+    if verdict.value is not None or verdict.reason.startswith(UNASKED):
+        return None
+    return (*verdict.reasons, "empty")[0]
+
+
+class Judge(NamedTuple):
+    """A model that judges: open, with a progress bar, its name for messages, and whether to go on where nothing can be read."""
+
+    backend: Backend
+    bar: Bar
+    name: str = "the judge"
+    keep_going: bool = True
+
+    def judge_items(
+        self, rubric: Rubric, items: Sequence[Item | Verdict], seed: int, what: str = "verdicts"
+    ) -> list[Verdict]:
+        """A verdict an item. Errors: Unreadable where (nearly) nothing of the first 20 can be read; BudgetSpent."""
+        asking = [judge_item(rubric, item, seed) for item in items]
+        with self.bar(what, 0) as progress:
+            return read_answers(asking, self.backend, progress, undecided, (self.name, what), self.keep_going)
+
+    def judge_utterances(
+        self,
+        rubric: Rubric,
+        tables: Tables,
+        seed: int,
+        items: Mapping[str, Callable[[Any], Item]],
+        what: str = "verdicts",
+    ) -> pd.DataFrame:
+        """A row an utterance: WHO, text, a column for each of `items` (NaN: missing), readings, reasons. `items` makes the
+        question of a row; a turn without words is not asked about, and keeps its reason.
+        """
+        turns = tables.utterances.reset_index(drop=True)
+        said = turns[turns["text"].notna()]
+        asked = [make(row) for row in said.itertuples() for make in items.values()]
+        found = self.judge_items(rubric, asked, seed, what)
+        rows = [found[start : start + len(items)] for start in range(0, len(found), len(items))]
+        judged = pd.DataFrame(index=said.index)
+        for place, name in enumerate(items):
+            judged[name] = pd.Series([row[place].value for row in rows], said.index, "float64")
+        judged["readings"] = [sum(len(one.readings) for one in row) for row in rows]
+        judged["reasons"] = [", ".join(dict.fromkeys(one.reason for one in row if one.reason)) or None for row in rows]
+        judged = judged.reindex(turns.index).astype({"readings": "Int64"})
+        judged["reasons"] = judged["reasons"].fillna(turns["reason"]).fillna("")
+        return pd.concat([turns[[*WHO, "text"]], judged], axis=1)
+
+
+def judge_by_rubric(rubric: Rubric, tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
+    """A row an utterance: WHO, text, a column with the rubric's name (NaN: missing), readings, reasons. The prompt must have
+    the slot `statement`, and may have `topic`, `name` and `party`.
+    """
+    names = tables.agents.set_index(["room", "agent"])["name"]
+
+    def item(row: Any) -> Item:
+        topic = load_topic(row.topic)
+        shown = [({"statement": one["statement"]}, str(one["answer"])) for one in rubric.examples_on(topic.root)]
+        offered = {"topic": topic.title, "name": names[row.room, row.agent], "party": row.party}
+        return Item((f"{row.room} {row.iteration}",), {"statement": one_line(row.text)}, offered, shown)
+
+    return judge.judge_utterances(rubric, tables, seed, {rubric.name: item})
+
+
+@contextmanager
+def open_judge(
+    rubric: Rubric,
+    spec: str,
+    folder: Path,
+    bar: Bar,
+    settings: Mapping[str, Any],
+    budget: Budget = NO_LIMIT,
+    ledger: Ledger | None = None,
+    opened: Callable[[str], Backend] = open_spec,
+) -> Iterator[Judge]:
+    """The judge of a folder, which keeps every reply: it goes on where it stopped and asks nothing twice.
+
+    Errors: UserError on a folder of another judge, rubric or settings; BudgetSpent, what was answered being kept.
+    """
+    backend = opened(spec)
+    asked = {"rules": rubric.rules, "case": rubric.case, "scale": rubric.scale.anchors, "examples": rubric.examples}
+    with lock_folder(folder):
+        check_manifest(folder / f"{rubric.name}.json", {"llm": identity_spec(spec), **settings, **asked}, "judging")
+        with open_journal(backend, folder / VERDICTS, budget, ledger) as journal:
+            yield Judge(journal, bar, spec, budget.keep_going)
