@@ -11,7 +11,7 @@ import parley
 import run as command_line
 
 SMALL = {"topics": "climate_change", "blocks": 2, "sections": ["bias", "null_conditions"], "rounds": 1}
-WORDS = "audit --llm oracle --topic climate_change --blocks 2 --sections bias,nulls --set rounds=1"
+WORDS = "audit --llm oracle --topic climate_change --blocks 2 --sections bias,null_conditions --set rounds=1"
 
 
 @pytest.fixture(scope="module")
