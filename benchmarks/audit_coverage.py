@@ -36,7 +36,7 @@ from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.remedies import core_conditions, measure_remedy
 from parley.analysis.card.sections import sections
 from parley.analysis.card.sections.null_conditions import directions
-from parley.analysis.card.truth import Planted, covered, truth
+from planted_truth import Planted, covered, truth
 from parley.analysis.tables import Tables, tables
 from parley.analysis.formatting import markdown_table, format_number
 from parley.llm.backends.oracle.dynamics import planted

@@ -1,9 +1,9 @@
-"""How often each statistic claims something of nothing, by number of rooms and kind of data (analysis/statistics/verdicts.py).
+"""How often each statistic claims something of nothing, by number of rooms and kind of data (null_verdicts.py).
 
 python benchmarks/false_alarms.py [--sets 1000] [--only headline] [--kinds normal,skewed]
 
 A line a statistic and kind, a column a number of rooms: false claims in percent of the sets with a verdict. A dash: no verdict.
-A star: outside of 3.5 to 6.5 by more than the number of sets can explain. Then those of analysis/statistics/nulls.py, which have
+A star: outside of 3.5 to 6.5 by more than the number of sets can explain. Then those of null_simulation.py, which have
 20 rooms. The bar is 3.5 to 6.5%, or no verdict; docs/statistics.md has the table and says what misses it.
 """
 
@@ -43,11 +43,11 @@ def main() -> None:
     parser.add_argument("--only", default="", help="statistics whose name has this in it")
     parser.add_argument("--kinds", default="")
     options = parser.parse_args()
+    import null_simulation
     import numpy as np
+    from null_verdicts import INTERVALS, KINDS, SLOW, TESTS
 
     from parley.analysis.bootstrap import share_interval
-    from parley.analysis.statistics import nulls
-    from parley.analysis.statistics.verdicts import INTERVALS, KINDS, SLOW, TESTS
 
     kinds = options.kinds.split(",") if options.kinds else KINDS
     for tests, sizes in ((INTERVALS, INTERVALS_AT), (TESTS, TESTS_AT)):
@@ -60,7 +60,7 @@ def main() -> None:
                     row = [cell(test, size, kind, sets) for size in sizes]
                     print(f"| {name} | {kind} | {' | '.join(row)} |", flush=True)
         print(flush=True)
-    for name, published in nulls.TESTS.items():
+    for name, published in null_simulation.TESTS.items():
         if options.only in name:
             rng = np.random.default_rng(0)
             alarms = sum(published(rng) < ALPHA for _ in range(options.sets))

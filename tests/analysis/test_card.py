@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from data_checks import check_each
+from planted_truth import Planted, covered, truth
 
 import run
 from benchmarks.audit_coverage import SETTINGS, audited
@@ -37,7 +38,6 @@ from parley.analysis.card.protocol import card_estimates, protocol_steps, run_pr
 from parley.analysis.card.records import ConditionRecords, pack_passages, room_passages
 from parley.analysis.card.sections import quantities, sections
 from parley.analysis.card.sections.instrument import deviation
-from parley.analysis.card.truth import Planted, covered, truth
 from parley.analysis.influence_model import Estimate
 from parley.analysis.tables import Tables
 from parley.llm.backends.fake import Fake

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from data_checks import check_each
+from planted_truth import Planted, covered, truth
 
 from benchmarks.audit_coverage import SETTINGS, audited
 from benchmarks.audit_coverage import held as in_memory
@@ -19,7 +20,6 @@ from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import closing as closing_section
 from parley.analysis.card.sections import echo, instrument, null_conditions, order, sections
 from parley.analysis.card.sections import gender as gender_section
-from parley.analysis.card.truth import Planted, covered, truth
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.seeding import stream

@@ -11,13 +11,13 @@ import pytest
 from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
+from null_simulation import TESTS, nothing
 from scipy import stats
 from scipy.stats import binomtest
 
 from parley.analysis.statistics import mixed_models
 from parley.analysis.statistics.groups import compare_paired, compare_two, hedges, level, pairs, spread, weighted_means
 from parley.analysis.statistics.mixed_models import slopes
-from parley.analysis.statistics.nulls import TESTS, nothing
 from parley.analysis.statistics.permutation_test import permutation_test
 from parley.analysis.statistics.power import rooms_needed
 from parley.analysis.statistics.results import COLUMNS, Result, holm, table

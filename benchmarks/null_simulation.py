@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from null_scores import SCORES
 from scipy.stats import f_oneway, tukey_hsd
 
 from parley.analysis.bootstrap import mean_interval
 from parley.analysis.human.measures import shuffled_partner_null
 from parley.analysis.scores.gradients import echo_chambers, gradients
-from parley.analysis.scores.nulls import SCORES
 from parley.analysis.scores.table import MIDDLE
 from parley.analysis.statistics.groups import compare_two, level, spread
 from parley.analysis.statistics.mixed_models import slopes

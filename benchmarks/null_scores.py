@@ -1,4 +1,4 @@
-"""Scores without any effect, for the tests of analysis/scores (benchmarks/false_alarms.py; see analysis/statistics/nulls.py)."""
+"""Scores without any effect, for the tests of analysis/scores (benchmarks/false_alarms.py; see null_simulation.py)."""
 
 from __future__ import annotations
 
