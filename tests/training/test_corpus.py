@@ -14,14 +14,14 @@ from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.backends.oracle.phrases import recognised, sentences, topics
 from parley.llm.backends.oracle.prompt_parser import read as reading
 from parley.llm.request import Message, Request, Sampling
-from parley.training.pocket import corpus
-from parley.training.pocket.corpus_speaker import CorpusSpeaker, puppet
-from parley.training.pocket.debates import LEANING, rooms
-from parley.training.pocket.documents import Document, Fork, read, write
-from parley.training.pocket.people import DEFAULT_TEXT, SIDES
-from parley.training.pocket.single_questions import answerable, singles
-from parley.training.pocket.survey_questions import INTRODUCED, LISTLESS, SAID, surveyed_by
-from parley.training.pocket.unlabelled import unlabelled
+from parley.training.pocket_corpus import corpus
+from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, puppet
+from parley.training.pocket_corpus.debates import LEANING, rooms
+from parley.training.pocket_corpus.documents import Document, Fork, read, write
+from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES
+from parley.training.pocket_corpus.single_questions import answerable, singles
+from parley.training.pocket_corpus.survey_questions import INTRODUCED, LISTLESS, SAID, surveyed_by
+from parley.training.pocket_corpus.unlabelled import unlabelled
 
 ROOMS = 200
 

@@ -22,13 +22,13 @@ from parley.llm.backends.pocket.names import mask_names, name_tokens  # noqa: E4
 from parley.llm.request import Message  # noqa: E402
 from parley.training.pocket import muon, train  # noqa: E402
 from parley.training.pocket import rows as packing  # noqa: E402
-from parley.training.pocket.corpus_speaker import CorpusSpeaker  # noqa: E402
-from parley.training.pocket.debates import rooms  # noqa: E402
-from parley.training.pocket.documents import Document, Fork, write  # noqa: E402
 from parley.training.pocket.rows import ANSWER, STANCE, Encoder, pack, visible  # noqa: E402
-from parley.training.pocket.single_questions import singles  # noqa: E402
 from parley.training.pocket.tokenizer import LEANS, texts, train_tokenizer  # noqa: E402
 from parley.training.pocket.train import Recipe, Training, build, rate  # noqa: E402
+from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker  # noqa: E402
+from parley.training.pocket_corpus.debates import rooms  # noqa: E402
+from parley.training.pocket_corpus.documents import Document, Fork, write  # noqa: E402
+from parley.training.pocket_corpus.single_questions import singles  # noqa: E402
 
 LIBRARY = _muon._zeropower_via_newtonschulz
 SMALL = {"hidden": 32, "layers": 2, "heads": 2, "key_heads": 1, "feed_forward": 48}

@@ -29,7 +29,7 @@ from parley.training.capability.items import (
     questions,
     subjects,
 )
-from parley.training.pocket.single_questions import WORDING, answerable
+from parley.training.pocket_corpus.single_questions import WORDING, answerable
 
 
 def completions(seed: int) -> list[TaskItem]:

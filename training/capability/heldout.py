@@ -26,8 +26,8 @@ from parley.llm.seeding import stream
 from parley.training.capability.facts import LISTED
 from parley.training.capability.items import OTHERS, debate, opening, questions
 from parley.training.likelihood import Text, likelihoods
-from parley.training.pocket.corpus_speaker import CorpusSpeaker
-from parley.training.pocket.single_questions import WORDING
+from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
+from parley.training.pocket_corpus.single_questions import WORDING
 
 EACH = 40
 """Texts of each kind."""

@@ -19,7 +19,7 @@ from parley.llm.backends.pocket import taught_topics
 from parley.llm.backends.pocket.names import SLOTS
 from parley.llm.chat_text import plain_text
 from parley.llm.request import Message
-from parley.training.pocket.listeners import seated
+from parley.training.pocket_corpus.listeners import seated
 
 CHOICES = 4
 ME, *OTHERS = SLOTS[: 1 + CHOICES]

@@ -18,8 +18,8 @@ from transformers import PreTrainedTokenizerFast
 from parley.llm.backends.oracle.phrases import data, topics
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message
-from parley.training.pocket.documents import Document, Fork
 from parley.training.pocket.tokenizer import LEANS
+from parley.training.pocket_corpus.documents import Document, Fork
 
 CAPACITIES = (768, 896, 1024, 1152, 1344, 1600, 1920, 2304)
 """Lengths of rows; a document goes into the shortest row that holds it, together with others."""

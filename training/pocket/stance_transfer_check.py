@@ -38,7 +38,7 @@ from parley.llm.request import Message, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.debate import DebateModel
 from parley.model.scenario import load_preset
-from parley.training.pocket.single_questions import questions_on
+from parley.training.pocket_corpus.single_questions import questions_on
 
 RATE, EPOCHS, BATCH = 1.5e-3, 2, 8
 PROJECTIONS = ["gate_proj", "up_proj", "down_proj"]

@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from parley.llm.backends.oracle.phrases import topics
 from parley.llm.backends.pocket.names import SLOTS
-from parley.training.pocket.documents import Document
+from parley.training.pocket_corpus.documents import Document
 
 PAD, BOS, SYSTEM, USER, ASSISTANT, END = "<pad>", "<s>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"
 LEANS = {"": BOS, "republican": "<r>", "democrat": "<d>"}

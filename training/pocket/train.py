@@ -29,9 +29,9 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from parley.agents.topic import topic_names
 from parley.llm.backends.pocket.names import SLOTS
 from parley.training.pocket import attention, muon
-from parley.training.pocket.documents import read
 from parley.training.pocket.rows import ANSWER, CAPACITIES, HEARD_STANCE, OWN, STANCE, Encoder, Row, pack, visible
 from parley.training.pocket.tokenizer import texts, train_tokenizer
+from parley.training.pocket_corpus.documents import read
 
 CONTEXT = CAPACITIES[-1]
 TOKENS = 2304

@@ -15,8 +15,8 @@ from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import data, topics
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.training.pocket.corpus_speaker import CorpusSpeaker
-from parley.training.pocket.documents import Fork
+from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
+from parley.training.pocket_corpus.documents import Fork
 
 SAID = 0.6
 """Share of stances that are asked for in speech."""

@@ -14,10 +14,10 @@ from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import TopicBank, topics
 from parley.llm.request import Sampling
-from parley.training.pocket.corpus_speaker import CorpusSpeaker, attitude_course
-from parley.training.pocket.documents import Document
-from parley.training.pocket.people import PARTIES, STATED, any_topic, person
-from parley.training.pocket.survey_questions import answered, stance
+from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker, attitude_course
+from parley.training.pocket_corpus.documents import Document
+from parley.training.pocket_corpus.people import PARTIES, STATED, any_topic, person
+from parley.training.pocket_corpus.survey_questions import answered, stance
 
 LINES = (2, 12)
 """Fewest and most lines heard."""

@@ -14,12 +14,20 @@ from parley.llm.backends.oracle.phrases import data, recognised, topics
 from parley.llm.driver import drive
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
-from parley.training.pocket.corpus_speaker import CorpusSpeaker
-from parley.training.pocket.documents import Document, Fork
-from parley.training.pocket.listeners import audience, line, seated
-from parley.training.pocket.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
-from parley.training.pocket.survey_questions import PROBES, SAID, answered, any_probe, outspoken, stance, surveyed_by
-from parley.training.pocket.unlabelled import unlabelled
+from parley.training.pocket_corpus.corpus_speaker import CorpusSpeaker
+from parley.training.pocket_corpus.documents import Document, Fork
+from parley.training.pocket_corpus.listeners import audience, line, seated
+from parley.training.pocket_corpus.people import DEFAULT_TEXT, SIDES, STATED, any_topic, person
+from parley.training.pocket_corpus.survey_questions import (
+    PROBES,
+    SAID,
+    answered,
+    any_probe,
+    outspoken,
+    stance,
+    surveyed_by,
+)
+from parley.training.pocket_corpus.unlabelled import unlabelled
 
 SUBJECTS, CENSUS, DEBATED, LEANING = 5, 3, 0.5, 0.25
 """Topics in a census document, questions on each, share of topics on which they are asked at the beginning of a debate, and of
