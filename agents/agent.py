@@ -37,7 +37,8 @@ class DebateStyle(NamedTuple):
     `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what becomes of
     a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
     `think`: what is done before speaking (agents/reasoning/). `importance`, `reflect`: see `agents.memory.Retrieval`. `listing`:
-    the order in which the answers to a survey are named (agents.topic.listing). `reminder`: whether it is told who it is before
+    the order in which the answers to a survey are named (agents.topic.answer_order). `reminder`: whether it is told
+    who it is before
     every utterance, survey and private thought (not where it sums up, reflects, weighs what it remembers, is interviewed or fills
     in the questionnaire).
     """

@@ -1,13 +1,9 @@
-"""What somebody said, made out of what a model wrote: one line, in its own name, as long as it may be.
+"""Turns a model's reply into one line of the debate.
 
-What it repeats of what it was sent is cut in agents/reply_cleaning.py.
-
-A model that steps out of its role: what it says then is no line of the debate.
-
-Where a reply goes on with what its writer was sent: the next instruction, or a whole survey with its answer.
-
-A completion model writes on after its turn, and some chat models repeat what they were asked. What a survey asks, and what was
-answered to it, is private: whatever looks like it ends the reply, and a reply that is nothing else is none.
+`cut_echo` cuts what repeats the prompt: the next instruction, or a whole survey with its answer. A completion model writes on
+after its turn, and some chat models repeat what they were asked. What a survey asks, and what was answered, is private: whatever
+looks like it ends the reply, and a reply that is nothing else is empty. `is_refusal` recognises a model that leaves its role.
+`clean_speech` drops labels and quotes, and `shortened` keeps to the length.
 """
 
 from __future__ import annotations
@@ -192,7 +188,8 @@ def _unquoted(text: str) -> str:
 
 
 def shortened(text: str, words: int, cut: str) -> str:
-    """A reply of more than `words` words as `cut` says (see `Manner`); where no sentence is that short, its first words and ….
+    """A reply of more than `words` words as `cut` says (see `DebateStyle`); where no sentence is that short, its
+    first words and ….
 
     >>> shortened("One two. Three four. Five.", 4, "sentence"), shortened("One two. Three four.", 3, "last")
     ('One two. Three four.', 'two. Three four.')

@@ -166,7 +166,7 @@ def break_ties(order: Order, ballots: Iterable[Ballot], rng: random.Random) -> t
     """One strict order: a tied group as a ballot drawn at random ranks it, what is still tied as the next does, then by lot.
 
     Source: Schulze 2011 (TBRC, the tie-breaking ranking of the candidates), applied within the groups of `order`; the
-    public Habermas Machine breaks ties so. rng: a named stream (`llm.randomness.stream`); it takes the same draws tie or no tie,
+    public Habermas Machine breaks ties so. rng: a named stream (`llm.seeding.stream`); it takes the same draws tie or no tie,
     and for one state of it the outcome depends on the order of the ballots: let that be the order of the seats.
 
     >>> break_ties(((2,), (0, 1)), [(1, 0, 2)], random.Random(0))

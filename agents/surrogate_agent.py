@@ -115,7 +115,7 @@ class SurrogateAgent(DebateAgent):
         """Its next attitude, and what moved it, in words.
 
         Where nothing was heard, or nothing that could be graded, its own opinion stands in the place of the mean, as in
-        `parley.agents.opinion_dynamics.base.heard`.
+        `parley.agents.opinion_dynamics.base.neighbour_mean`.
         """
         graded = [grade for grade in self._heard if grade is not None]
         lines, self._heard = len(self._heard), []

@@ -1,4 +1,4 @@
-"""The law of motion that a record is fitted to, its parameters, and how sure they are (recovery.py, card/).
+"""The law of motion that a record is fitted to, its parameters, and how sure they are (used by analysis/card/).
 
 Whoever hears a line of grade g moves by  kappa * (g - a) + mu * (bias - a).  Between two surveys people hear several lines; the
 recursion is followed line by line for a whole room, and kappa, mu and one pull = mu * bias a subject are fitted by least squares
@@ -13,11 +13,9 @@ has with such feedback. Intervals use Student's t with clusters - 1 degrees of f
 Fieller's (1954), and when the interval of mu contains 0 there is none (a pull that cannot be told from nothing has no
 direction): the estimate is then NaN and the interval unbounded.
 
-Fits the known-truth speaker's own law of motion to a record: is what was planted found again?
-
-The law, the fit and its intervals are those of analysis/influence_model.py, every agent by itself, with the grades
-of the lines that it
-heard as they were read. The unit is the room. Clipping at the ends of the axis is no part of the fitted law; neither is
+`recover_parameters` fits the oracle's own law to a record: are the planted values found again? It uses the fit above for each
+agent by itself, with the grades of the lines that it heard as they were read. The unit is the room. Clipping at the
+ends of the axis is no part of the fitted law; neither is
 bounded confidence (epsilon), under which kappa comes out too small.
 
 Starting values are the expected ratings (mean of the answer distribution), where the record has them: a rounded rating is a

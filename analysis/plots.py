@@ -3,7 +3,7 @@
 Party is told by colour, marker and line style alike, so that the figure reads without colour. Bars are standard errors over
 rooms. The dashed line is the Default's level before the debates where no Default takes part (Figs 4 and 8); the legend
 says of how many agents a panel. A population has a line for each party and two thin ones around it, between which half of its
-people are (analysis/plots.py). An upright line is an intervention. Sizes are those of print: 3.5 inches for one panel a row (a
+people are (`party_means`). An upright line is an intervention. Sizes are those of print: 3.5 inches for one panel a row (a
 column of a page), 7 for more (its width).
 
 Populations: where a group has too many seats for a line each, its figure has one for each party.
@@ -196,7 +196,7 @@ def _look(style: Mapping[str, Any], seat: str) -> dict[str, Any]:
 
 
 SEATS = 8
-"""Up to so many seats of a party have a line each: more cannot be told apart (analysis/plots.py)."""
+"""Up to so many seats of a party have a line each: more cannot be told apart (`party_means`)."""
 HALF = "Half of a party"
 """What the thin lines mean."""
 

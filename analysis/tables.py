@@ -1,6 +1,5 @@
-"""A record as tidy tables.
-
-Tables on disk: each as .parquet and .csv, the same bytes for the same record.
+"""A record as tidy tables (`load`), and the tables on disk (`write_tables`): each as .parquet and .csv, the same bytes for the
+same record.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ class Tables:
 
     @property
     def beliefs(self) -> pd.DataFrame:
-        """The ratings of items of news, whose axis is belief (agents.topic.news)."""
+        """The ratings of items of news, whose axis is belief (agents.topic.news_names)."""
         return self.attitudes[self.attitudes["topic"].isin(news_names())]
 
     def title(self, topic: str) -> str:

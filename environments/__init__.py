@@ -30,4 +30,4 @@ def environment_class(name: str) -> Any:
     return ENVIRONMENTS.find(name)
 
 
-__all__ = ["ENVIRONMENTS", "Environment", "environment_class", "names"]
+__all__ = ["ENVIRONMENTS", "Environment", "environment_class", "environment_names"]

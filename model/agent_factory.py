@@ -1,9 +1,7 @@
-"""The agents of a model: who debates or deliberates, with its place there, for AgentSet selections and reporters.
+"""Makes the agents of a model: who debates or deliberates, in which class and at which place, and who has a representative.
 
-Who is represented in a session of private deliberations, and what its representative is told.
-
-Representatives write in the last episode of a session. In those before it everybody writes for itself: that is what they may be
-told of, so that nobody's representative learns from what a representative wrote.
+Representatives write in the last episode of a session. In those before it every participant writes for itself: that is what a
+representative may know, so that none learns from what a representative wrote.
 """
 
 from __future__ import annotations

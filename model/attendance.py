@@ -57,7 +57,7 @@ def attendance(seats: Iterable[str], personas: str, sat: Collection[str]) -> lis
 
 
 def planned_attendance(scenario: Scenario) -> list[Attendance]:
-    """Return who will sit in the debates of a scenario. Errors: UserError as of `tables`."""
+    """Return who will sit in the debates of a scenario. Errors: UserError as of `seat_rooms`."""
     seats = dict.fromkeys(seat for group in scenario.groups() for seat in group.seats)
     return attendance(seats, scenario.personas, personas_seated(scenario))
 

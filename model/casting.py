@@ -74,7 +74,8 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
     repetition, whatever the seed and the variant.
 
     A drawn cast may hold a persona more than once: the seats of a party are dealt all of its personas in a random order, then
-    all of them in another, and so on; whoever bears a name that somebody has already gets a second one (agents.persona.namesake).
+    all of them in another, and so on; whoever bears a name that somebody has already gets a second one
+    (agents.persona.rename_persona).
 
     With copies one person, that of the first seat on the circle, has every seat, under a name of its own in each.
 

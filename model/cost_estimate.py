@@ -1,6 +1,5 @@
-"""What a scenario will cost, before anything is asked.
-
-A plan in words, with what it will cost and how long it will take, where that is known; before anything is asked.
+"""What a scenario will cost, before anything is asked: calls, tokens, money and time, as numbers (`plan_run`) and as lines for a
+person (`estimate_lines`).
 """
 
 from __future__ import annotations

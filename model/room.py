@@ -1,10 +1,9 @@
-"""One room on its way through a run, and what its conversations are stamped with.
+"""One room on its way through a run (`RoomState`), and what its conversations are stamped with (`RunContext`).
 
-How much of a prompt was sent before: what a server with a prompt cache (vLLM, SGLang, the OpenAI API) need not read again.
-
-Counted in characters and for each agent by itself: the beginning that a prompt has in common with what the agent sent last. An
-own reply counts as sent once it has been generated. What agents have in common with each other is not counted, so that a server
-may find more; a server that forgets finds less.
+`shared_prefix` and its neighbours count how much of a prompt was sent before: what a server with a prompt cache (vLLM, SGLang,
+the OpenAI API) need not process again. They count characters, for each agent by itself: the beginning that a prompt has in
+common with what the agent sent last. The agent's own reply counts as sent once it is generated. What agents have in common with
+each other is not counted, so a server may find more; a server that forgets finds less.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ def text_with_reply(text: str, reply: Reply) -> str:
 
 
 def shared_prefix(one: str, other: str) -> int:
-    """Length of the common beginning, by halving. `common("abcd", "abxd")` is 2."""
+    """Length of the common beginning, by halving. `shared_prefix("abcd", "abxd")` is 2."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

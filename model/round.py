@@ -1,8 +1,7 @@
-"""The conversations of one room, as generators that yield requests and return events.
+"""One round of a room, as a generator that yields requests and returns events.
 
-What somebody who is about to speak asks itself first: requests, and the event that becomes of each reply.
-
-Each kind is a function of a room, a round, a turn (iteration, agent, form) and the desk that gives the errands which are due.
+Before its turn an agent may be asked to summarise, to weigh a line, to reflect or to think: one function each, listed in
+`ERRANDS`, which returns the requests that are due and the event made of each reply.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Scenario:
     rounds: int = 5  # every agent speaks once a round
     personas: str = "voters"  # a set of personas: a folder of agents/personas/, or your own at a path
     cast: Literal["circle", "fresh", "fixed", "listed", "drawn", "copies"] = (
-        "circle"  # others each time; nobody again before all; the first; the file's next; any, some more than once; one in all
+        "circle"  # which personas sit in a repetition: others each time, the first of the file, ... (docs/personas.md: Who sits)
     )
     disclose: Literal["nothing", "gender", "demographics"] = (
         "nothing"  # what each is told of the others, beside their names; demographics: gender, party, age
@@ -113,7 +113,7 @@ class Scenario:
     traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+.., PARTY:drawn (or SEAT, or for everybody): agents/traits.toml
     confirmation_bias: tuple[str, ...] = ()  # none, weak, strong for everybody, or PARTY:.. (or SEAT:..)
     reminder: bool = False  # whether everybody is told who it is before every utterance, survey and private thought
-    think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/abilities)
+    think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/reasoning)
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER (or SEAT:ADAPTER) for who speaks through an adapter of the model
     interventions: tuple[Intervention, ...] = ()  # what happens from outside, when and to whom (model/interventions)
     llm: str = "pocket"  # SPEC of the model that everybody speaks through: NAME[:MODEL][,key=value]

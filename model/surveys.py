@@ -1,6 +1,6 @@
-"""Surveys of one room, as generators that yield requests and return events.
-
-The end of a private deliberation: agreement with every statement of the mediator, and the questionnaire.
+"""Surveys of one room, as generators that yield requests and return events; at the end of a private deliberation
+also the agreement
+with every statement of the mediator, and the questionnaire.
 """
 
 from __future__ import annotations

@@ -23,4 +23,4 @@ def open_mediator(spec: str) -> Mediator:
     return mediator
 
 
-__all__ = ["MEDIATORS", "Mediator", "names", "open_mediator"]
+__all__ = ["MEDIATORS", "Mediator", "mediator_names", "open_mediator"]

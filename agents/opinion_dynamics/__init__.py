@@ -24,4 +24,4 @@ def open_law(spec: str) -> Law:
     return law
 
 
-__all__ = ["LAWS", "Law", "names", "open_law"]
+__all__ = ["LAWS", "Law", "law_names", "open_law"]

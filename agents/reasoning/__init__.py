@@ -26,4 +26,4 @@ def open_ability(spec: str) -> Ability | None:
     return ability
 
 
-__all__ = ["ABILITIES", "Ability", "names", "open_ability"]
+__all__ = ["ABILITIES", "Ability", "ability_names", "open_ability"]

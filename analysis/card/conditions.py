@@ -3,7 +3,7 @@
 three, two, same   a Republican, a Democrat and a Default; without the Default; two of a party
 alone              the rooms of `three` in which nobody says anything: asked again and again
 copy               two of a party who are one person under two names
-shuffled PARTY     the rooms of `three`, where the partners of PARTY say lines from other rooms (donors.py)
+shuffled PARTY     the rooms of `three`, where the partners of PARTY say lines from other rooms (records.py)
 empty PARTY        likewise, where they say a phrase without content
 turned             the rooms of `two`, where the other one begins
 closing, no closing   a structured debate of two, which ends with an announced closing statement, or with a reply like any other
@@ -40,7 +40,7 @@ class Batch:
     """Blocks that are held together. `base`: whom is asked, on what, with which seed; its repetitions are the blocks of a batch.
 
     `folder` is that of the card, `number` counts from 1. Every batch has a seed of its own, the same for all its conditions.
-    `judge`: the spec of who judges answers and lines (outside.py); empty: nobody does.
+    `judge`: the spec of who judges answers and lines (interviews.py); empty: nobody does.
     """
 
     base: Scenario

@@ -72,7 +72,8 @@ class BatchInterviews(NamedTuple):
 
 
 def _interviews(asked: BatchInterviews, bench: InterviewBench) -> pd.DataFrame:
-    """The columns of analysis.alignment.bench.validated, and block, own: whether it is the block's very person, and not the same
+    """The columns of analysis.alignment.persona_validation.validate_personas, and block, own: whether it is the
+    block's very person, and not the same
     one with its gender stated.
     """
     people, base = interview_batch(asked.batch), asked.batch.scenario
@@ -89,7 +90,7 @@ def _interviews(asked: BatchInterviews, bench: InterviewBench) -> pd.DataFrame:
 
 
 def _verdicts(asked: BatchInterviews, bench: InterviewBench) -> pd.DataFrame:
-    """The columns of analysis.judge.bench.judged, and block; rooms are named as in analysis.card.held."""
+    """The columns of analysis.judge.judging.judge_run, and block; rooms are named as in analysis.card.records."""
     judging, judge = Judging(seed=asked.batch.scenario.seed), asked.batch.judge
     budget = bench.budgets[1]
     found = judge_run(asked.tables, asked.folder, judge, judging, bench.bar, budget, bench.ledger, bench.opened)

@@ -42,7 +42,7 @@ KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "name", "ro
 
 @dataclass
 class ConditionRecords:
-    """`tables` by condition, a record a batch; `answers` by kind, what was asked outside of debates (outside.py).
+    """`tables` by condition, a record a batch; `answers` by kind, what was asked outside of debates (interviews.py).
 
     `people`: sources of human opinions to set beside them (None: none given).
     """

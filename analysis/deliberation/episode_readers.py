@@ -6,7 +6,8 @@ The public Habermas Machine data (Parquet, CC BY 4.0) as episodes. How to get th
     hm_all_position_statement_ratings.parquet a row a participant, question and time: agreement with the question's statement
     hm_all_round_survey_responses.parquet     a row a participant and round: the statement shown at its end
 
-The names of the columns are those of `analysis/types.py` and `analysis/readme.md` of google-deepmind/habermas_machine, and of
+The names of the columns are those of `types.py` and `readme.md` in the analysis folder of
+google-deepmind/habermas_machine, and of
 what public code that loads the files uses. **The files themselves were not seen.** Taken from that code: iteration 1 is the
 one with the critiqued statement (`top_candidate`), the statement of the survey is the revised one, ratings are lists of
 words in capitals, MOCK stands for none, provenance HUMAN_CITIZEN marks people, MODEL_MEDIATOR the machine. Assumed: a row's

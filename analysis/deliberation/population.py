@@ -2,7 +2,8 @@
 
 A lap is 16 sessions of five (80 people, written by the model named `people`), three questions each. Questions of training laps
 are those of the split `train`, of the others those of `iid_test` and `ood_test` in turn, so that the whole can be split into
-sides that share neither questions nor people (splits.py): an eighth of the training laps, at least one, for each of the two.
+sides that share neither questions nor people (representation.py): an eighth of the training laps, at least one, for
+each of the two.
 """
 
 from __future__ import annotations

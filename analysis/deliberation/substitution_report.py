@@ -49,7 +49,8 @@ PREFERRED = (
 class SubstitutionResult(NamedTuple):
     """`left_out`: why voices are not represented (reason: count); `silent`: why representatives wrote nothing, one each.
 
-    `payoffs`, `gaps` (discrepancies) and `verdicts` are the tables of substituting.py, substitute.py and preferred.py.
+    `payoffs`, `gaps` (discrepancies) and `verdicts` are the tables of substitution_study.py, substitution.py and
+    preference_judge.py.
     """
 
     left_out: dict[str, int]

@@ -1,6 +1,6 @@
 """What differs between two conditions for whom, and what speaking first does.
 
-The unit is the cast where there are several (the same people in both conditions, paired), else the run (runs.py).
+The unit is the cast where there are several (the same people in both conditions, paired), else the run (run_means.py).
 Conditions whose texts differ (men and women) with one cast have no test: one text differs from another in everything.
 """
 

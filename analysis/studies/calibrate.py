@@ -1,6 +1,7 @@
 """The check of the instruments: speakers whose bias is planted debate, and what was planted is looked for in their records.
 
-Every speaker holds the same debates (same people, same seats, same seed). From each record `analysis.recovery` fits the law
+Every speaker holds the same debates (same people, same seats, same seed). From each record
+`analysis.influence_model.recover_parameters` fits the law
 that the speakers follow or were trained on:  a <- a + kappa * (g - a) + mu * (bias - a)  for every line of grade g heard.
 
     oracle            the rule-based speaker: an instrument that does not find its parameters is broken

@@ -47,7 +47,8 @@ def figure(effects: pd.DataFrame, caption: str) -> Figure:
 
 def crossing(pairs: pd.DataFrame, caption: str) -> Figure:
     """Change by one field, a line a value of another: a row for each party, a column for each topic. Lines that are not parallel:
-    the effect of the one depends on the other. pairs: as analysis.sweep.pairs gives them, of one pair of fields and group.
+    the effect of the one depends on the other. pairs: as analysis.sweep.interactions.pair_means gives them, of one
+    pair of fields and group.
     """
     topics, parties = list(pairs["topic"].unique())[:WIDEST], list(pairs["party"].unique())
     values, others = (list(pairs[name].unique()) for name in ("value", "other_value"))

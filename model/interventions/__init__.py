@@ -124,4 +124,13 @@ def _plain(name: str, key: str, value: Any, hint: Any) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-__all__ = ["INTERVENTIONS", "Intervention", "away", "intervene", "names", "parse", "spec", "timetable"]
+__all__ = [
+    "INTERVENTIONS",
+    "Intervention",
+    "initially_absent",
+    "intervene",
+    "intervention_names",
+    "intervention_spec",
+    "parse_intervention",
+    "parse_interventions",
+]

@@ -1,7 +1,7 @@
 """The cells of a sweep on a Ray cluster (extra `[ray]`): the same cells in the same folders, on whichever machine is free.
 
 The machines share the sweep's folder under one path, and have this package. A worker that dies costs its unfinished cell, as
-it does in workers.py; the budget is kept by an actor.
+it does in worker_processes.py; the budget is kept by an actor.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ STORE = 2**27
 def run_on_ray(
     task: CellTask, jobs: Sequence[SweepJob], workers: int, ledger: Ledger | None, calls: Calls, say: Say, address: str
 ) -> Iterator[tuple[int, CellResult]]:
-    """As `on_processes`, on the cluster at `address` (`local`: one that is started for this). Calls are heard of cell by cell.
+    """As `run_on_processes`, on the cluster at `address` (`local`: one that is started for this). Calls are heard of
+    cell by cell.
 
     Errors: UserError without Ray, or when the cluster does not answer.
     """

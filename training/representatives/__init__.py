@@ -2,8 +2,8 @@
 
 dataset.py     cases of representation as training data, with a card
 recipe.py      what is trained and how
-workshop.py    episodes, split, data, models in one folder, resumable
+dataset_builder.py    episodes, split, data, models in one folder, resumable
 scoring.py     how likely a model finds the critiques that participants wrote
-sizes.py       a smaller model of the same kind
+layer_pruning.py       a smaller model of the same kind
 grid.py        what it helps to know: D, O, C, P and two sizes
 """

@@ -3,7 +3,7 @@
 ORDER, TITLE, NOTE; NEEDS, the conditions that it is made of (functions of analysis/card/conditions.py); QUANTITIES, what each
 claim is called for a reader and what it is measured in; WATCH, the quantities whose intervals decide whether it has been held
 often enough (none: one batch is enough); OUTSIDE, if it likes, the kinds of question that are put outside of debates
-(outside.py); `claims(held, base)`, a pure function; and, if it likes, `sentences(claims, first)` for the first screen of the
+(interviews.py); `claims(held, base)`, a pure function; and, if it likes, `sentences(claims, first)` for the first screen of the
 card, which holds five at most, `warnings(claims, first)`, which stand before these, and `result(claims, first)`, the one with
 which the section opens (empty: there is none).
 Conditions and numbers are told by analysis/card/labels.py. A module whose name starts with an underscore is a shared helper.

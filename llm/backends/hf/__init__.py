@@ -14,21 +14,24 @@
     adapters folders of LoRA adapters, joined by +; each is known by its folder's name (a request says which one is to answer,
              several may share a batch)
 
-    loading.py   model, tokenizer, adapters, identity
-    weights.py   which weights a folder holds, and on which an adapter was trained
-    prompts.py   messages as token ids
-    batches.py   which requests go through the model together
-    cache.py     what was read before
-    prefill.py   a batch of prompts on its way through the model
-    placed.py    the same, read in pieces, each token in the column of its position
-    steady.py    whether a reply depends on its request alone, on the machine at hand
-    drafts.py    tokens guessed ahead
-    generate.py  open questions: sampling with a generator for each request
-    closed.py    closed questions: exact probabilities of the allowed answers
+    loading.py            model, tokenizer, adapters, identity
+    checkpoint.py         which weights a folder holds, and on which an adapter was trained
+    prompts.py            messages as token ids
+    batching.py           which requests go through the model together
+    kv_cache.py           what was read before
+    prefill.py            a batch of prompts on its way through the model
+    batch_columns.py      the same, read in pieces, each token in the column of its position
+    grouped_attention.py  attention through a mask, where heads share keys
+    batch_invariance.py   whether a reply depends on its request alone, on the machine at hand
+    prompt_lookup.py      tokens guessed ahead
+    generate.py           open questions: sampling with a generator for each request
+    choice_scoring.py     closed questions: exact probabilities of the allowed answers
+    backend.py            sorts requests, batches them and returns replies in order
 
 Every request draws from a generator seeded by itself. On a CPU in float32 the reply and its probabilities depend on nothing else:
 they are the same to the last bit alone or in a batch, whatever was read, kept or guessed before. A run that was killed therefore
-goes on to the record it would have had. When a model is first asked, steady.py checks this; a model that fails reads each request
+goes on to the record it would have had. When a model is first asked, batch_invariance.py checks this; a model that
+fails reads each request
 alone. On a GPU, in bfloat16 or float16, and quantised, sums depend on the batch: probabilities differ by some thousandths, and
 texts at temperature 1 now and then. There the same requests in the same batches give the same replies. A run that was killed may
 not, unless `same=yes` reads each request alone. Needs the `[local]` extra. Code that comes with a model is never run.

@@ -57,7 +57,7 @@ class Hf:
     def _settle(self) -> None:
         """Read each request alone, and keep and guess nothing, where a reply would else depend on what was asked before.
 
-        On a CPU in float32 that is checked on the machine at hand (steady.py); elsewhere it is taken to be so.
+        On a CPU in float32 that is checked on the machine at hand (batch_invariance.py); elsewhere it is taken to be so.
         """
         self._settled, model = True, self.loaded.model
         plainly = model.device.type == "cpu" and model.dtype == torch.float32 and self.loaded.identity["load"] == "full"

@@ -4,10 +4,10 @@ So a row's keys and values lie where they would lie if the row were alone, whate
 it. On a CPU in float32 nothing else may change the last digit either. Two things would (docs/log.md, 2026-11-23):
 
 - a matrix product of fewer than `LEAST` rows is added up in another order: no pass has fewer tokens, and attention no fewer
-  queries (attention.py);
+  queries (grouped_attention.py);
 - attention adds up its keys in blocks of `COLUMNS`, and a block that is cut short in another order: columns come in whole blocks.
 
-steady.py checks on the machine at hand that this is enough.
+batch_invariance.py checks on the machine at hand that this is enough.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ class ColumnBatch(PrefilledBatch):
         self._make_room(shown)
         for layer in self.layers:
             layer.at, layer.shown = at, shown
-        queries = pad(at, (0, -at.shape[1] % LEAST)) if self.plainly else at  # as attention.py will pad its queries
+        queries = (
+            pad(at, (0, -at.shape[1] % LEAST)) if self.plainly else at
+        )  # as grouped_attention.py will pad its queries
         unseen = torch.arange(shown, device=self.device) > queries[:, None, :, None]
         dtype = self.loaded.model.dtype
         mask = torch.zeros(unseen.shape, dtype=dtype, device=self.device).masked_fill_(unseen, torch.finfo(dtype).min)

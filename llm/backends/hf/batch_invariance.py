@@ -1,6 +1,7 @@
 """Checks on the machine at hand that a reply depends on its request alone: not on the batch, on what was kept, on guesses.
 
-The last digits of a sum depend on its order, and the order that a library chooses depends on the sizes of the matrices. placed.py
+The last digits of a sum depend on its order, and the order that a library chooses depends on the sizes of the
+matrices. batch_columns.py
 keeps to sizes at which it was found not to; here the model itself is asked. Some tokens are read alone and whole; then in pieces
 of several sizes, behind a beginning that was kept, beside other rows. Every number that follows must be the same to the last bit.
 """

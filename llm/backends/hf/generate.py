@@ -1,6 +1,7 @@
 """Open questions: a batch is generated together, every row draws from a generator of its own, finished rows leave the batch.
 
-Where tokens are guessed ahead (drafts.py), a row's guesses go through the model behind its last token, in one pass; each token
+Where tokens are guessed ahead (prompt_lookup.py), a row's guesses go through the model behind its last token, in one
+pass; each token
 is then drawn as it would have been without them, and the guesses count for as long as they are what is drawn.
 """
 

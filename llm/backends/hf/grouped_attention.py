@@ -3,7 +3,7 @@
 The library copies keys and values for each of the heads: with a mask and more than one new token a row, that was a quarter of
 the time of attention (docs/log.md). And the product of fewer than `LEAST` queries with the keys is added up in another order
 than that of more, so that the last digits of a token's numbers would depend on how many others are read beside it: queries come
-in multiples of LEAST (placed.py). All else is left to the library.
+in multiples of LEAST (batch_columns.py). All else is left to the library.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A batch of prompts read by the model, which can go on from there. Padding is on the left, and nothing is kept.
 
-This is for models that cannot be read in pieces (a sliding window, positions that depend on the batch). All others: placed.py.
+This is for models that cannot be read in pieces (a sliding window, positions that depend on the batch). All others:
+batch_columns.py.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class PrefilledBatch:
 
 
 Read = Callable[[Loaded, Sequence[PromptRow]], PrefilledBatch]
-"""Reads a batch: `PrefilledBatch`, or that of placed.py."""
+"""Reads a batch: `PrefilledBatch`, or that of batch_columns.py."""
 
 
 def _ones(count: int, width: int) -> list[int]:

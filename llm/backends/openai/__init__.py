@@ -15,10 +15,13 @@
     patience   seconds for which a busy or missing server is asked again
     client     fast (aiohttp), or official (each call through the openai client)
 
-    asking.py     requests as JSON           telling.py  what came back, as a reply or a named failure
-    likely.py     distributions from tokens  probe.py    what an endpoint can do
-    transport.py  the way of one call        endpoint.py how many at once, how fast
-    backend.py    send and receive
+    payload.py       requests as JSON
+    response.py      what came back, as a reply or a named failure
+    logprobs.py      distributions from tokens
+    capabilities.py  what an endpoint can do, and opening it
+    transport.py     the way of one call
+    rate_limit.py    how many calls at once, how fast
+    backend.py       send and receive
 
 Which way a rating was read is in the record (`how`), what was found about the endpoint in its header. A key is never written
 down.

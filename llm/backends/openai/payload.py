@@ -21,7 +21,7 @@ ASIDE = 16
 
 @dataclass(frozen=True)
 class EndpointAbilities:
-    """What an endpoint does with a model, as the probe found it (probe.py) or the user said.
+    """What an endpoint does with a model, as the probe found it (capabilities.py) or the user said.
 
     `closed` is the way of closed questions and `top` the number of likeliest tokens told; `most` the name of the field for the
     length of a reply; `sampling` whether temperature, top_p and stop strings are taken (reasoning models: not), `seed` whether a

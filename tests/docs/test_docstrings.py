@@ -1,0 +1,41 @@
+"""What a docstring names is there: a reader who follows it must not end in a file or a name of yesterday."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FLOORS = ("llm", "agents", "environments", "model", "analysis", "training")
+OTHERS = {"types.py", "run.py", "app.py", "coin.py", "mine.py"}
+"""Files of other projects, of the top level and of examples."""
+
+
+def modules() -> list[Path]:
+    return [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
+
+
+def test_files_that_a_docstring_names_are_there() -> None:
+    """A bare `name.py` is beside the file or one folder up or down; with a folder it is at that path."""
+    missing = []
+    for path in modules():
+        for name in re.findall(
+            r"(?<![\w/.*:])([\w/]+\.py)\b", ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        ):
+            near = [path.parent / name, path.parent.parent / name, ROOT / name, *path.parent.glob(f"*/{name}")]
+            if name not in OTHERS and not any(one.exists() for one in near):
+                missing.append(f"{path.relative_to(ROOT)}: {name}")
+    assert missing == []
+
+
+def test_names_that_a_package_lists_are_there() -> None:
+    """`from parley.environments import *` must not fail on a name that is gone."""
+    missing = []
+    for path in modules():
+        if path.name != "__init__.py" or "__all__" not in path.read_text("utf-8"):
+            continue
+        package = importlib.import_module("parley." + ".".join(path.parent.relative_to(ROOT).parts))
+        missing += [f"{package.__name__}.{name}" for name in package.__all__ if not hasattr(package, name)]
+    assert missing == []
