@@ -69,9 +69,9 @@ CARD = "--topic climate_change --blocks 2 --sections bias,null_conditions --set 
 SERVER, TORCH, ORACLE, HERE, LONG = (
     "asks a server",
     "needs torch; tests/training runs it",
-    "asks the model for minutes; tests/training/test_measures.py does it on the oracle",
+    "asks the model for minutes; tests/training/test_evaluation_measures.py does it on the oracle",
     "needs a file that is not in the box",
-    "holds 80 people a lap; tests/analysis/test_substitute.py does it",
+    "holds 80 people a lap; tests/analysis/test_substitution.py does it",
 )
 RULES = (
     Rule(r"^run\.py representatives \w+$", why="a name", how="exists"),

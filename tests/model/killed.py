@@ -1,4 +1,4 @@
-"""A run that kills itself: `python killed.py FOLDER LOG WHERE COUNT IN_FLIGHT PRESET`; used by test_session.py.
+"""A run that kills itself: `python killed.py FOLDER LOG WHERE COUNT IN_FLIGHT PRESET`; used by test_scenario_run.py.
 
 WHERE: ask (at the COUNTth request, before it is answered), write (at the COUNTth write of the record, halfway through its
 line), report (when the COUNTth table is about to be written), never. Every request that reaches the model is noted in LOG.
