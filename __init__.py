@@ -8,8 +8,13 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any
+
+warnings.filterwarnings(
+    "ignore", message="IProgress not found"
+)  # of Mesa's import of tqdm in a notebook without ipywidgets
 
 __version__ = "0.1.0"
 

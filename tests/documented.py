@@ -88,7 +88,7 @@ RULES = (
     ),
     Rule(r"--ui\b", why="serves a page until it is stopped", how="parse"),
     Rule(r"^python3 -m venv", why="Python's own", how="foreign"),
-    Rule(r"<\w+>| \.\.\. |replay:$|^run\.py --scenario$", why="an example of the form", how="foreign"),
+    Rule(r"<\w+>| \.\.\. |--rubric|replay:$|^run\.py --scenario$", why="an example of the form", how="foreign"),
     Rule(r"^run\.py( --help)?$", why="the command itself; tests/test_run.py asks for its help", how="foreign"),
     Rule(r"^python -m parley(\.training[\w.]+)?$", why="a name", how="exists"),
     Rule(r"^python -m parley\.training\.pocket\.evaluate", why=ORACLE, how="parse"),

@@ -1,6 +1,6 @@
 """What an item of a task is: a chat, how the reply to it starts, what could come next, and which of it is right.
 
-A chat as one text that a reply is joined to, for any tokenizer.
+`prompt_text` writes a chat as one text that a reply is joined to, for any tokenizer.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-from jinja2 import TemplateError
 
 from parley.agents.persona import DEFAULT, Persona, load_personas
 from parley.llm.backends.hf.prompts import DATE, fold_system_message
@@ -77,6 +75,8 @@ def opening(slug: str, rng: random.Random) -> str:
 
 def prompt_text(messages: Sequence[Message], tokenizer: Any) -> str:
     """The chat up to where the reply begins: through the chat template, or as plain text that ends in a space."""
+    from jinja2 import TemplateError  # of the [local] extra
+
     if not tokenizer.chat_template:
         return plain_text(messages, closed=False) + " "
     try:
