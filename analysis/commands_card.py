@@ -32,7 +32,7 @@ FIXED = {
     "llm": "use --llm",
     **dict.fromkeys(
         ("environment", "seats", "parties", "size", "default_agent", "cast", "order", "also", "forecast"),
-        "every condition of a card has its own",
+        "the card sets this for each condition; leave it out",
     ),
 }
 """Fields that are not the user's to set, and why."""
@@ -68,7 +68,7 @@ def audit_parser() -> Parser:
     add_option(parser, "--batches N", f"most batches (default: 1; with --tight {MOST})", natural)
     about = "add batches until half of each confidence interval is at most X of its range, such as 0.02"
     add_option(parser, "--tight X", about, amount)
-    add_option(parser, "--spread X", "how much blocks differ, in points; --dry-run computes with it", amount, 0.5)
+    add_option(parser, "--spread X", "SD between blocks, in points, assumed by --dry-run", amount, 0.5)
     add_option(parser, "--data FOLDER", "human data to compare with (docs/human.md)", Path)
     return parser
 
@@ -143,7 +143,7 @@ def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Sce
         raise UserError(f"--set {own[0]}={given[own[0]]}: {FIXED[own[0]]}")
     settings = {"probe": PROBE} | fields_from_args(options, models) | {"repetitions": options.blocks}
     if "llm" not in settings:
-        raise UserError("--llm names no model but a party's own: name the model whose card is made")
+        raise UserError("--llm names a model for one party only: name the model whose card is made")
     base = load_preset("three_way").with_settings(settings)
     if base.survey != "rounds" or base.interventions or base.rounds < 1:
         raise UserError("a card needs survey=rounds, at least one round and no interventions of its own")

@@ -185,7 +185,7 @@ def audit_probe_parser() -> Parser:
     )
     add_option(parser, "--probe NAME", "a survey question of the topic", default="attitude")
     add_option(parser, "--personas SET", "a set of personas", default="voters")
-    add_option(parser, "--repeats N", "times per person and order", natural, default=10)
+    add_option(parser, "--repeats N", "answers per persona and answer order", natural, default=10)
     add_option(parser, "--temperature X", "the model's temperature (default: 1)", amount, default=1.0)
     return parser
 

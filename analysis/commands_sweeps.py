@@ -122,7 +122,7 @@ def _cells(options: argparse.Namespace) -> tuple[list[SweepCell], tuple[str, ...
     if "seed" in {*varied, *given}:
         raise UserError("seeds go into --seeds")
     if taken := sorted(set(varied) & set(given)):
-        raise UserError(f"--vary {taken[0]}: it is set as well")
+        raise UserError(f"--vary {taken[0]}: it is also set by another option; remove one")
     found = sweep_cells(base, varied, seeds)
     check_cells(found)
     return found, (*given, *varied, "seed")

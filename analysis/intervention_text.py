@@ -18,7 +18,7 @@ def intervention_table(tables: Tables) -> Iterator[str]:
     if tables.interventions.empty:
         return
     yield "## Interventions\n"
-    yield "Before a round, to agents of rooms, as the timetable says. What was said is no reply and is in no figure of replies.\n"
+    yield "Each intervention came before the round shown. Its messages are not replies and are not counted as replies.\n"
     rows = []
     acts = tables.interventions.assign(agents=tables.interventions["agents"].map(json.loads).map(len))
     for (round_, what, by, text, reason), same in acts.groupby(

@@ -50,7 +50,7 @@ ASKED = {
 FEW = 10
 """Rooms below which a summary warns of wide intervals."""
 NO_COMMAND = (
-    "The preset that this ran on is a file of its own, or has changed since: no command line gives it back. "
+    "This run used your own preset file, or its preset has changed since: no command repeats it. "
     "Its every field is in the first line of the record."
 )
 Results = Mapping[str, pd.DataFrame]
@@ -233,7 +233,7 @@ def run_on(report: Report, tables: Tables, prices: Prices, changed: Mapping[str,
         "topics": ", ".join(tables.title(topic) for topic in tables.topics),
         "rooms": f"{rooms:,} ({scenario['repetitions']} per topic and group), {len(seats):,} agents",
         "personas": _personas(tables),
-        **({"weights of links": "recorded; no rule goes by them"} if tables.links["weight"].notna().any() else {}),
+        **({"weights of links": "recorded; debates ignore them"} if tables.links["weight"].notna().any() else {}),
         "length": f"{scenario['rounds']} rounds; {len(tables.utterances):,} replies, {len(tables.attitudes):,} ratings",
         "calls": f"{len(calls):,} asked ({_tokens(calls)}){_saved(tables.calls)}",
         "sent before": _sent_before(calls),
@@ -337,7 +337,7 @@ def _sent_before(calls: pd.DataFrame) -> str:
     share = (calls["prompt_tokens"] * calls["sent_before"] / calls["prompt_chars"].clip(lower=1)).sum() / tokens
     cached = calls["cached_tokens"].sum()
     told = f"; the server reused {cached / tokens:.0%}" if cached else ""
-    return f"{share:.0%} of the tokens in were the beginning of what the same agent had sent before{told}"
+    return f"{share:.0%} of prompt tokens repeat the start of the same agent's earlier prompt{told}"
 
 
 def _metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> None:

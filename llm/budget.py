@@ -90,7 +90,7 @@ class Ledger:
         """The line for the user when no more is allowed."""
         if self._blind:
             return (
-                f"this server tells no usage, so that {self._blind} cannot hold; everything is kept ({self.calls} calls): "
+                f"this server does not report token use, so {self._blind} cannot work; everything is kept ({self.calls} calls): "
                 "use --max-calls in its place and run the same command again to go on"
             )
         spent = f"{self.calls} calls, {self.tokens} tokens" + (f", cost {self.cost:.4g}" if self.cost else "")

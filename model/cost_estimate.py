@@ -59,7 +59,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"({_again(scenario, made)}{_fewer(scenario)})"
     )
     if any(table.weights for table in seat_rooms(replace(scenario, repetitions=1))):
-        yield "  the weights of the graph's links are recorded; no rule of a network goes by them"
+        yield "  the weights of the graph's links are recorded; debates ignore them"
     if unpaid := made.unpaid(scenario):
         yield f"  {unpaid:,} of these calls go to scripted partners, which are no model and cost nothing"
     for one in scenario.interventions:

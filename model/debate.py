@@ -227,9 +227,9 @@ class DebateModel(mesa.Model):
         _refuse_unknown_rooms([one], self._debating())
         setup = replace(self.setup, interventions=(*self.setup.interventions, one))
         if setup.own_llms() != self.voices:
-            raise UserError("a model that comes in later is opened before the run: name it with --intervene")
+            raise UserError("a new model must be known before the run starts: name it with --intervene")
         if self._away(setup) != self._away(self.setup):
-            raise UserError(f"{one.kind}: who is there already cannot come in")
+            raise UserError(f"{one.kind}: this agent is already in the room")
         self.setup = setup
 
     def _away(self, setup: Scenario) -> set[int]:

@@ -99,7 +99,7 @@ class Linked:
     """Links of a networked room that appear before a round's turns (round 0: the graph at the start), as (source, target).
 
     The source hears the target; an undirected link is there both ways. Rooms around a table, where all hear all, have none.
-    `weights`: one a pair where the graph is from a file that has them (None for a link without one); no rule goes by them.
+    `weights`: one a pair where the graph is from a file that has them (None for a link without one); debates ignore them.
     """
 
     kind: ClassVar[str] = "linked"

@@ -100,13 +100,13 @@ class InteractiveRun:
     def interview(self, agent: int, question: str) -> None:
         """Ask an agent once its round is over; the reply comes into `interviews`. Errors: UserError when nobody is there."""
         if not self._thread.is_alive():
-            raise UserError("the run is not on its way: there is nobody to ask")
+            raise UserError("this run is not running, so no agent can answer")
         self._want(Interview(agent, question))
 
     def step_in(self, what: Intervention) -> None:
         """Have it come before the next round, whatever round it names; it goes to `interventions`. Errors: UserError."""
         if self.phase == "done" or not self._thread.is_alive():
-            raise UserError("the run is not on its way: nothing can happen to it")
+            raise UserError("this run is not running, so it cannot be changed")
         self._want(what)
 
     def join(self, seconds: float | None = None) -> None:

@@ -32,7 +32,7 @@ ADVICE = {
     "echo": "the model repeats what it is asked: choose a chat model, or another way of asking (docs/endpoints.md)",
     "spoke_for_others": "the model writes the lines of others: choose a chat model",
 }
-FAILED = "mend what is wrong there, then give the same command again, with --retry-failures where it has that"
+FAILED = "fix the problem, then run the same command again, with --retry-failures if it has that option"
 UNREAD = "the model does not keep to the form of the answer: choose another model, or another way of asking (docs/endpoints.md)"
 WARNING = "\nWARNING  much is missing: read the reasons, and some replies, before you use a figure"
 

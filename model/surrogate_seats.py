@@ -112,7 +112,7 @@ def _kind(scenario: Scenario) -> None:
     if scenario.survey != "rounds":
         raise UserError("a surrogate moves once a survey: set survey=rounds")
     if any(one.kind == "model" for one in scenario.interventions):
-        raise UserError("a model that comes in later may be another's: leave either it or the surrogate out")
+        raise UserError("a surrogate cannot be combined with a later change of model: remove one of them")
 
 
 def _fitted(probe: str, file: str, party: str, topic: str) -> None:

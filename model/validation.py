@@ -111,10 +111,10 @@ def _personas(scenario: Scenario) -> None:
 
 def _surveys(scenario: Scenario) -> None:
     if scenario.survey != "rounds" and getattr(scenario.build_environment(), "by_attitude", False):
-        raise UserError(f"environment {scenario.environment} as it is set goes by attitudes: set survey=rounds")
+        raise UserError(f"environment {scenario.environment} uses ratings after each round: set survey=rounds")
     private = any(group.mediated or group.networked for group in scenario.groups())
     if scenario.sides == "opposed" and (private or scenario.survey == "never"):
-        raise UserError("sides are given by a survey before a debate at one table: set survey, and such an environment")
+        raise UserError("sides need a survey before the debate, and one table: set survey and environment=round_table")
 
 
 def _abilities(scenario: Scenario) -> None:
@@ -129,7 +129,7 @@ def _probes(scenario: Scenario, subject: Topic) -> None:
     first, *_ = [subject.probe(name) for name in names]
     if not first.on_axis or scenario.probe.endswith((PUBLIC, TURNS)):
         raise UserError(
-            f"probe {scenario.probe} is no main one: name it in also, beside a plain probe that measures an attitude"
+            f"probe {scenario.probe} cannot be the main probe: set probe to an attitude probe and add this one to also"
         )
     if len(set(names)) < len(names):
         raise UserError("also must name further probes, each once, and not the probe itself")
@@ -171,7 +171,7 @@ def _interventions(scenario: Scenario) -> None:
         if isinstance(one, FactCheck) and one.llm and scenario.mediated:
             raise UserError("fact_check: in private deliberations nothing is said in public that a model could check")
         if isinstance(one, Presence) and (scenario.mediated or scenario.sides == "opposed"):
-            raise UserError(f"{one.kind} is for debates in which nobody deliberates in private or is given a side")
+            raise UserError(f"{one.kind} does not work in private deliberations or with assigned sides")
         for who in sorted(set(one.whom()) - known):
             raise unknown_name(f"party or seat of {one.kind}", who, known)
 

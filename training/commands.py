@@ -116,7 +116,7 @@ PLAN = (
     ("questions", "neutral questions; ten of them are given (default: 100)"),
     ("answers", "answers to each question (default: 20)"),
     ("personas", "people of each party who answer (default: 1)"),
-    ("tokens", "most tokens of an answer (default: 120)"),
+    ("tokens", "maximum tokens per answer (default: 120)"),
 )
 RECIPE: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA (default: 16)"),
@@ -126,7 +126,7 @@ RECIPE: tuple[tuple[str, Any, str], ...] = (
     ("epochs", amount, "times through the data (default: 1)"),
     ("batch", natural, "examples per step (default: 32)"),
     ("beta", amount, "for dpo: how strongly the model is kept near where it began (default: 0.5)"),
-    ("length", natural, "most tokens of an example (default: 512)"),
+    ("length", natural, "maximum tokens per example (default: 512)"),
     ("held-out", amount, "share of the questions kept to measure a loss (default: 0)"),
 )
 

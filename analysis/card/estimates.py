@@ -74,7 +74,7 @@ def from_fit(begun: CardEstimate, found: Estimate, n: int, values: Mapping[str, 
     """The claim with an estimate of the law; an interval without end has a reason."""
     value, _, low, high = found
     if not math.isfinite(value):
-        return replace(begun, n=n, reason="no pull that can be told from none, so there is nowhere that it leads")
+        return replace(begun, n=n, reason="no detectable pull, so its target level is unknown")
     return replace(begun, estimate=value, low=low, high=high, n=n, values=values or {})
 
 

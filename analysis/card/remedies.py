@@ -172,7 +172,7 @@ def sentences(found: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
                 f"{titles[row['quantity']]} {row['difference']:+.3g}" for row in rows if remedy_verdict(row) == word
             ]
             parts += [f"{word}: {'; '.join(named)}"] if named else []
-        yield f"**{title}**: {'. '.join(parts) or 'nothing that can be told from none'}."
+        yield f"**{title}**: {'. '.join(parts) or 'no detectable change'}."
 
 
 def people(plain: Scenario, other: Scenario) -> str:

@@ -45,7 +45,7 @@ def headline(found: pd.DataFrame) -> str:
     return (
         f"Confidence in the own position changed by {changes.median():+.1f} of 100 "
         f"(median of {count_phrase(len(changes), 'line')}): "
-        f"it rose by more than chance in {rose}, fell in {fell}; for {len(changes) - rose - fell} this cannot be told."
+        f"it rose by more than chance in {rose}, fell in {fell}; for {len(changes) - rose - fell} this is not certain."
     )
 
 

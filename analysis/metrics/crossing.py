@@ -39,7 +39,7 @@ def headline(crossings: pd.DataFrame) -> str:
     beyond, short = int((crossings["beyond_low"] > 0).sum()), int((crossings["beyond_high"] < 0).sum())
     return (
         f"{beyond} of {len(crossings)} partisan lines end beyond the Default's line by more than chance, {short} end short of "
-        f"it; for {len(crossings) - beyond - short} this cannot be told."
+        f"it; for {len(crossings) - beyond - short} this is not certain."
     )
 
 

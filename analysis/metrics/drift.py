@@ -63,7 +63,7 @@ def headline(drifts: pd.DataFrame) -> str:
     found = (
         f"Of {count_phrase(len(drifts), 'partisan line')} (one per topic, group and "
         f"party), {toward_it} moved toward the Default's "
-        f"level and {away} away from it by more than chance; for {len(drifts) - toward_it - away} this cannot be told."
+        f"level and {away} away from it by more than chance; for {len(drifts) - toward_it - away} this is not certain."
     )
     return f"{found} {CAUTION}" if toward_it else found
 

@@ -53,7 +53,7 @@ def headline(found: pd.DataFrame) -> str:
     told, errors = count_phrase(len(found), "party"), found["error"].mean()
     return (
         f"Of {told} (one per topic and group) {better} foresee their answers better, and {worse} worse, than by expecting no "
-        f"change; for {len(found) - better - worse} this cannot be told. The mean error is {errors:.2f} points."
+        f"change; for {len(found) - better - worse} this is not certain. The mean error is {errors:.2f} points."
     )
 
 

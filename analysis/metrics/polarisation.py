@@ -61,7 +61,7 @@ def headline(found: pd.DataFrame) -> str:
         return "Whether opinions within rooms spread or drew together cannot be told."
     return (
         f"Opinions within rooms (their variance) spread in {rose} and drew together in {fell} of {len(last)} topics and groups "
-        f"by more than chance; for {len(last) - rose - fell} this cannot be told."
+        f"by more than chance; for {len(last) - rose - fell} this is not certain."
     )
 
 

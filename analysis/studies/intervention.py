@@ -133,7 +133,7 @@ def compared(without: Tables, held: Tables) -> InterventionResult:
     check_past(without, held, first)
     rooms = set(held.interventions["room"])
     if not rooms:
-        raise UserError("no intervention met anybody: nobody in any room is of the parties or seats that they are for")
+        raise UserError("no intervention reached an agent: no room has the parties or seats in to=...")
     pairs = _pairs(without, held)
     met = pairs[pairs["room"].isin(rooms)]
     return InterventionResult(
@@ -233,7 +233,7 @@ BESIDE = (
     "is that there was an interruption; what the interventions change against it is what was said. Every round is in "
     "`placebo.csv`."
 )
-NO_PLACEBO = " To tell what was said from that something was said, hold it with --placebo."
+NO_PLACEBO = " To separate the message's content from the interruption, run with --placebo."
 
 
 def write_intervention(found: InterventionResult, folder: Path) -> Path:
@@ -314,7 +314,7 @@ def _headline(effects: pd.DataFrame) -> str:
     found = (
         f"Of {count_phrase(len(last), 'line')} (one per topic, group and party), "
         "opinions after the last round are higher with than "
-        f"without in {up}, lower in {down}; for {len(last) - up - down} this cannot be told."
+        f"without in {up}, lower in {down}; for {len(last) - up - down} this is not certain."
     )
     few = int((last["rooms"] < FEWEST).sum())
     return found + (f" {few} of them have fewer than {FEWEST} rooms: run more with `--repetitions`." if few else "")

@@ -190,7 +190,7 @@ def _together(report: Report, found: SweepFindings, headers: Sequence[Header]) -
         f"In {len(sure)} of {count_phrase(len(tested), 'line')} (one per pair of "
         "fields, topic, group and party) the effect of one "
         f"field depends on the other (Student's t of differences of differences, seed by seed, Holm's correction within a line); "
-        f"for {unknown} this cannot be told. The main effect of such a field is the effect at no value of the other: read the "
+        f"for {unknown} this is not certain. The main effect of such a field is the effect at no value of the other: read the "
         "cell means. All are in `pairs.csv`, the tests in `interactions.csv`.",
     )
     _crossed(report, found, headers)

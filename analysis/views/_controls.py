@@ -24,7 +24,7 @@ def Controls(session: Session) -> None:
     element("h2", "Run")
     Setting(session)
     Driving(session)
-    element("h2", "Runs there are")
+    element("h2", "Your runs")
     Finished(session)
 
 
@@ -95,7 +95,7 @@ def Driving(session: Session) -> None:
         session.rest(seconds)
 
     solara.SliderFloat(
-        f"Rest between rounds: {pace.value:g} s", pace.value, min=0, max=SLOWEST, step=0.5, on_value=rest
+        f"Pause between rounds: {pace.value:g} s", pace.value, min=0, max=SLOWEST, step=0.5, on_value=rest
     )
 
 

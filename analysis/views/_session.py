@@ -96,7 +96,7 @@ class Session:
             self.live.stop()
 
     def interview(self, agent: int, question: str) -> None:
-        self._tried(lambda: self._watched("has nobody to ask").interview(agent, question))
+        self._tried(lambda: self._watched("has no agent to ask").interview(agent, question))
 
     def step_in(self, values: Mapping[str, Any]) -> None:
         """An intervention before the next round, its keys as in a preset; the round is found."""

@@ -27,7 +27,7 @@ def View(shown: Shown) -> None:
         "Ask", lambda: shown.session.interview(named[who.value], question.value), disabled=not question.value.strip()
     )
     told = "The agent is asked between two rounds. It remembers neither question nor answer, and the record says nothing of it."
-    element("p", told if shown.session.live else "A loaded run has nobody to ask: start one.")
+    element("p", told if shown.session.live else "Agents of a loaded run cannot answer: start one.")
     names = {row["agent"]: row["name"] for row in rows}
     for one in shown.session.interviews:
         said = one.reply if one.reply is not None else f"(no answer: {one.reason})"

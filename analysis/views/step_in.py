@@ -45,7 +45,7 @@ def View(shown: Shown) -> None:
         shown.session.step_in(values | ({} if where.value == EVERYWHERE else {"rooms": [named[where.value]]}))
 
     ready = shown.session.live is not None and (kind.value != "message" or bool(text.value.strip()))
-    solara.Button("Before the next round", act, disabled=not ready, color="primary")
+    solara.Button("Send before the next round", act, disabled=not ready, color="primary")
     told = "It goes on the timetable of the run and into its record, so that the run can be held again with the same outcome."
     element("p", told if shown.session.live else "A loaded run is over: start one to step into it.")
     for one in shown.session.interventions:

@@ -1,4 +1,4 @@
-"""Social choice: published elections come out as published; ties and gaps stay what they are. Laws: test_social_choice_laws.py."""
+"""Social choice: published elections come out as published; ties and gaps stay what they are (laws: test_social_choice_laws)."""
 
 from __future__ import annotations
 

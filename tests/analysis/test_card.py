@@ -405,7 +405,7 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--blocks", "1"], "at least 2"),
         (["--set", "survey=ends"], "survey=rounds"),
         (["--set", "repetitions=40"], "--set repetitions=40: use --blocks"),
-        (["--set", "order=random_second"], "every condition of a card has its own"),
+        (["--set", "order=random_second"], "the card sets this for each condition"),
         (["--remedies", "reminders"], "unknown remedy 'reminders': did you mean reminder?"),
         (["--remedies", "cooler", "--set", "temperature=0.5"], "has this set already"),
         (["--tuned", "nowhere"], "0 adapters of republican"),

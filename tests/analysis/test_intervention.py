@@ -164,7 +164,7 @@ def test_branches_of_another_past_are_no_pair(branches: Callable) -> None:
 
 def test_an_intervention_that_meets_nobody_is_no_study(branches: Callable) -> None:
     same = [[[3, 4, 5], [8, 8, 8]]]
-    with pytest.raises(UserError, match="no intervention met anybody"):
+    with pytest.raises(UserError, match="no intervention reached an agent"):
         compared(*branches(same, same, told=False))
 
 

@@ -137,7 +137,7 @@ def test_no_command_is_better_than_a_wrong_one(fields: dict, header: Callable, h
     """A preset that is not here, or no longer the same: the summary says so and names the record."""
     text = summary(replace(held({"republican": [2, 3]}), header=header(**fields)), tmp_path)
     assert "    python run.py" not in text
-    assert "no command line gives it back" in section(text, "Run it again")
+    assert "no command repeats it" in section(text, "Run it again")
 
 
 def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:

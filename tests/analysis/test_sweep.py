@@ -308,7 +308,10 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
     ("arguments", "words"),
     [
         (["sweep"], "name a scenario"),
-        ([*SWEEP, "--vary", "rounds=2", "--rounds", "3"], "--vary rounds: it is set as well"),
+        (
+            [*SWEEP, "--vary", "rounds=2", "--rounds", "3"],
+            "--vary rounds: it is also set by another option; remove one",
+        ),
         ([*SWEEP, "--vary", "seed=1,2"], "seeds go into --seeds"),
         ([*SWEEP, "--set", "seed=1"], "seeds go into --seeds"),
         ([*SWEEP, "--workers", "0"], "--workers: must be 1 or more, not 0"),

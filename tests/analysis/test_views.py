@@ -168,7 +168,7 @@ def test_what_cannot_be_run_or_opened_is_told(tmp_path: Path) -> None:
     session.open(str(tmp_path / "none"))
     assert "cannot read the record" in session.error
     session.interview(1, "Hello?")
-    assert "nobody to ask" in session.error
+    assert "no agent to ask" in session.error
     session.step_in({"kind": "mute"})
     assert "cannot be stepped into" in session.error
 

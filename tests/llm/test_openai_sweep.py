@@ -38,7 +38,7 @@ def test_limits_and_budget_hold_for_all_workers(tmp_path: Path, capsys: pytest.C
 
 
 def test_a_sweep_stops_at_a_server_that_tells_no_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Workers in processes of their own, too, tell the one limit that it cannot hold; what is on its way is all that is asked."""
+    """Workers in processes of their own, too, tell the one limit that it cannot work; what is on its way is all that is asked."""
 
     def silent(body: Body, time: int) -> Act:
         act = person(body)
@@ -49,7 +49,7 @@ def test_a_sweep_stops_at_a_server_that_tells_no_usage(tmp_path: Path, capsys: p
         model = ["--llm", "openai:echo,thinking=0,in_flight=4", "--base-url", server.url]
         command = ["sweep", *design, *model, "--out", str(tmp_path / "sweep"), "--workers", "2"]
         assert run.main([*command, "--max-tokens", "100000"]) == 2
-        assert "tells no usage, so that --max-tokens 100000 cannot hold" in capsys.readouterr().err
+        assert "does not report token use, so --max-tokens 100000 cannot hold" in capsys.readouterr().err
     assert len(debated(server)) <= 4
 
 

@@ -86,7 +86,7 @@ def test_a_preset_that_makes_no_sense_is_refused(small: Small) -> None:
     with pytest.raises(UserError, match="each once"):
         small(also="attitude")
     for probe in ("confidence", "attitude:public", "attitude:turns"):
-        with pytest.raises(UserError, match=f"probe {probe} is no main one"):
+        with pytest.raises(UserError, match=f"probe {probe} cannot be the main probe"):
             small(probe=probe)
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from parley.agents.persona import DEFAULT, Persona, load_personas
-from parley.llm.backends.hf.prompts import DATE, fold_system_message
 from parley.llm.backends.oracle.phrases import TopicBank, data, recognised, topics
 from parley.llm.backends.pocket import taught_topics
 from parley.llm.backends.pocket.names import SLOTS
@@ -75,7 +74,9 @@ def opening(slug: str, rng: random.Random) -> str:
 
 def prompt_text(messages: Sequence[Message], tokenizer: Any) -> str:
     """The chat up to where the reply begins: through the chat template, or as plain text that ends in a space."""
-    from jinja2 import TemplateError  # of the [local] extra
+    from jinja2 import TemplateError  # of the [local] extra, as all that reads chat templates
+
+    from parley.llm.backends.hf.prompts import fold_system_message
 
     if not tokenizer.chat_template:
         return plain_text(messages, closed=False) + " "
@@ -86,5 +87,7 @@ def prompt_text(messages: Sequence[Message], tokenizer: Any) -> str:
 
 
 def _templated(messages: Sequence[Message], tokenizer: Any) -> str:
+    from parley.llm.backends.hf.prompts import DATE
+
     said = [{"role": message.role, "content": message.content} for message in messages]
     return str(tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False, date_string=DATE))

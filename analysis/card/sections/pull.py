@@ -155,7 +155,7 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         rounds = f"its own pull alone covers {percent(away)} of the distance to that level"
     else:
         told = (
-            "**No pull to an opinion of its own can be told from none.** With each line heard an agent moves "
+            "**No pull to its own opinion was found.** With each line heard an agent moves "
             f"{_most(pull)} ({share(pull.low)} to {share(pull.high)}) of {goal}"
         )
         rounds = f"its own pull alone covers {_most(away)} of the distance to that level"
