@@ -136,7 +136,7 @@ def test_without_a_pull_none_is_found(still: list[CardEstimate]) -> None:
     assert pull.low < 0 < pull.high
     level = next(one for one in still if one.quantity == "level")
     assert math.isnan(level.estimate)
-    assert "nowhere" in level.reason
+    assert "unknown" in level.reason
     assert claim(still, "kappa").low > 0
     half = next(one for one in still if one.quantity == "half_life")
     assert half.reason

@@ -207,7 +207,7 @@ def test_a_server_that_tells_no_usage_stops_what_limits_tokens(
     with Loopback(silent) as server:
         asked = command(server, tmp_path / "run", "--price", "1,2")
         assert run.main([*asked, "--max-cost", "9"]) == 2
-        assert "does not report token use, so --max-cost 9.0 cannot hold" in capsys.readouterr().err
+        assert "does not report token use, so --max-cost 9.0 cannot work" in capsys.readouterr().err
         assert len(server.asked) < 30
         assert run.main([*asked, "--max-calls", "99"]) == 0
     summary = (tmp_path / "run" / "summary.md").read_text()

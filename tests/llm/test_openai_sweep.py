@@ -49,7 +49,7 @@ def test_a_sweep_stops_at_a_server_that_tells_no_usage(tmp_path: Path, capsys: p
         model = ["--llm", "openai:echo,thinking=0,in_flight=4", "--base-url", server.url]
         command = ["sweep", *design, *model, "--out", str(tmp_path / "sweep"), "--workers", "2"]
         assert run.main([*command, "--max-tokens", "100000"]) == 2
-        assert "does not report token use, so --max-tokens 100000 cannot hold" in capsys.readouterr().err
+        assert "does not report token use, so --max-tokens 100000 cannot work" in capsys.readouterr().err
     assert len(debated(server)) <= 4
 
 

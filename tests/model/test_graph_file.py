@@ -74,7 +74,9 @@ def test_more_seats_than_personas_have_further_names(tmp_path: Path) -> None:
 
 def test_a_plan_says_what_becomes_of_weights_and_who_has_no_node(tmp_path: Path) -> None:
     scenario = network(tmp_path)
-    assert any("weights of the graph's links are recorded; no rule" in line for line in estimate_lines(scenario, {}))
+    assert any(
+        "weights of the graph's links are recorded; debates ignore" in line for line in estimate_lines(scenario, {})
+    )
     who = (("alice", "cdu", 0), ("bob", "spd", 0), ("cem", "spd", 1), ("dora", "cdu", 1))
     named = {name: {"party": party, "persona": f"{party.title()}{one}"} for name, party, one in who}
     full = network(tmp_path, named)

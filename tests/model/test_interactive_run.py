@@ -196,7 +196,7 @@ def test_a_run_that_was_stepped_into_and_stopped_goes_on(watched: Watched, tmp_p
 def test_nobody_steps_into_a_run_that_is_over(watched: Watched) -> None:
     watched.live.play()
     watched.at("done", 3)
-    with pytest.raises(UserError, match="nothing can happen"):
+    with pytest.raises(UserError, match="cannot be changed"):
         watched.live.step_in(parse_intervention("mute round=1"))
 
 
