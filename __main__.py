@@ -162,11 +162,11 @@ def show_list() -> int:
     """`run.py --list`"""
     from parley.agents.topic import load_topic, news_names, topic_names
     from parley.llm.backends import backend_names
-    from parley.model.scenario import load_preset, preset_names
+    from parley.model.scenario import preset_names, read_preset
 
     width = max(map(len, preset_names()))
     for name in preset_names():
-        scenario = load_preset(name)
+        scenario = read_preset(name)
         print(f"{name:<{width}} {scenario.title}\n{'':<{width}} {scenario.source}")
     print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in topic_names()))
     print("news: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in news_names()))

@@ -147,9 +147,9 @@ def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Sce
     base = load_preset("three_way").with_settings(settings)
     if base.survey != "rounds" or base.interventions or base.rounds < 1:
         raise UserError("a card needs survey=rounds, at least one round and no interventions of its own")
-    for one in (base.llm, *base.own_llms().values(), *filter(None, [judge])):
+    for one in (base.llm, *base.llm_by_party.values(), *filter(None, [judge])):
         check_spec(one)
-        check_topics(one, base.subjects())
+        check_topics(one, base.all_topics)
     return base
 
 

@@ -72,7 +72,7 @@ def intervene(arguments: Sequence[str]) -> int:
         branch for branch in branches if (out / branch / JOURNAL).exists()
     ]  # each has the journal of the one before
     ledger = shared_ledger(limits, [(out / branch / JOURNAL, limits) for branch in begun[-1:]])
-    opened = open_all(base.llm, base.own_llms())
+    opened = open_all(base.llm, base.llm_by_party)
     found = hold_all(study, branches, out, given, opened, [limits] * len(branches), ledger)
     for branch in branches:
         if not (out / branch / SUMMARY).exists():
@@ -83,7 +83,6 @@ def intervene(arguments: Sequence[str]) -> int:
 
 def _planned(base: Scenario, branches: Sequence[str], known: Prices) -> Iterator[str]:
     """`--dry-run`: each branch is a run of its own, but what comes before the first intervention is asked once."""
-    from dataclasses import replace
 
     from parley.model.cost_estimate import estimate_cost, estimate_lines, plan_run
     from parley.model.cost_estimate import estimate_time as lasting
@@ -91,8 +90,14 @@ def _planned(base: Scenario, branches: Sequence[str], known: Prices) -> Iterator
     yield from list(estimate_lines(base, known))[:4]
     first = min(one.round for one in base.interventions)
     calls = plan_run(base).calls
-    alike = plan_run(replace(base, rounds=first - 1, interventions=(), survey="never")).calls if first > 1 else 0
-    surveys = plan_run(replace(base, rounds=0, interventions=())).ratings * (first if base.survey == "rounds" else 1)
+    alike = (
+        plan_run(base.with_settings({"rounds": first - 1, "interventions": (), "survey": "never"})).calls
+        if first > 1
+        else 0
+    )
+    surveys = plan_run(base.with_settings({"rounds": 0, "interventions": ()})).ratings * (
+        first if base.survey == "rounds" else 1
+    )
     whole = len(branches) * calls - (len(branches) - 1) * (alike + surveys)
     yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {whole:,}:"
     yield f"  what comes before round {first} is the same in all and asked once"

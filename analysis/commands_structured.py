@@ -76,11 +76,11 @@ def structured(arguments: Sequence[str]) -> int:
         check_spec(spec)
     chosen = experiment(options.experiment, models)
     base, given = _base(options, chosen, [models[0], *own])
-    for spec in (*models, *base.own_llms().values(), judge):
-        check_topics(spec, base.subjects())
+    for spec in (*models, *base.llm_by_party.values(), judge):
+        check_topics(spec, base.all_topics)
     if options.dry_run:
         return _planned(chosen, base, options.calls)
-    for spec in (*models, *base.own_llms().values(), judge):
+    for spec in (*models, *base.llm_by_party.values(), judge):
         check_reached(spec)
     scenarios = [base.with_settings(settings) for settings in chosen.conditions.values()]
     *budgets, judges = budgets_from_args(options, *scenarios, judge)

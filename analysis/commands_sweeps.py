@@ -89,7 +89,7 @@ def make_sweep(
     from parley.model.sweep.ray_cluster import check_address
 
     for scenario, *_ in _combinations(cells):  # before the folder is made
-        for spec in (scenario.llm, *scenario.own_llms().values()):
+        for spec in (scenario.llm, *scenario.llm_by_party.values()):
             check_reached(spec)
     if options.ray:
         check_address(options.ray)
@@ -135,8 +135,8 @@ def check_cells(cells: Sequence[SweepCell]) -> None:
 
     for scenario, *_ in _combinations(cells):
         check_files(scenario)
-        for spec in (scenario.llm, *scenario.own_llms().values()):
-            check_topics(spec, [] if scenario.questions else scenario.subjects())
+        for spec in (scenario.llm, *scenario.llm_by_party.values()):
+            check_topics(spec, [] if scenario.questions else scenario.all_topics)
 
 
 def _addressed(

@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parley.environments import environment_class
 from parley.environments.base import Group
 from parley.llm.errors import UserError
+from parley.model.environment_spec import EnvironmentSpec
 from parley.model.events import Header
 from parley.model.interventions import intervention_spec, parse_interventions
-from parley.model.scenario import load_preset
+from parley.model.scenario import read_preset
 from parley.model.titles import reseated, seated_title
 
 SAME = {"repetitions", "seed", "llm", "topics"}
@@ -48,11 +48,14 @@ def experiment_title(header: Header) -> str:
 def _reseated(scenario: Mapping[str, Any]) -> Sequence[Group]:
     """The groups of a scenario where others sit in them than in its preset's; none where that is not known."""
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in scenario["options"].items()}
+    spec, name = EnvironmentSpec(scenario["environment"], options), str(scenario["name"])
     try:
-        groups: Sequence[Group] = environment_class(scenario["environment"])(**options).groups()
+        if read_preset(name).environment_spec == spec:
+            return ()
+        groups = spec.groups
     except (UserError, TypeError, ValueError):  # an environment of another version, or one that is not here
         return ()
-    return groups if reseated(str(scenario["name"]), groups) else ()
+    return groups if reseated(name, groups) else ()
 
 
 def rerun_command(header: Header) -> str | None:
@@ -61,7 +64,7 @@ def rerun_command(header: Header) -> str | None:
     settings = {key: field_value(scenario, key) for key in header.given if key not in LISTED}
     own = {key: scenario.get(key, []) for key in LISTED}
     try:
-        again = load_preset(str(scenario["name"])).with_settings(settings | own).to_dict()
+        again = read_preset(str(scenario["name"]), settings | own).to_dict()
     except UserError:
         return None
     parts = ["python run.py --scenario", shlex.quote(scenario["name"])]
@@ -89,6 +92,6 @@ def as_option(scenario: Mapping[str, Any]) -> list[str]:
 def _preset(header: Header) -> dict[str, Any] | None:
     """The preset that the experiment started from; None when this version has none of its name."""
     try:
-        return load_preset(str(header.scenario["name"])).to_dict()
+        return read_preset(str(header.scenario["name"])).to_dict()
     except UserError:
         return None

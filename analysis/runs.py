@@ -25,7 +25,7 @@ from parley.llm.request import Backend
 from parley.model.agent_factory import AgentClass
 from parley.model.arguments import budgets_from_args
 from parley.model.progress import Progress
-from parley.model.scenario import Scenario, load_preset
+from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunOutcome, RunSpec, run_scenario
 from parley.model.topology import FILE, Topology, given_graph, scenario_on
 
@@ -266,8 +266,7 @@ def run(
     >>> run = parley.run("two_way", topics="racism", repetitions=5, llm="oracle", out="runs/a")  # doctest: +SKIP
     >>> run.plot("attitudes")  # doctest: +SKIP
     """
-    base = scenario if isinstance(scenario, Scenario) else load_preset(scenario)
-    asked = scenario_on(base, fields, topology)
+    asked = scenario_on(scenario, fields, topology)
     folder = Path(out) if out else Path("runs") / f"{asked.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     (limits,) = budgets([asked], max_calls, max_tokens, max_cost, price, keep_going)
     given = (*fields, *(["graph", "size"] if given_graph(asked) else []), *(["agent_class"] if agent_class else []))

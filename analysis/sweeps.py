@@ -18,7 +18,7 @@ from parley.llm.errors import UserError, unknown_name
 from parley.llm.typed import as_option
 from parley.model.events import Header
 from parley.model.recorder import read_lines
-from parley.model.scenario import Scenario, load_preset
+from parley.model.scenario import Scenario
 from parley.model.scenario_run import RECORD
 from parley.model.sweep.design import sweep_cells
 from parley.model.topology import Topology, given_graph, scenario_on
@@ -228,7 +228,7 @@ def sweep(
     varied = {name: tuple([as_option(value) for value in values]) for name, values in (vary or {}).items()}
     numbers = tuple(seeds)
     _check(varied, numbers, fields, workers)
-    base = scenario_on(scenario if isinstance(scenario, Scenario) else load_preset(scenario), fields, topology)
+    base = scenario_on(scenario, fields, topology)
     made = sweep_cells(base, varied, numbers)
     check_cells(made)
     options = sweep_parser().parse_args([])

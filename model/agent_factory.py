@@ -60,7 +60,7 @@ def _proxy(model: DebateModel, room: RoomState, before: Sequence[RoomState], num
     assert all(one.persona == member.persona for _, one in own)
     voice = REPRESENTATIVE if REPRESENTATIVE in model.voices else ""
     adapter = model.adapters.get(REPRESENTATIVE, "")
-    return ProxySeat(member, setup.question(room.topic), own, setup.told, adapter, voice)
+    return ProxySeat(member, setup.question(room.topic), own, setup.knowledge, adapter, voice)
 
 
 def concurrent_batches(setup: Scenario, rooms: Sequence[RoomState]) -> list[list[RoomState]]:
@@ -69,7 +69,7 @@ def concurrent_batches(setup: Scenario, rooms: Sequence[RoomState]) -> list[list
     Those are written in the same round, and so the last episodes come after the others when they have critiques to write.
     """
     later = [room.id for room in rooms if any(proxy.ready for proxy in room.proxies.values())]
-    if "C" not in setup.told or not later:
+    if "C" not in setup.knowledge or not later:
         return [list(rooms)]
     return [[room for room in rooms if (room.id in later) == last] for last in (False, True)]
 
@@ -97,7 +97,7 @@ class SeatedAgent(DebateAgent):
         """Note where it sits."""
         place = table.places[number]
         self.room, self.group, self.seat, self.party = table.room, table.group, place.seat, place.persona.party
-        self.assign_traits(self.model.characters(place, table.repetition))
+        self.assign_traits(self.model.setup.trait_assignment.of(place, table.repetition))
 
     def kind(self, probe: Probe) -> str:
         """Its kind, among those of its group, if answers are shared: company matters. Further probes are asked of everybody."""
@@ -119,7 +119,7 @@ class DebateSeat(SeatedAgent, Debater):
         place, setup = table.places[number], model.setup
         others = [other for other in table.present if other.name != place.persona.name]
         names, told = [other.name for other in others], _told(others, setup.disclose, setup.introduce)
-        topic, speaks = setup.subject(table.topic), _speaks(model, place)
+        topic, speaks = setup.topic(table.topic), _speaks(model, place)
         super().__init__(model, place.persona, place.persona.name, topic, names, model.manner, *speaks, told)
         self.take(table, number)
 
@@ -132,7 +132,7 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
         assert links is not None
         heard = [table.places[other].persona for other in links.hears[number]]
         told = _told(heard, setup.disclose, setup.introduce)
-        topic, speaks = setup.subject(table.topic), _speaks(model, place)
+        topic, speaks = setup.topic(table.topic), _speaks(model, place)
         who = [one.name for one in heard], len(table.places), cast(Networked, model.environment).changing
         super().__init__(model, place.persona, place.persona.name, topic, *who, model.manner, *speaks, told)
         self.take(table, number)
@@ -142,7 +142,7 @@ class PrivateSeat(SeatedAgent, Participant):
     """A seat in a group that deliberates in private."""
 
     def __init__(self, model: DebateModel, table: RoomSeating, number: int):
-        place, topic = table.places[number], model.setup.subject(table.topic)
+        place, topic = table.places[number], model.setup.topic(table.topic)
         people, speaks = len(table.places), _speaks(model, place)
         super().__init__(model, place.persona, place.persona.name, topic, people, model.manner, *speaks)
         self.take(table, number)
@@ -153,7 +153,7 @@ class SurrogateSeat(SeatedAgent, SurrogateAgent):
 
     def __init__(self, model: DebateModel, table: RoomSeating, number: int):
         place, setup = table.places[number], model.setup
-        topic, persona = setup.subject(table.topic), place.persona
+        topic, persona = setup.topic(table.topic), place.persona
         response = model.responses[_surrogate(model, place), persona.party, table.topic]
         grade = partial(_graded, topic.slug) if response.graded else partial(model.stood, table.room)
         super().__init__(model, persona, topic, model.manner, response, grade, setup.probe)

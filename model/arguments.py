@@ -45,10 +45,10 @@ def scenario_from_args(
     from parley.model.validation import check_topics
 
     given = fields_from_args(options, models)
-    found = load_preset(preset or options.scenario).with_settings(given)
-    for spec in (found.llm, *found.own_llms().values()):
+    found = load_preset(preset or options.scenario, given)
+    for spec in (found.llm, *found.llm_by_party.values()):
         check_spec(spec)
-        check_topics(spec, [] if found.questions else found.subjects())
+        check_topics(spec, [] if found.questions else found.all_topics)
     return found, tuple(given)
 
 
@@ -158,7 +158,7 @@ def shared_budget(options: argparse.Namespace, folder: Path, *specs: str) -> Sha
 
 def _voices(asked: Scenario | str) -> dict[str, str]:
     """The specs of a scenario by voice, or one model's."""
-    return {"": asked} if isinstance(asked, str) else {"": asked.llm, **asked.own_llms()}
+    return {"": asked} if isinstance(asked, str) else {"": asked.llm, **asked.llm_by_party}
 
 
 def _served(spec: str) -> str:

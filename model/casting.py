@@ -82,7 +82,7 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
     Those asked outside (`reference`) are told of the people of the first group, as if they sat among them, once a repetition:
     the level before a debate that Figs 4 and 8 of Taubenfeld et al. take over from the debates with a Default.
     """
-    seat, groups = _caster(scenario), scenario.build_environment().groups()
+    seat, groups = _caster(scenario), scenario.groups
     if scenario.questions:
         yield from _episodes(scenario, seat)
         return
@@ -102,24 +102,24 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
 
 def personas_seated(scenario: Scenario) -> set[str]:
     """The ids of the personas that sit in a debate, in any repetition. Errors: UserError where a group cannot be seated."""
-    seat, groups = _caster(scenario), scenario.build_environment().groups()
+    seat, groups = _caster(scenario), scenario.groups
     rooms = [seat(group, repetition) for group in groups for repetition in range(scenario.repetitions)]
     return {place.persona.id for room in rooms for place in room}
 
 
 def first_links(scenario: Scenario, group: Group, repetition: int) -> Links:
     """The links of a network at its start. Errors: UserError where the graph cannot be made."""
-    environment = cast(Networked, scenario.build_environment())
+    environment = cast(Networked, scenario.environment)
     try:
         pairs = environment.links(group.seats, stream(scenario.seed, "graph", group.name, repetition))
     except ValueError as error:
-        raise UserError(f"environment {scenario.environment}: {error}") from error
+        raise UserError(f"environment {scenario.environment_spec.name}: {error}") from error
     return Links(range(len(group.seats)), pairs)
 
 
 def _linked(scenario: Scenario, group: Group, table: RoomSeating) -> RoomSeating:
     """A table with its links, and what a graph of the user's tells of its nodes: by the same draws."""
-    links, environment = first_links(scenario, group, table.repetition), scenario.build_environment()
+    links, environment = first_links(scenario, group, table.repetition), scenario.environment
     if not getattr(environment, "own_graph", False):
         return table._replace(links=links)
     draws = [stream(scenario.seed, "graph", group.name, table.repetition) for _ in range(2)]
@@ -130,7 +130,7 @@ def _linked(scenario: Scenario, group: Group, table: RoomSeating) -> RoomSeating
 
 def check_files(scenario: Scenario) -> None:
     """Errors: UserError where a graph of the user's does not fit, before anything is made."""
-    environment = scenario.build_environment()
+    environment = scenario.environment
     for group in environment.groups() if getattr(environment, "own_graph", False) else ():
         first_links(scenario, group, 0)
         _caster(scenario)(group, 0)
@@ -138,8 +138,8 @@ def check_files(scenario: Scenario) -> None:
 
 def _episodes(scenario: Scenario, seat: Seating) -> Iterator[RoomSeating]:
     """Group by group, repetition by repetition: the questions of a session are drawn, all different."""
-    pool = [one.id for one in scenario.pool()]
-    for group in scenario.build_environment().groups():
+    pool = [one.id for one in scenario.question_pool]
+    for group in scenario.groups:
         for repetition in range(scenario.repetitions):
             drawn = stream(scenario.seed, "questions", group.name, repetition).sample(pool, scenario.episodes)
             for episode, question in enumerate(drawn):
@@ -155,7 +155,7 @@ def _table(topic: str, group: Group, repetition: int, places: tuple[SeatPlace, .
 def _caster(scenario: Scenario) -> Seating:
     """Who sits in a group in a repetition. Errors: UserError on a persona that a graph names and that cannot sit there."""
     circles, seat = _circles(scenario), _cast_of(scenario, _circles(scenario))
-    for group in scenario.build_environment().groups():
+    for group in scenario.groups:
         if group.people:
             named = _named(group, circles)
             taken = {person.id for person in named.values()}
@@ -196,7 +196,7 @@ def _beside(named: Mapping[int, Persona], seat: Seating, group: Group, repetitio
 
 def _cast_of(scenario: Scenario, circles: dict[str, list[Persona]]) -> Seating:
     """The cast of a scenario on these circles."""
-    groups = scenario.build_environment().groups()
+    groups = scenario.groups
     if scenario.cast in ("fixed", "listed"):
         ahead = int(scenario.cast == "listed")
         return lambda group, repetition: _cast(group.seats, ahead * repetition, circles)
@@ -219,7 +219,7 @@ def _cast_of(scenario: Scenario, circles: dict[str, list[Persona]]) -> Seating:
 
 def _circles(scenario: Scenario) -> dict[str, list[Persona]]:
     folder = persona_set(scenario.personas)
-    circles = {seat: list(load_personas(seat, folder)) for seat in scenario.seats()}
+    circles = {seat: list(load_personas(seat, folder)) for seat in scenario.seats}
     if scenario.cast in ("circle", "copies"):
         for seat, circle in circles.items():
             stream(scenario.seed, "personas", party_of(seat)).shuffle(circle)

@@ -8,7 +8,6 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -58,7 +57,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"  {about}{made.calls:,} calls to {scenario.llm}: {about}{made.replies:,} replies and {made.ratings:,} ratings{more} "
         f"({_again(scenario, made)}{_fewer(scenario)})"
     )
-    if any(table.weights for table in seat_rooms(replace(scenario, repetitions=1))):
+    if any(table.weights for table in seat_rooms(scenario.replace(repetitions=1))):
         yield "  the weights of the graph's links are recorded; debates ignore them"
     if unpaid := made.unpaid(scenario):
         yield f"  {unpaid:,} of these calls go to scripted partners, which are no model and cost nothing"
@@ -113,7 +112,7 @@ def _thoughts(name: str, calls: int, price: Price | None) -> Iterator[str]:
 
 def estimate_time(scenarios: Sequence[Scenario], calls: int) -> str:
     """How long so many calls take, by the latest run folder of the same model; where there is none, that it is not known."""
-    specs = {scenario.llm for scenario in scenarios} | {one for each in scenarios for one in each.own_llms().values()}
+    specs = {scenario.llm for scenario in scenarios} | {one for each in scenarios for one in each.llm_by_party.values()}
     asked = [one for one in specs if not is_scripted(one)]
     found = measured_rate(asked[0]) if len(asked) == 1 else None
     if found is None:
@@ -164,7 +163,7 @@ def _again(scenario: Scenario, made: RunPlan) -> str:
 
 def _named(scenario: Scenario) -> Mapping[str, str]:
     """What each voice is called: by its model."""
-    return {"": bare_spec(scenario.llm)} | {voice: bare_spec(one) for voice, one in scenario.own_llms().items()}
+    return {"": bare_spec(scenario.llm)} | {voice: bare_spec(one) for voice, one in scenario.llm_by_party.items()}
 
 
 def bare_spec(spec: str) -> str:
@@ -178,7 +177,7 @@ def _fewer(scenario: Scenario) -> str:
 
 def _subjects(scenario: Scenario) -> str:
     if scenario.questions:
-        return f"questions {len(scenario.pool())}, episodes {scenario.episodes}"
+        return f"questions {len(scenario.question_pool)}, episodes {scenario.episodes}"
     return f"topics {len(scenario.topics)}"
 
 
@@ -219,7 +218,7 @@ class RunPlan(NamedTuple):
 
     def unpaid(self, scenario: Scenario) -> int:
         """The calls among them that go to scripted partners, who are no model; whom everybody speaks through is no partner."""
-        own = scenario.own_llms()
+        own = scenario.llm_by_party
         return sum(number for voice, number in self.asked.items() if voice and is_scripted(own[voice]))
 
     @property
@@ -233,7 +232,7 @@ def count_calls(scenario: Scenario) -> tuple[int, int, int, int]:
 
     Where chance decides how many speak (`is_stochastic`), replies are scaled up from a few repetitions.
     """
-    groups, topics = scenario.build_environment().groups(), scenario.rooms_each
+    groups, topics = scenario.groups, scenario.rooms_per_repetition
     sizes, heads = [len(_modelled(scenario, group)) for group in groups], [len(group.seats) for group in groups]
     held = min(scenario.repetitions, FEW) if is_stochastic(scenario) else 1
     spoken = [[_lots(scenario, group, number) for number in range(held)] for group in groups]
@@ -261,7 +260,7 @@ def extra_calls(scenario: Scenario) -> int:
     """Calls that are neither a reply nor a rating (see Plan)."""
     if not scenario.mediated:
         return 0
-    sizes = [len(group.seats) for group in scenario.build_environment().groups()]
+    sizes = [len(group.seats) for group in scenario.groups]
     calls = open_mediator(scenario.mediator).calls
     made = sum(calls(size) - 1 for size in sizes) * scenario.rounds * scenario.episodes
     asked = scenario.rounds > 0 and scenario.surveys_after(scenario.rounds)
@@ -270,12 +269,12 @@ def extra_calls(scenario: Scenario) -> int:
 
 def is_stochastic(scenario: Scenario) -> bool:
     """Whether chance decides how many speak in a round."""
-    return bool(getattr(scenario.build_environment(), "varies", False))
+    return bool(getattr(scenario.environment, "varies", False))
 
 
 def _modelled(scenario: Scenario, group: Group) -> set[int]:
     """The places in a group at which a model is asked: all but those held by a surrogate."""
-    own, voices = scenario.stand_ins(), scenario.own_llms()
+    own, voices = scenario.surrogate_by_party, scenario.llm_by_party
     places = enumerate(zip(group.labels, group.seats, strict=True))
     return {place for place, (label, seat) in places if not surrogate_for(own, voices, label, party_of(seat))}
 
@@ -287,7 +286,7 @@ def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
         draw = partial(stream, scenario.seed, "plan", repetition)
         society = SocialGraph(first_links(scenario, group, repetition), lambda agent: None, draw)
     room = Room(ids, ids, lambda: ids, society)
-    environment = scenario.build_environment()
+    environment = scenario.environment
     rounds = range(1, scenario.rounds + 1)
     asked = _modelled(scenario, group)
     lots = [lot for round_ in rounds for lot in concurrent_turns(environment.turns(room, round_))]
@@ -307,7 +306,7 @@ def plan_run(scenario: Scenario, full: bool = False) -> RunPlan:
     max_tokens), and scaled up.
     """
     words, notes, calls = defaultdict[tuple[str, str], float](float), Counter[str](), Counter[str]()
-    most = int(scenario.manner().sampling.max_tokens / TOKENS_PER_WORD)
+    most = int(scenario.style.sampling.max_tokens / TOKENS_PER_WORD)
     line = " ".join(["word"] * (max(most, scenario.words) if full else scenario.words))
 
     def stand_in(request: Request) -> str:
@@ -319,7 +318,7 @@ def plan_run(scenario: Scenario, full: bool = False) -> RunPlan:
         words[request.voice, "reply"] += times * (upper_bound(request) if full else text.count(" ") + 1)
         return text
 
-    DebateModel(replace(scenario, repetitions=1, archetypes=0), backend=Fake(stand_in)).run()
+    DebateModel(scenario.replace(repetitions=1, archetypes=0), backend=Fake(stand_in)).run()
     scale = scenario.repetitions * TOKENS_PER_WORD
     used = {
         voice: Usage(*[int(words[voice, kind] * scale) for kind in ("prompt", "reply")])

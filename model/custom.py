@@ -21,7 +21,7 @@ AGENT_CLASS, TOPOLOGY = "agent_class", "topology"
 
 def class_names(agent_class: AgentClass, scenario: Scenario) -> list[str]:
     """`["republican:__main__.Contrarian"]`; empty without classes of the user. Errors: UserError on what is no agent class."""
-    own = agent_classes(agent_class, scenario.parties())
+    own = agent_classes(agent_class, scenario.parties)
     return [f"{party}:{qualified_name(kind)}" for party, kind in own.items()]
 
 

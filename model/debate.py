@@ -17,7 +17,7 @@ raises is raised always: without it there is no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from functools import partial
 from typing import Any, cast
 
@@ -44,6 +44,7 @@ from parley.model.agent_factory import (
     represent_members,
 )
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
+from parley.model.debate_sides import alternate_sides
 from parley.model.events import Endowed, Event, Posed, Seated
 from parley.model.interventions import Intervention, initially_absent, intervene
 from parley.model.missing_replies import MissingTally
@@ -53,11 +54,10 @@ from parley.model.reporters import AGENT_REPORTERS, attitudes_by_party, reporter
 from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
 from parley.model.scenario import MEDIATOR as PARTY
-from parley.model.scenario import Scenario, load_preset
+from parley.model.scenario import Scenario
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_questionnaire, run_surveys
 from parley.model.topology import Topology, scenario_on
-from parley.model.trait_assignment import alternate_sides, traits_by_seat
 from parley.model.validation import check_taught
 
 QUICK = 2
@@ -151,11 +151,10 @@ class DebateModel(mesa.Model):
         named = {"topics": topics, "repetitions": repetitions, "rounds": rounds, "llm": llm}
         self.setup = _scenario(preset, named | fields, rng, topology)
         super().__init__(rng=self.setup.seed)
-        self.agent_classes = agent_classes(agent_class, self.setup.parties())
-        self.manner = self.setup.manner()
-        self.characters = traits_by_seat(self.setup)
-        self.environment = self.setup.build_environment()
-        self.voices = self.setup.own_llms()
+        self.agent_classes = agent_classes(agent_class, self.setup.parties)
+        self.manner = self.setup.style
+        self.environment = self.setup.environment
+        self.voices = self.setup.llm_by_party
         self._models = {"": self.setup.llm} | {one: llm for one, llm in self.voices.items() if not is_scripted(llm)}
         opened = backend if backend is not None else open_all(self.setup.llm, self.voices)
         self.backend = AnswerSharing(opened, self.setup.archetypes) if self.setup.archetypes else opened
@@ -172,7 +171,7 @@ class DebateModel(mesa.Model):
         self._identity = identity_text(self.backend)
         self._felt: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
-        self.stand_ins, self.responses = self.setup.stand_ins(), load_surrogates(self.setup)
+        self.stand_ins, self.responses = self.setup.surrogate_by_party, load_surrogates(self.setup)
         self.rooms = self._seat()
         _refuse_unknown_rooms(self.setup.interventions, self._debating())
         represent_members(self, self.rooms)
@@ -225,8 +224,8 @@ class DebateModel(mesa.Model):
         if not self.round < one.round <= self.setup.rounds:
             raise UserError(f"{one.kind} before round {one.round}: there is no such round to come")
         _refuse_unknown_rooms([one], self._debating())
-        setup = replace(self.setup, interventions=(*self.setup.interventions, one))
-        if setup.own_llms() != self.voices:
+        setup = self.setup.with_settings({"interventions": (*self.setup.interventions, one)})
+        if setup.llm_by_party != self.voices:
             raise UserError("a new model must be known before the run starts: name it with --intervene")
         if self._away(setup) != self._away(self.setup):
             raise UserError(f"{one.kind}: this agent is already in the room")
@@ -256,7 +255,7 @@ class DebateModel(mesa.Model):
     def _open(self) -> None:
         self.recorder.write(self._seated())
         self._survey(self.rooms)
-        if "D" in self.setup.told:
+        if "D" in self.setup.knowledge:
             asked = [room for room in self.rooms if room.proxies]
             self._hold([run_questionnaire(room, self.round, self.setup.asks, self.desk) for room in asked])
         if self.setup.forecast and self.setup.surveys_after(0):
@@ -268,7 +267,7 @@ class DebateModel(mesa.Model):
         """Ask everybody who debates what it expects to answer at the end."""
         asks, desk = self.setup.asks, self.desk
         probes = {
-            topic: self.setup.subject(topic).probe(self.setup.probe) for topic in {room.topic for room in self.rooms}
+            topic: self.setup.topic(topic).probe(self.setup.probe) for topic in {room.topic for room in self.rooms}
         }
         told = [(room, forecast_probe(probes[room.topic], self.setup.frame)) for room in self._debating()]
         self._hold([run_surveys(room, 0, [probe], asks, desk) for room, probe in told])
@@ -279,7 +278,7 @@ class DebateModel(mesa.Model):
         for room in self._debating():
             members = [member for member in room.members.values() if isinstance(member, DebateSeat)]
             debaters = members[: len(members) - silent]
-            claims = self.setup.subject(room.topic).probe("agreement").polarity
+            claims = self.setup.topic(room.topic).probe("agreement").polarity
             for member, side in zip(debaters, alternate_sides([one.attitude for one in debaters]), strict=True):
                 member.assign_side(None if side is None else side == claims)
 
@@ -308,7 +307,7 @@ class DebateModel(mesa.Model):
 
     def _held(self, room: RoomState) -> Conversation[list[Event]]:
         view = Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id), room.society)
-        asked = self.setup.statement(self.round)
+        asked = self.setup.reply_form(self.round)
         if room.society:
             network = cast(Networked, self.environment)
             return run_network_round(room, network, view, self.round, self.desk, asked)
@@ -318,13 +317,13 @@ class DebateModel(mesa.Model):
         """Ask, if a survey is due."""
         if self.setup.surveys_after(self.round):
             asks = self.setup.asks
-            probes = {room.topic: self.setup.surveyed(self.setup.subject(room.topic)) for room in rooms}
+            probes = {room.topic: self.setup.survey_probes(self.setup.topic(room.topic)) for room in rooms}
             self._hold([run_surveys(room, self.round, probes[room.topic], asks, self.desk) for room in rooms])
 
     def _close(self, rooms: Sequence[RoomState]) -> None:
         """The end of private deliberations; the questionnaire is for the last episode of a session, unless asked before."""
         if self.setup.surveys_after(self.round):
-            last = self.setup.episodes - 1 if "D" not in self.setup.told else None
+            last = self.setup.episodes - 1 if "D" not in self.setup.knowledge else None
             told = [(room, self.tables[room.id].episode == last) for room in rooms if room.chair]
             self._hold([run_closing(room, self.round, self.setup.asks, items, self.desk) for room, items in told])
 
@@ -357,7 +356,7 @@ class DebateModel(mesa.Model):
         room = RoomState(table.room, table.topic, table.group, table.repetition, dict(by_id), seats)
         room.chair = make_mediator(self, table, list(by_id))
         room.society = build_social_graph(table, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
-        room.each_turn = self.setup.asked_each_turn(self.setup.subject(table.topic))
+        room.each_turn = self.setup.turn_probes(self.setup.topic(table.topic))
         return room
 
     def stood(self, room: str, name: str, text: str) -> float | None:
@@ -392,15 +391,14 @@ class DebateModel(mesa.Model):
 
 def _scenario(preset: str | Scenario, given: Mapping[str, Any], rng: int | None, topology: Topology | None) -> Scenario:
     """The scenario with the fields that are given (None: not given)."""
-    scenario = preset if isinstance(preset, Scenario) else load_preset(preset)
     own: dict[str, Any] = {"repetitions": QUICK} if isinstance(preset, str) else {}
     own |= {} if rng is None else {"seed": int(rng)}
-    return scenario_on(scenario, own | {name: value for name, value in given.items() if value is not None}, topology)
+    return scenario_on(preset, own | {name: value for name, value in given.items() if value is not None}, topology)
 
 
 def _adapters(scenario: Scenario, backend: Backend) -> dict[str, str]:
     """The adapter of each party that has one. Errors: UserError when the model does not have it."""
-    wanted, loaded = scenario.own_adapters(), dict(backend.identity).get("adapters", {})
+    wanted, loaded = scenario.adapter_by_party, dict(backend.identity).get("adapters", {})
     for adapter in wanted.values():
         if adapter not in loaded:
             raise unknown_name("adapter", adapter, loaded)

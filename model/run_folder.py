@@ -113,8 +113,8 @@ def scenario_fields(scenario: Scenario) -> dict[str, Any]:
     """What makes this scenario this experiment; of a model how it is asked (an address, limits) is left out."""
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
     fields["llm"] = identity_spec(scenario.llm)
-    fields["llms"] = {party: identity_spec(spec) for party, spec in scenario.own_llms().items()} | {
-        who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.stand_ins().items()
+    fields["llms"] = {party: identity_spec(spec) for party, spec in scenario.llm_by_party.items()} | {
+        who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.surrogate_by_party.items()
     }
     fields["interventions"] = [
         one | {"llm": identity_spec(one["llm"])} if "llm" in one else one for one in fields["interventions"]
@@ -141,21 +141,21 @@ def _data_digest(scenario: Scenario) -> str:
         topics = [set_path(scenario.questions), QUESTIONNAIRE, *open_mediator(scenario.mediator).files()]
     else:
         topics = [topic_file(topic, TOPICS) for topic in scenario.topics]
-    personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties()]
-    graphs = [Path(path) for path in getattr(scenario.build_environment(), "files", ())]
-    surrogates = [Path(file) for file in scenario.stand_ins().values()]
+    personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties]
+    graphs = [Path(path) for path in getattr(scenario.environment, "files", ())]
+    surrogates = [Path(file) for file in scenario.surrogate_by_party.values()]
     files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs, *surrogates, *own_files(scenario)]
     return digest([(path.name, path.read_text(encoding="utf-8")) for path in files]).hex()
 
 
 def own_files(scenario: Scenario) -> list[Path]:
     """The files of all that it names which is not in the box: of one's own, or of another distribution."""
-    named: list[tuple[Registry, str]] = [(ENVIRONMENTS, scenario.environment), (MEDIATORS, scenario.mediator)]
-    named += [(BACKENDS, spec) for spec in (scenario.llm, *scenario.own_llms().values())]
+    named: list[tuple[Registry, str]] = [(ENVIRONMENTS, scenario.environment_spec.name), (MEDIATORS, scenario.mediator)]
+    named += [(BACKENDS, spec) for spec in (scenario.llm, *scenario.llm_by_party.values())]
     named += [(ABILITIES, scenario.think)] if scenario.think != NONE else []
     named += [(INTERVENTIONS, one.kind) for one in scenario.interventions if one.kind in INTERVENTIONS]
-    for name, option in options_of(type(scenario.build_environment())).items():
-        spec, notes = scenario.options.get(name), getattr(option.hint, "__metadata__", ())
+    for name, option in options_of(type(scenario.environment)).items():
+        spec, notes = scenario.environment_spec.options.get(name), getattr(option.hint, "__metadata__", ())
         named += [(note, spec) for note in notes if isinstance(note, Registry) and isinstance(spec, str)]
     files = {registry.file(parse_spec(spec).name) for registry, spec in named}
     return sorted(file for file in files if file)

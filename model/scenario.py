@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,15 +23,18 @@ from parley.llm.seeding import digest
 from parley.llm.spec import split_pair
 from parley.llm.typed import as_fields
 from parley.model import validation
+from parley.model.environment_spec import EnvironmentSpec
 from parley.model.interventions import Intervention, parse_interventions
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.model import Model
+from parley.model.trait_assignment import TraitAssignment, assign_traits
 
 MEDIATOR, REPRESENTATIVE = "mediator", "representative"
 """The party and seat of those who have none of their own."""
 STAND_IN = "surrogate:"
 """How the spec of a surrogate begins, which is no model (model/surrogate_seats.py)."""
 PRESETS = Path(__file__).parent / "scenarios"
+NO_SETTINGS: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -41,15 +45,14 @@ class Scenario:
 
     Examples
     --------
-    >>> load_preset("two_way").with_settings({"rounds": 2, "topics": "racism"}).topics
+    >>> load_preset("two_way", {"rounds": 2, "topics": "racism"}).topics
     ('racism',)
     """
 
     name: str
     title: str  # one line for --list
     source: str  # paper and figures it stands for
-    environment: str  # a module of environments/, an entry point, or ./mine.py:Mine
-    options: Mapping[str, Any]  # fields of that environment
+    environment_spec: EnvironmentSpec  # who sits together and who hears whom: an environment and its options
     topics: tuple[str, ...] = ("gun_violence", "racism", "climate_change", "illegal_immigration")
     questions: str = (
         ""  # instead: shipped, or the path of a set; topics are then those to draw from (none: all of the set)
@@ -120,59 +123,64 @@ class Scenario:
     llms: tuple[str, ...] = ()  # PARTY=SPEC (or SEAT=SPEC) for who speaks through a model of its own, or a surrogate
     seed: int = 0  # same seed, same record
 
-    def __post_init__(self) -> None:
-        validation.check_scenario(self)
-
-    def build_environment(self) -> Environment:
-        """The environment with its options. Errors: UserError when they do not fit."""
-        try:
-            environment: Environment = environment_class(self.environment)(**self.options)
-        except ValueError as error:
-            raise UserError(f"environment {self.environment}: {error}") from error
-        return environment
+    @property
+    def environment(self) -> Environment:
+        """The environment, with its options. Errors: UserError when the options do not fit."""
+        return self.environment_spec.environment
 
     @property
-    def told(self) -> str:
-        """What representatives are told, in the order D, O, C, P; nothing where there are none."""
+    def knowledge(self) -> str:
+        """What representatives are told, as letters in the order D, O, C, P; empty without representatives."""
         return parse_knowledge(self.knows) if self.represented != "none" else ""
 
-    @property
+    @cached_property
     def mediated(self) -> bool:
         """Whether a mediator sits with its groups."""
-        return any(group.mediated for group in self.groups())
+        return any(group.mediated for group in self.groups)
 
     @property
-    def rooms_each(self) -> int:
+    def rooms_per_repetition(self) -> int:
         """Rooms of a group in one repetition: one a topic, or one an episode."""
         return self.episodes if self.questions else len(self.topics)
 
-    def pool(self) -> tuple[Question, ...]:
+    @cached_property
+    def question_pool(self) -> tuple[Question, ...]:
         """The questions to draw from, in the order of the set. Errors: UserError on a topic that the set does not have."""
         known = question_set(self.questions)
         for topic in self.topics:
             if topic not in topics_of(known):
                 raise unknown_name(f"topic of {self.questions}", topic, topics_of(known))
         return tuple(
-            one for one in known if self.split in ("all", one.split) and (not self.topics or one.topic in self.topics)
+            question
+            for question in known
+            if self.split in ("all", question.split) and (not self.topics or question.topic in self.topics)
         )
 
     def question(self, slug: str) -> Question:
         """The question with this id."""
         return questions_by_id(self.questions)[slug]
 
-    def subject(self, slug: str) -> Topic:
+    def topic(self, slug: str) -> Topic:
         """The topic called `slug`, or the question with this id as a topic."""
         return self.question(slug).subject if self.questions else load_topic(slug)
 
-    def subjects(self) -> list[Topic]:
+    @property
+    def all_topics(self) -> list[Topic]:
         """Everything that a room may be about."""
-        return [one.subject for one in self.pool()] if self.questions else [load_topic(slug) for slug in self.topics]
+        if self.questions:
+            return [question.subject for question in self.question_pool]
+        return [load_topic(slug) for slug in self.topics]
 
-    def surveyed(self, topic: Topic) -> list[Probe]:
+    @property
+    def survey_probe_names(self) -> list[str]:
+        """The names of the probes of a survey, the main one first."""
+        return [name for name in (self.probe, *self.also) if not name.endswith(TURNS)]
+
+    def survey_probes(self, topic: Topic) -> list[Probe]:
         """The probes of a survey, the main one first."""
-        return [topic.probe(name) for name in (self.probe, *self.also) if not name.endswith(TURNS)]
+        return [topic.probe(name) for name in self.survey_probe_names]
 
-    def asked_each_turn(self, topic: Topic) -> list[Probe]:
+    def turn_probes(self, topic: Topic) -> list[Probe]:
         """The probes that are asked after every turn."""
         return [topic.probe(name) for name in self.also if name.endswith(TURNS)]
 
@@ -180,55 +188,73 @@ class Scenario:
         """Is a survey due after this round (0: before the debate)?"""
         return self.survey == "rounds" or (self.survey == "ends" and round_ in (0, self.rounds))
 
-    def own_adapters(self) -> dict[str, str]:
-        """Which adapter a party or seat speaks through, for those that do. Errors: UserError on what cannot be read."""
-        return self._own("adapters", self.adapters, ":", "ADAPTER")
+    @cached_property
+    def adapter_by_party(self) -> dict[str, str]:
+        """The adapter of each party or seat that speaks through one. Errors: UserError on an entry that cannot be read."""
+        return self._by_party("adapters", self.adapters, ":", "ADAPTER")
 
-    def own_llms(self) -> dict[str, str]:
-        """Which model a party or seat speaks through, for those with one of their own; one that comes in later is under
-        its own name. Errors: UserError likewise.
+    @cached_property
+    def llm_by_party(self) -> dict[str, str]:
+        """The model of each party or seat that has one of its own, and of each intervention that brings one, by its name.
+
+        Errors: UserError on an entry that cannot be read.
         """
         later = {one.voice: one.llm for one in self.interventions if isinstance(one, Model | FactCheck) and one.llm}
-        own = self._own("llms", self.llms, "=", "SPEC")
-        return {who: spec for who, spec in own.items() if not spec.startswith(STAND_IN)} | later
+        return {who: spec for who, spec in self._spec_by_party.items() if not spec.startswith(STAND_IN)} | later
 
-    def stand_ins(self) -> dict[str, str]:
-        """Of which file a surrogate holds the place of a party or seat, where one does."""
-        own = self._own("llms", self.llms, "=", "SPEC")
-        return {who: spec.removeprefix(STAND_IN) for who, spec in own.items() if spec.startswith(STAND_IN)}
+    @cached_property
+    def surrogate_by_party(self) -> dict[str, str]:
+        """The surrogate's file of each party or seat that a surrogate plays."""
+        specs = self._spec_by_party.items()
+        return {who: spec.removeprefix(STAND_IN) for who, spec in specs if spec.startswith(STAND_IN)}
 
-    def _own(self, name: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
-        found: dict[str, str] = {}
+    @cached_property
+    def _spec_by_party(self) -> dict[str, str]:
+        return self._by_party("llms", self.llms, "=", "SPEC")
+
+    def _by_party(self, field: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
+        """`PARTY=SPEC` entries by party or seat."""
+        values: dict[str, str] = {}
         if not entries:
-            return found
-        voices = self.who() | ({MEDIATOR: None} if self.mediated else {})
-        voices |= {REPRESENTATIVE: None} if self.represented != "none" else {}
+            return values
+        names = [*self.party_and_seat_names, *([MEDIATOR] if self.mediated else [])]
+        names += [REPRESENTATIVE] if self.represented != "none" else []
         for entry in entries:
             who, _, value = entry.partition(mark)
-            if who not in voices:
-                raise unknown_name(f"party of {name}", who, voices)
-            if not value or who in found:
-                raise UserError(f"{name}: write PARTY{mark}{what}, each party once, not {entry!r}")
-            found[who] = value
-        return found
+            if who not in names:
+                raise unknown_name(f"party of {field}", who, names)
+            if not value or who in values:
+                raise UserError(f"{field}: write PARTY{mark}{what}, each party once, not {entry!r}")
+            values[who] = value
+        return values
 
+    @property
     def groups(self) -> Sequence[Group]:
-        """Who sits together, as the environment has it."""
-        return self.build_environment().groups()
+        """Who sits together, by the environment."""
+        return self.environment_spec.groups
 
+    @cached_property
+    def trait_assignment(self) -> TraitAssignment:
+        """Roles, temperaments and confirmation biases by party and seat. Errors: UserError on an entry that cannot be read."""
+        return assign_traits(self)
+
+    @cached_property
     def seats(self) -> list[str]:
-        """Every kind of seat, PARTY or PARTY:VARIANT, of those seated and those asked outside, sorted."""
-        return sorted({*self.reference, *(seat for group in self.groups() for seat in group.seats)})
+        """Every kind of seat (PARTY or PARTY:VARIANT) in a debate or asked as a reference, sorted."""
+        return sorted({*self.reference, *(seat for group in self.groups for seat in group.seats)})
 
+    @cached_property
     def parties(self) -> list[str]:
-        """Their parties, sorted."""
-        return sorted({party_of(seat) for seat in self.seats()})
+        """The parties of all seats, sorted."""
+        return sorted({party_of(seat) for seat in self.seats})
 
-    def who(self) -> dict[str, None]:
-        """Every party and every label of a seat: by these a field names somebody."""
-        return dict.fromkeys([*self.parties(), *(label for group in self.groups() for label in group.labels)])
+    @cached_property
+    def party_and_seat_names(self) -> list[str]:
+        """Every party, then every label of a seat: a field addresses agents by these."""
+        return list(dict.fromkeys([*self.parties, *(label for group in self.groups for label in group.labels)]))
 
-    def manner(self) -> DebateStyle:
+    @cached_property
+    def style(self) -> DebateStyle:
         """How the agents debate."""
         sampling = Sampling(self.temperature, self.max_tokens, self.top_p)
         how = (
@@ -245,7 +271,7 @@ class Scenario:
         )
         return DebateStyle(self.frame, self.words, sampling, *how)
 
-    def statement(self, round_: int) -> str:
+    def reply_form(self, round_: int) -> str:
         """What is asked for in round 1, 2, ...: a reply, an opening or a closing."""
         if self.format == "free":
             return "reply"
@@ -254,10 +280,14 @@ class Scenario:
         return "closing" if self.closing and round_ == self.rounds else "reply"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as they stand in the record's header. A graph object stands there by its name and digest."""
-        options = {key: value if _is_plain(value) else str(value) for key, value in self.options.items()}
-        told = {one.name: getattr(self, one.name) for one in fields(self)} | {"options": options}
-        return dict(json.loads(json.dumps(told, default=asdict)))
+        """All fields by name as plain values, as in the record's header."""
+        values: dict[str, Any] = {}
+        for field in fields(self):
+            if field.name == "environment_spec":
+                values |= {"environment": self.environment_spec.name, "options": self.environment_spec.to_dict()}
+            else:
+                values[field.name] = getattr(self, field.name)
+        return dict(json.loads(json.dumps(values, default=asdict)))
 
     def digest(self) -> str:
         """Two runs with the same digest are the same experiment."""
@@ -281,30 +311,49 @@ class Scenario:
         UserError
             A field is unknown, or its value does not fit. The message names the nearest right names.
         """
-        environment = settings.get("environment", self.environment)
-        own, theirs = _parted(settings, environment)
-        options = dict(self.options) if environment == self.environment else {}
-        return replace(self, options=options | theirs, **own)
+        if not settings:
+            return self
+        changed = self._changed(settings)
+        validation.check_scenario(changed)
+        return changed
+
+    def replace(self, **values: Any) -> Scenario:
+        """The scenario with some fields set to values of the right type. Nothing is converted or checked.
+
+        For code that shortens a run or changes its seed. Settings of a user go through `with_settings`.
+        """
+        return replace(self, **values)
+
+    def _changed(self, settings: Mapping[str, Any]) -> Scenario:
+        """The scenario with these settings, before it is checked."""
+        spec = self.environment_spec
+        name = settings.get("environment", spec.name)
+        own, options = _typed_settings(settings, name)
+        if name != spec.name:
+            own["environment_spec"] = EnvironmentSpec(name, options)
+        elif options:
+            own["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options})
+        return replace(self, **own)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether JSON holds a value as it is."""
-    return value is None or isinstance(value, str | int | float | list | tuple | dict)
+def _typed_settings(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The scenario's own fields among the settings, and the options of its environment, each of the right type.
 
-
-def _parted(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings that are a scenario's own and those of its environment, typed. Errors: UserError, nearest right names."""
+    Errors: UserError on an unknown name, with the nearest right names.
+    """
     kind = environment_class(environment)
-    own = {field.name for field in fields(Scenario)} - {"name", "title", "source", "options"}
-    theirs = {field.name for field in fields(kind)}
+    own, options = {*SETTABLE, "environment"}, {field.name for field in fields(kind)}
     for key in settings:
-        if key not in own | theirs:
-            raise unknown_name("field", key, own | theirs)
-    given = {key: value for key, value in settings.items() if key in own - {"interventions"}}
-    listed = {"interventions": parse_interventions(settings["interventions"])} if "interventions" in settings else {}
-    return as_fields(Scenario, given) | listed, as_fields(
-        kind, {key: settings[key] for key in settings if key in theirs}
-    )
+        if key not in own | options:
+            raise unknown_name("field", key, own | options)
+    values = as_fields(Scenario, {key: settings[key] for key in settings if key in SETTABLE - {"interventions"}})
+    if "interventions" in settings:
+        values["interventions"] = parse_interventions(settings["interventions"])
+    return values, as_fields(kind, {key: settings[key] for key in settings if key in options})
+
+
+SETTABLE = {field.name for field in fields(Scenario)} - {"name", "title", "source", "environment_spec"}
+"""The fields that a user sets by name."""
 
 
 def preset_names(folder: Path = PRESETS) -> list[str]:
@@ -323,31 +372,40 @@ def preset_names(folder: Path = PRESETS) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def load_preset(name: str, folder: Path = PRESETS) -> Scenario:
+def load_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Path = PRESETS) -> Scenario:
     """Load a scenario.
 
     Parameters
     ----------
     name : str
         The name of a preset (`preset_names()`), or the path of a file that ends in .toml.
+    settings : dict, optional
+        Fields to set over those of the preset, as for `Scenario.with_settings`.
     folder : Path, optional
         Where presets lie.
 
     Returns
     -------
     Scenario
-        The preset as it stands, with the defaults of all fields that it leaves out.
+        The preset with the settings. A field that neither names has its default.
 
     Raises
     ------
     UserError
-        There is no such preset, or the file is wrong. The message names the nearest right name.
+        There is no such preset, the file is wrong, or a setting is. The message names the nearest right name.
 
     Examples
     --------
-    >>> load_preset("two_way").environment
+    >>> load_preset("two_way", {"rounds": 2}).environment_spec.name
     'round_table'
     """
+    scenario = read_preset(name, settings, folder)
+    validation.check_scenario(scenario)
+    return scenario
+
+
+def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Path = PRESETS) -> Scenario:
+    """The scenario of `load_preset` before its fields are checked against each other: for its title, or for its header."""
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not name.endswith(".toml") and name not in preset_names(folder):
         raise unknown_name("scenario", name, preset_names(folder))
@@ -356,15 +414,17 @@ def load_preset(name: str, folder: Path = PRESETS) -> Scenario:
     missing = [key for key, value in head.items() if not isinstance(value, str)]
     if missing:
         raise UserError(f"{path} needs a line each for {', '.join(missing)}")
-    options = require_section(values, "options", path.name)
+    environment = head.pop("environment")
+    given = require_section(values, "options", path.name)
     values.pop("options", None)
-    theirs = {field.name for field in fields(environment_class(head["environment"]))}
-    for key in options:
-        if key not in theirs:
-            raise unknown_name(f"option of {head['environment']} in {path.name}", key, theirs)
-    options = as_fields(environment_class(head["environment"]), options)
-    own, more = _parted(values, head["environment"])
-    return Scenario(name=path.stem, **head, options=options | more, **own)
+    known = {field.name for field in fields(environment_class(environment))}
+    for key in given:
+        if key not in known:
+            raise unknown_name(f"option of {environment} in {path.name}", key, known)
+    options = as_fields(environment_class(environment), given)
+    own, more = _typed_settings(values, environment)
+    preset = Scenario(name=path.stem, **head, environment_spec=EnvironmentSpec(environment, options | more), **own)
+    return preset._changed(settings) if settings else preset
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from parley.agents.traits import PLAIN
 from parley.llm.errors import UserError
 from parley.model.interventions.base import ALL, Saying
 from parley.model.interventions.planner import Planner
-from parley.model.trait_assignment import parse_assignments, traits_of_seat
+from parley.model.trait_assignment import entry_for
 
 if TYPE_CHECKING:
     from parley.model.scenario import Scenario
@@ -34,7 +34,7 @@ def surrogate_for(stand_ins: Mapping[str, str], voices: Container[str], label: s
 
 def check_surrogates(scenario: Scenario) -> None:
     """Errors: UserError where a scenario is none for stand-ins, or a file does not fit it."""
-    if not scenario.stand_ins():
+    if not scenario.surrogate_by_party:
         return
     _named(scenario)
     _kind(scenario)
@@ -72,17 +72,17 @@ def _seats(scenario: Scenario) -> list[tuple[str, str]]:
     """Label and party of every seat that debates, in one repetition of each group."""
     return [
         (label, party_of(seat))
-        for group in scenario.groups()
+        for group in scenario.groups
         for label, seat in zip(group.labels, group.seats, strict=True)
     ]
 
 
 def _held(scenario: Scenario) -> list[SurrogateHolder]:
     """Those of them that have a surrogate."""
-    own = scenario.stand_ins()
+    own = scenario.surrogate_by_party
     if not own:
         return []
-    voices = scenario.own_llms()
+    voices = scenario.llm_by_party
     return [SurrogateHolder(*seat, file) for seat in _seats(scenario) if (file := surrogate_for(own, voices, *seat))]
 
 
@@ -95,7 +95,7 @@ def _named(scenario: Scenario) -> None:
     """Errors: UserError where no file is given, or nobody who debates is meant."""
     seats = _seats(scenario)
     known = {name for seat in seats for name in seat}
-    for who, file in scenario.stand_ins().items():
+    for who, file in scenario.surrogate_by_party.items():
         if not file:
             raise UserError(f"llms: write {who}=surrogate:FILE, a file that run.py surrogate wrote")
         if who not in known:
@@ -131,10 +131,16 @@ def _fitted(probe: str, file: str, party: str, topic: str) -> None:
 
 def _untold(scenario: Scenario, held: Iterable[SurrogateHolder]) -> None:
     """Errors: UserError where a stand-in is given what only a model could be told."""
-    fields = {**parse_assignments(scenario), "adapters": scenario.own_adapters()}
+    assigned = scenario.trait_assignment
+    fields = {
+        "roles": assigned.roles,
+        "traits": assigned.traits,
+        "confirmation_bias": assigned.confirmation_bias,
+        "adapters": scenario.adapter_by_party,
+    }
     for field, listed in fields.items():
         for one in held:
-            if traits_of_seat(listed, one.seat, one.party) not in ("", PLAIN.confirmation_bias):
+            if entry_for(listed, one.seat, one.party) not in ("", PLAIN.confirmation_bias):
                 raise UserError(
                     f"{field}: {one.seat} is held by a surrogate, which is told nothing: give it to others alone"
                 )

@@ -9,7 +9,7 @@ from parley.agents.party import NO_NAMES, article, load_party, party_name
 from parley.agents.persona import party_of, persona_set
 from parley.environments.base import Group
 from parley.llm.errors import UserError
-from parley.model.scenario import Scenario, load_preset
+from parley.model.scenario import Scenario, read_preset
 
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
@@ -19,17 +19,26 @@ def heading(scenario: Scenario) -> str:
 
     A preset of one's own keeps its title.
     """
-    groups = scenario.groups()
-    if not reseated(scenario.name, groups):
+    groups = scenario.groups
+    if not _reseated(scenario):
         return scenario.title
     names = {party: told["name"] for party, told in parties_told(scenario).items() if told["name"]}
     return seated_title(groups, names, scenario.frame)
 
 
+def _reseated(scenario: Scenario) -> bool:
+    """Whether others sit in a scenario than in its preset; False where this version has no such preset."""
+    try:
+        unchanged = read_preset(scenario.name).environment_spec == scenario.environment_spec
+    except UserError:
+        return False
+    return not unchanged and reseated(scenario.name, scenario.groups)
+
+
 def reseated(preset: str, groups: Sequence[Group]) -> bool:
     """Whether others sit in these groups than in those of the preset; False where this version has no such preset."""
     try:
-        own = load_preset(preset).groups()
+        own = read_preset(preset).groups
     except UserError:
         return False
     return [group.seats for group in own] != [group.seats for group in groups]
@@ -45,7 +54,7 @@ def seated_title(groups: Sequence[Group], names: Mapping[str, str], frame: str) 
 def parties_told(scenario: Scenario) -> dict[str, dict[str, str]]:
     """Return name and colour of the parties whose persona files give them, as they stand in the record's header."""
     folder = persona_set(scenario.personas)
-    found = {party: load_party(party, folder) for party in scenario.parties()}
+    found = {party: load_party(party, folder) for party in scenario.parties}
     return {party: {"name": one.name, "colour": one.colour} for party, one in found.items() if one.name or one.colour}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import networkx as nx
@@ -12,7 +11,9 @@ from scipy.sparse import issparse
 from parley.environments.graphs._given import GIVEN, Given
 from parley.environments.network import Network
 from parley.llm.errors import UserError
-from parley.model.scenario import Scenario
+from parley.model.environment_spec import EnvironmentSpec
+from parley.model.scenario import Scenario, load_preset
+from parley.model.validation import check_scenario
 
 Topology: TypeAlias = Any
 """A graph of networkx, a sparse array, or a function of the number of agents that returns one of these."""
@@ -22,43 +23,43 @@ FILE = "topology.graphml"
 """The graph that was given, in a run folder."""
 
 
-def unlinked(scenario: Scenario, topology: Topology | None) -> dict[str, str]:
-    """The fields with which a scenario can be made before its links are known. Errors: UserError where it is no network."""
-    if topology is None:
-        return {}
-    if not isinstance(scenario.build_environment(), Network):
+def _complete_links(scenario: Scenario) -> dict[str, str]:
+    """The fields with which a scenario is read before its links are known. Errors: UserError where it is no network."""
+    if not isinstance(scenario.environment, Network):
         raise UserError(f"topology is for scenarios of a network (preset network), not for {scenario.name}")
     return {"graph": "complete"}
 
 
-def on_topology(scenario: Scenario, topology: Topology | None) -> Scenario:
+def on_topology(scenario: Scenario, topology: Topology) -> Scenario:
     """The scenario on these links, with as many agents as nodes, of the nodes' parties where they have some.
 
     Errors: UserError where the graph is none that it can be held on.
     """
-    if topology is None:
-        return scenario
-    size = int(scenario.options.get("size", Network.size))
+    size = int(scenario.environment_spec.options.get("size", Network.size))
     if isinstance(topology, nx.Graph) or issparse(topology):
         graph = Given(_graph(topology))
     elif callable(topology):
         graph = Given(_graph(topology(size)), source=qualified_name(topology))
     else:
         raise UserError(f"topology must be {WANTED}, not a {type(topology).__name__}")
-    options: dict[str, Any] = {**scenario.options, "graph": graph, "size": len(graph.graph)}
+    spec = scenario.environment_spec
+    options: dict[str, Any] = {**spec.options, "graph": graph, "size": len(graph.graph)}
     try:
         if graph.people:
             options["parties"] = tuple(dict.fromkeys(party for party, _ in graph.people))
     except ValueError as error:
         raise UserError(str(error)) from error
-    found = replace(scenario, options=options)
-    found.build_environment()
-    return found
+    linked = scenario.replace(environment_spec=EnvironmentSpec(spec.name, options))
+    check_scenario(linked)
+    return linked
 
 
-def scenario_on(scenario: Scenario, settings: Mapping[str, Any], topology: Topology | None) -> Scenario:
-    """The scenario with some fields set, on a topology where one is given. Errors: UserError."""
-    return on_topology(scenario.with_settings({**unlinked(scenario, topology), **settings}), topology)
+def scenario_on(preset: str | Scenario, settings: Mapping[str, Any], topology: Topology | None) -> Scenario:
+    """The scenario, or the preset of this name, with some fields set, on a topology where one is given. Errors: UserError."""
+    if topology is None:
+        return preset.with_settings(settings) if isinstance(preset, Scenario) else load_preset(preset, settings)
+    scenario = preset if isinstance(preset, Scenario) else load_preset(preset)
+    return on_topology(scenario.with_settings({**_complete_links(scenario), **settings}), topology)
 
 
 def qualified_name(thing: Any) -> str:
@@ -69,7 +70,7 @@ def qualified_name(thing: Any) -> str:
 
 def given_graph(scenario: Scenario) -> Given | None:
     """The graph object that a scenario holds, if it holds one."""
-    graph = scenario.options.get("graph")
+    graph = scenario.environment_spec.options.get("graph")
     return graph if isinstance(graph, Given) else None
 
 

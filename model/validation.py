@@ -18,7 +18,6 @@ from parley.llm.errors import UserError, unknown_name
 from parley.model import surrogate_seats
 from parley.model.interventions.base import Presence
 from parley.model.interventions.fact_check import FactCheck
-from parley.model.trait_assignment import traits_by_seat
 
 if TYPE_CHECKING:
     from parley.llm.request import Backend
@@ -43,15 +42,13 @@ _LEAST = {
 def check_scenario(scenario: Scenario) -> None:
     """Every check, values first."""
     _values(scenario)
-    for subject in scenario.subjects():
+    for subject in scenario.all_topics:
         _probes(scenario, subject)
     _deliberation(scenario)
     _surveys(scenario)
     _personas(scenario)
     _abilities(scenario)
-    traits_by_seat(scenario)
-    scenario.own_adapters()
-    scenario.own_llms()
+    _parties(scenario)
     _interventions(scenario)
     _archetypes(scenario)
     surrogate_seats.check_surrogates(scenario)
@@ -66,7 +63,7 @@ def check_taught(scenario: Scenario, backend: Backend) -> None:
     said = dict(backend.identity)
     for one in (said, said.get("first", {}), *said.get("voices", {}).values()):
         known = one.get("topics") or ([] if scenario.questions else list(one.get("parameters", ())))
-        _refuse(one.get("backend", ""), known, scenario.subjects() if known else [])
+        _refuse(one.get("backend", ""), known, scenario.all_topics if known else [])
 
 
 def check_topics(spec: str, topics: Iterable[Topic]) -> None:
@@ -105,16 +102,24 @@ def _personas(scenario: Scenario) -> None:
                 f"reference={party}: the personas of {folder.name} have no {party_of(party)}.toml, so it cannot be asked "
                 "before the debates; --set reference= asks no party beforehand"
             )
-    for seat in scenario.seats():
+    for seat in scenario.seats:
         load_personas(seat, folder)
 
 
 def _surveys(scenario: Scenario) -> None:
-    if scenario.survey != "rounds" and getattr(scenario.build_environment(), "by_attitude", False):
-        raise UserError(f"environment {scenario.environment} uses ratings after each round: set survey=rounds")
-    private = any(group.mediated or group.networked for group in scenario.groups())
+    if scenario.survey != "rounds" and getattr(scenario.environment, "by_attitude", False):
+        raise UserError(
+            f"environment {scenario.environment_spec.name} uses ratings after each round: set survey=rounds"
+        )
+    private = any(group.mediated or group.networked for group in scenario.groups)
     if scenario.sides == "opposed" and (private or scenario.survey == "never"):
         raise UserError("sides need a survey before the debate, and one table: set survey and environment=round_table")
+
+
+def _parties(scenario: Scenario) -> None:
+    """Read every entry for a party or seat. Errors: UserError on one that cannot be read."""
+    for entries in ("trait_assignment", "adapter_by_party", "llm_by_party"):
+        getattr(scenario, entries)
 
 
 def _abilities(scenario: Scenario) -> None:
@@ -140,16 +145,18 @@ def _deliberation(scenario: Scenario) -> None:
     _represented(scenario, parse_knowledge(scenario.knows))
     if scenario.mediated and not scenario.questions:
         raise UserError(
-            f"environment {scenario.environment} deliberates on questions: set questions to shipped or to a path"
+            f"environment {scenario.environment_spec.name} deliberates on questions: set questions to shipped or to a path"
         )
     if scenario.questions and not scenario.mediated:
         raise UserError(
-            f"environment {scenario.environment} debates topics; questions are for one with a mediator: mediated"
+            f"environment {scenario.environment_spec.name} debates topics; questions are for one with a mediator: mediated"
         )
     if scenario.questions and scenario.reference:
         raise UserError("a reference is asked about topics; there is none where questions are drawn")
-    if scenario.questions and len(scenario.pool()) < scenario.episodes:
-        raise UserError(f"{len(scenario.pool())} questions to draw from are too few for {scenario.episodes} episodes")
+    if scenario.questions and len(scenario.question_pool) < scenario.episodes:
+        raise UserError(
+            f"{len(scenario.question_pool)} questions to draw from are too few for {scenario.episodes} episodes"
+        )
 
 
 def _archetypes(scenario: Scenario) -> None:
@@ -164,10 +171,12 @@ def _interventions(scenario: Scenario) -> None:
     for one in scenario.interventions:
         if one.round > scenario.rounds:
             raise UserError(f"{one.kind} before round {one.round} of a scenario of {scenario.rounds}: give more rounds")
-        seated = {party_of(seat) for group in scenario.groups() for seat in group.seats}
-        known = {"all", *seated, *(label for group in scenario.groups() for label in group.labels)}
-        if one.networked and not any(group.networked for group in scenario.groups()):
-            raise UserError(f"{one.kind} are those of a network, and environment {scenario.environment} has none")
+        seated = {party_of(seat) for group in scenario.groups for seat in group.seats}
+        known = {"all", *seated, *(label for group in scenario.groups for label in group.labels)}
+        if one.networked and not any(group.networked for group in scenario.groups):
+            raise UserError(
+                f"{one.kind} are those of a network, and environment {scenario.environment_spec.name} has none"
+            )
         if isinstance(one, FactCheck) and one.llm and scenario.mediated:
             raise UserError("fact_check: in private deliberations nothing is said in public that a model could check")
         if isinstance(one, Presence) and (scenario.mediated or scenario.sides == "opposed"):

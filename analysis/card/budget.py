@@ -40,7 +40,7 @@ def plan_lines(
     yield f"  {len(first.base.topics)} topics, {first.base.repetitions} blocks a batch, {first.base.rounds} rounds; a batch:"
     for step in protocol_steps(first, sections):
         made = plan_run(step.scenario)
-        unpaid, own = made.unpaid(step.scenario), step.scenario.own_llms()
+        unpaid, own = made.unpaid(step.scenario), step.scenario.llm_by_party
         for voice in made.asked:
             if not is_scripted(own.get(voice, "")):
                 used[voice] = total([used.get(voice, NOTHING), made.tokens[voice]])

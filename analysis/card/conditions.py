@@ -55,14 +55,14 @@ class Batch:
     @property
     def scenario(self) -> Scenario:
         seed = self.base.seed if self.number == 1 else derive(self.base.seed, "batch", self.number)
-        return replace(self.base, seed=seed)
+        return self.base.with_settings({"seed": seed})
 
     def set(self, **settings: Any) -> Scenario:
         return self.scenario.with_settings(settings)
 
 
 def three(batch: Batch) -> Conditions:
-    return {"three": replace(_round_table(batch, THREE), forecast=True)}
+    return {"three": _round_table(batch, THREE).with_settings({"forecast": True})}
 
 
 def two(batch: Batch) -> Conditions:
@@ -96,7 +96,7 @@ def turned(batch: Batch) -> Conditions:
 
 def closing(batch: Batch) -> Conditions:
     announced = _round_table(batch, PARTIES).with_settings({"format": "structured"})
-    return {"closing": announced, "no closing": replace(announced, closing=False)}
+    return {"closing": announced, "no closing": announced.with_settings({"closing": False})}
 
 
 def gender(batch: Batch) -> Conditions:
@@ -135,9 +135,9 @@ def asked(batch: Batch) -> Conditions:
     plainly = batch.set(**groups, **told)
     return {
         "asked": plainly,
-        "asked conversation": replace(plainly, frame="conversation"),
-        "asked reversed": replace(plainly, listing="reversed"),
-        "asked shuffled": replace(plainly, listing="shuffled"),
+        "asked conversation": plainly.with_settings({"frame": "conversation"}),
+        "asked reversed": plainly.with_settings({"listing": "reversed"}),
+        "asked shuffled": plainly.with_settings({"listing": "shuffled"}),
     }
 
 
@@ -160,4 +160,4 @@ def _with_partners(batch: Batch, party: str, spec: str) -> Scenario:
     """The rooms of `three` where all but one party speak through a backend that says something else."""
     own = tuple(entry for entry in batch.base.llms if entry.partition("=")[0] == party)
     partners = tuple(f"{other}={spec}" for other in THREE if other != party)
-    return replace(_round_table(batch, THREE), llms=(*own, *partners))
+    return _round_table(batch, THREE).with_settings({"llms": (*own, *partners)})

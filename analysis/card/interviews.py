@@ -27,7 +27,6 @@ from parley.llm.request import Backend
 from parley.llm.seeding import digest
 from parley.model.casting import SeatPlace, seat_rooms
 from parley.model.scenario import Scenario
-from parley.model.trait_assignment import traits_by_seat
 
 INTERVIEWS, VERDICTS = "interviews", "verdicts"
 UNJUDGED = "no judge was named (--judge SPEC)"
@@ -105,11 +104,11 @@ def interview_batch(batch: Batch) -> Mapping[str, list[Item]]:
     They are interviewed as they debate: with temperament and confirmation bias, adapter and model of their own, as warm.
     """
     scenario, found = three(batch)["three"], dict[str, list[Item]]()
-    characters, adapters, voices = traits_by_seat(scenario), scenario.own_adapters(), scenario.own_llms()
+    adapters, voices = scenario.adapter_by_party, scenario.llm_by_party
     for number, place in seated_people(scenario):
         adapter, voice = (_own(known, place) for known in (adapters, voices))
         for one in (place.persona, *_stated(place.persona, scenario)):
-            told = " ".join(filter(None, [one.backstory, characters(place, number).told]))
+            told = " ".join(filter(None, [one.backstory, scenario.trait_assignment.of(place, number).told]))
             how = (scenario.temperature, scenario.reminder, adapters.get(adapter, ""), voice)
             named = replace(one, backstory=told)
             found.setdefault(one.id, [Item(scenario.personas, named, question, *how) for question in questions()])
@@ -140,4 +139,4 @@ def interview_calls(batch: Batch, kind: str) -> tuple[int, int]:
         asked = sum(map(len, interview_batch(batch).values()))
         return asked, asked
     base, each = batch.scenario, Judging().calls
-    return 0, each * base.repetitions * len(base.topics) * len(three(batch)["three"].seats()) * base.rounds
+    return 0, each * base.repetitions * len(base.topics) * len(three(batch)["three"].seats) * base.rounds

@@ -68,7 +68,7 @@ def _model(scenario: Scenario) -> Backend:
     first = open_models(scenario.llm)
     if not scenario.llms or split_spec(scenario.llm)[0] == "recorded":
         return first
-    return RoutedBackend(first, {voice: open_models(spec) for voice, spec in scenario.own_llms().items()})
+    return RoutedBackend(first, {voice: open_models(spec) for voice, spec in scenario.llm_by_party.items()})
 
 
 def _speaking(scenario: Scenario) -> Callable[[str], Backend]:

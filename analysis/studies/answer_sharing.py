@@ -10,7 +10,7 @@ The report on archetypes: what was saved beside what it cost, by cell, and a fig
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +59,8 @@ class SavingsResult:
 
 def archetypes(base: Scenario, size: int) -> Generator[Scenario, Tables, SavingsResult]:
     """Yields the scenario with everybody asked, then with `size` answers a kind; is sent the tables of their records."""
-    whole = yield replace(base, archetypes=0)
-    shared = yield replace(base, archetypes=size)
+    whole = yield base.with_settings({"archetypes": 0})
+    shared = yield base.with_settings({"archetypes": size})
     savings = pd.DataFrame([{"run": ALL, **calls_used(whole)}, {"run": SHARED, **calls_used(shared)}])
     lines = ["room", "iteration", "text"]
     said = whole.utterances[lines].merge(shared.utterances[lines], on=["room", "iteration"])

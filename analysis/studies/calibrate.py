@@ -16,7 +16,7 @@ trained on; a difference is then the model's, since the instrument has found the
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -88,7 +88,7 @@ def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator
     """
     found = []
     for speaker in speakers:
-        tables = yield replace(base, llm=speaker.spec, probe=PROBE, survey="rounds")
+        tables = yield base.with_settings({"llm": speaker.spec, "probe": PROBE, "survey": "rounds"})
         rows = recover_parameters(tables, _grade)
         truth = planted(dict(speaker.changes))
         rows["planted"] = [

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ def fine_tuned(base: Scenario, arms: Sequence[Arm]) -> Generator[Scenario, Table
     """Yields a scenario an arm, the one before fine-tuning first, is sent the tables of its record."""
     held = []
     for arm in arms:
-        tables = yield replace(base, llm=arm.spec, adapters=arm.adapters)
+        tables = yield base.with_settings({"llm": arm.spec, "adapters": arm.adapters})
         held.append(StudyRecords(arm, tables))
     return TuningResult(_before(held).tables.header, points(held), shifts(held), remedy(held))
 

@@ -118,13 +118,13 @@ def emptied(base: Scenario) -> Scenario:
     empty = tuple([one.placebo() for one in base.interventions])
     if empty == base.interventions:
         raise UserError("--placebo: nothing is said in this timetable, so that there is nothing to say without content")
-    return replace(base, interventions=empty)
+    return base.with_settings({"interventions": empty})
 
 
 def control(base: Scenario) -> Scenario:
     """The same without its interventions: who joins does not come, who leaves stays."""
     kept = [one.control() for one in base.interventions]
-    return replace(base, interventions=tuple([one for one in kept if one]))
+    return base.with_settings({"interventions": tuple([one for one in kept if one])})
 
 
 def compared(without: Tables, held: Tables) -> InterventionResult:

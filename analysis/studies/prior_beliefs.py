@@ -20,8 +20,8 @@ from parley.analysis.formatting import Column, count_table, estimate, group_titl
 from parley.analysis.rating_values import rating_value
 from parley.analysis.reporting import Report
 from parley.analysis.tables import Tables
+from parley.model.debate_sides import alternate_sides, side_of
 from parley.model.scenario import Scenario
-from parley.model.trait_assignment import alternate_sides, side_of
 
 CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "sequential": {"protocol": "sequential"},

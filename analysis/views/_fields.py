@@ -34,14 +34,14 @@ def fields_of(scenario: Scenario) -> list[Field]:
     hints = get_type_hints(Scenario)
     names = [*FIRST, *(one.name for one in fields(Scenario) if one.name not in (*FIRST, *APART))]
     own = [Field(name, field_value(plain, name), choices(hints[name]), told.get(name, "")) for name in names]
-    kind: Any = type(scenario.build_environment())
+    kind: Any = type(scenario.environment)
     hints = get_type_hints(kind)
     theirs = [
         Field(
             one.name,
             field_value(vars_of(scenario, one.name), one.name),
             choices(hints[one.name]),
-            f"of {scenario.environment}",
+            f"of {scenario.environment_spec.name}",
         )
         for one in fields(kind)
         if one.init
@@ -51,7 +51,7 @@ def fields_of(scenario: Scenario) -> list[Field]:
 
 def vars_of(scenario: Scenario, name: str) -> dict[str, Any]:
     """A field of the environment as it is, defaults too, in the form of a header."""
-    found = getattr(scenario.build_environment(), name)
+    found = getattr(scenario.environment, name)
     return {"options": {name: list(found) if isinstance(found, tuple) else found}}
 
 

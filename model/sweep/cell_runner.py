@@ -85,7 +85,7 @@ def run_cell(
 
 def _model(scenario: Scenario, parts: int) -> Backend:
     """The scenario's model, asked within a part of its limits."""
-    voices = tuple((who, split_limits(spec, parts)) for who, spec in scenario.own_llms().items())
+    voices = tuple((who, split_limits(spec, parts)) for who, spec in scenario.llm_by_party.items())
     return _open(split_limits(scenario.llm, parts), voices)
 
 

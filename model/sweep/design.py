@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class SweepCell:
 
     @property
     def scenario(self) -> Scenario:
-        return replace(self.combined, seed=self.seed)
+        return self.combined.replace(seed=self.seed)
 
     @property
     def combination(self) -> str:
@@ -117,7 +117,7 @@ def _combined(base: Scenario, chosen: Mapping[str, str]) -> tuple[tuple[tuple[st
         settings["llms"] = (chosen["llms"],) if chosen["llms"] else ()
     try:
         scenario = base.with_settings(settings)
-        for spec in (scenario.llm, *scenario.own_llms().values()):
+        for spec in (scenario.llm, *scenario.llm_by_party.values()):
             check_spec(spec)
     except UserError as error:
         raise UserError(f"--vary {_told(tuple(chosen.items()))}: {error}") from error

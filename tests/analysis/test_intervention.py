@@ -245,7 +245,7 @@ def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.Capture
 
 def both(scenario: Scenario, out: Path) -> InterventionResult:
     found: InterventionResult = hold_all(
-        intervention(scenario), BRANCHES, out, (), open_all(scenario.llm, scenario.own_llms())
+        intervention(scenario), BRANCHES, out, (), open_all(scenario.llm, scenario.llm_by_party)
     )
     return found
 

@@ -39,7 +39,7 @@ def test_every_condition_is_a_scenario_and_every_pair_two_conditions(name: str) 
 
 def test_the_orders_are_all_six_and_who_begins_is_known() -> None:
     chosen = experiment("orders", ["oracle"])
-    seated = [load_preset(PRESET).with_settings(one).build_environment().seats for one in chosen.conditions.values()]
+    seated = [load_preset(PRESET).with_settings(one).environment.seats for one in chosen.conditions.values()]
     assert len(set(seated)) == 6
     assert [seats[0] for seats in seated] == list(chosen.first.values())
 
@@ -78,7 +78,7 @@ def test_models_are_held_alone_and_mixed() -> None:
     """Fig 3: the Neutral with the Democrat's model, or with the Republican's."""
     chosen = experiment("models", ["oracle", "oracle,kappa=0"])
     made = {label: load_preset(PRESET).with_settings(one) for label, one in chosen.conditions.items()}
-    assert [(one.llm, one.own_llms()) for one in made.values()] == [
+    assert [(one.llm, one.llm_by_party) for one in made.values()] == [
         ("oracle", {}),
         ("oracle,kappa=0", {}),
         *[("oracle", {party: "oracle,kappa=0"}) for party in ("default", "republican", "democrat")],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from data_checks import check_each
@@ -257,7 +256,7 @@ def test_the_muted_are_silent_hear_and_are_asked(small: Small) -> None:
 def test_another_model_speaks_from_its_round_on(small: Small) -> None:
     """Its seats ask it for speech and ratings, before that round and for all others nobody does."""
     scenario = small(rounds=3, interventions=["model round=2 to=democrat llm=oracle,mu=0"])
-    assert scenario.own_llms() == {"oracle,mu=0": "oracle,mu=0"}
+    assert scenario.llm_by_party == {"oracle,mu=0": "oracle,mu=0"}
     asked: list[Request] = []
     other = Fake(lambda request: asked.append(request) or opinionated(request))
     model = DebateModel(scenario, backend=RoutedBackend(Fake(opinionated), {"oracle,mu=0": other}))
@@ -324,7 +323,7 @@ def test_a_planner_steers(small: Small) -> None:
     base = small(repetitions=6, rounds=4)
     ends = [
         list(expected(events(one), 4).values())
-        for one in (base, replace(base, interventions=parse_interventions([line])))
+        for one in (base, base.with_settings({"interventions": parse_interventions([line])}))
     ]
     off = [sum(abs(value - 2) for value in end) / len(end) for end in ends]
     assert off[1] < off[0] - 0.3

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parley.llm.errors import UserError
 from parley.model.debate import DebateModel
-from parley.model.scenario import Scenario, load_preset, parse_settings, preset_names
+from parley.model.scenario import load_preset, parse_settings, preset_names
 
 GOOD = 'title = "t"\nsource = "s"\nenvironment = "round_table"\n'
 
@@ -91,7 +91,11 @@ def test_a_preset_of_ones_own_is_read_from_its_path(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(GOOD + 'rounds = 3\n[options]\nseats = ["democrat", "default"]')
     scenario = load_preset(str(path))
-    assert (scenario.name, scenario.rounds, scenario.options["seats"]) == ("mine", 3, ("democrat", "default"))
+    assert (scenario.name, scenario.rounds, scenario.environment_spec.options["seats"]) == (
+        "mine",
+        3,
+        ("democrat", "default"),
+    )
 
 
 def test_missing_preset_file_and_unknown_name() -> None:
@@ -117,7 +121,7 @@ def test_text_and_toml_values_mean_the_same() -> None:
 
 def test_another_environment_drops_the_options_of_the_old_one() -> None:
     moved = load_preset("echo_chamber").with_settings({"environment": "round_table", "seats": "democrat,democrat"})
-    assert moved.options == {"seats": ("democrat", "democrat")}
+    assert moved.environment_spec.options == {"seats": ("democrat", "democrat")}
 
 
 @given(st.dictionaries(st.sampled_from(["rounds", "words", "asks", "seed", "repetitions"]), st.integers(1, 50)))
@@ -125,6 +129,7 @@ def test_a_header_suffices_to_rebuild_the_scenario(settings: dict[str, int]) -> 
     """What stands in the record's header makes the same scenario again."""
     scenario = load_preset("two_way").with_settings(settings)
     plain = scenario.to_dict()
-    options = plain.pop("options")
-    again = Scenario(**{**plain, "topics": tuple(plain["topics"]), "reference": tuple(plain["reference"])}, options={})
-    assert again.with_settings(options).digest() == scenario.digest()
+    told = {key: value for key, value in plain.items() if key not in ("name", "title", "source", "options")}
+    again = load_preset("three_way").with_settings({**told, **plain["options"]})
+    again = again.replace(**{key: plain[key] for key in ("name", "title", "source")})
+    assert again.digest() == scenario.digest()

@@ -269,7 +269,7 @@ def test_what_others_are_given_stays(tmp_path: Path) -> None:
     """Only what a stand-in would be told is refused: the others have their roles, and none is no bias."""
     file = written(tmp_path / "s.json")
     told = {"roles": "democrat:spreader", "confirmation_bias": "strong,republican:none"}
-    assert mixed(file, "republican", **told).stand_ins() == {"republican": str(file)}
+    assert mixed(file, "republican", **told).surrogate_by_party == {"republican": str(file)}
 
 
 SAYING = [
@@ -313,7 +313,7 @@ def test_nothing_heard_is_not_a_line_of_its_own_attitude(tmp_path: Path) -> None
     response, topic = SurrogateResponse(fit, "democrat"), load_topic("racism")
     persona = load_personas("democrat")[0]
     one = SurrogateAgent(
-        mesa.Model(), persona, topic, load_preset("network").manner(), response, lambda name, text: None, "attitude"
+        mesa.Model(), persona, topic, load_preset("network").style, response, lambda name, text: None, "attitude"
     )
     first = one.rate(topic.probe("attitude"), 1)
     one.hear("Ann", "Hm.")

@@ -122,7 +122,7 @@ def test_cells_that_cannot_be(varied: dict[str, tuple[str, ...]], words: str) ->
 
 def test_a_party_s_own_model_is_varied_by_its_options() -> None:
     made = sweep_cells(BASE, {"llms": ("republican=oracle,kappa=0", "republican=oracle,kappa=0.5")}, (0,))
-    assert [cell.scenario.own_llms() for cell in made] == [
+    assert [cell.scenario.llm_by_party for cell in made] == [
         {"republican": f"oracle,kappa={kappa}"} for kappa in ("0", "0.5")
     ]
 
@@ -133,8 +133,8 @@ def test_nothing_is_a_value_too() -> None:
     assert (control.values, control.combination) == ((("interventions", "none"),), "interventions=none")
     assert (len(control.scenario.interventions), len(rain.scenario.interventions)) == (0, 1)
     alone, own = sweep_cells(BASE, parse_vary(["llms=;republican=oracle,kappa=0"]), (0,))
-    assert (alone.combination, alone.scenario.own_llms()) == ("llms=none", {})
-    assert own.scenario.own_llms() == {"republican": "oracle,kappa=0"}
+    assert (alone.combination, alone.scenario.llm_by_party) == ("llms=none", {})
+    assert own.scenario.llm_by_party == {"republican": "oracle,kappa=0"}
 
 
 def test_one_folder_one_sweep(tmp_path: Path) -> None:

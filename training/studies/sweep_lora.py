@@ -9,7 +9,7 @@ their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,7 @@ def sweep(
         adapter = pipeline.adapter(Recipe(party, cell.method, r=cell.r, seed=cell.seed)) if cell.method else None
         asked = f"{spec},adapters={adapter}" if adapter else spec
         seats = tuple(f"{seat}:{adapter.name}" for seat in SEATED) if adapter else ()
-        tables = yield replace(base, llm=asked, adapters=seats)
+        tables = yield base.with_settings({"llm": asked, "adapters": seats})
         found = _attitudes(tables) + _capability(measure(pipeline.base.name, str(adapter or "")))
         keys = {"model": cell.title, "method": cell.method, "r": cell.r, "seed": cell.seed}
         rows += [keys | dict(zip(("what", "value", "error"), one, strict=True)) for one in found]
