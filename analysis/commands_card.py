@@ -145,11 +145,11 @@ def _base(options: argparse.Namespace, models: Sequence[str], judge: str) -> Sce
     if "llm" not in settings:
         raise UserError("--llm names a model for one party only: name the model whose card is made")
     base = load_preset("three_way").with_settings(settings)
-    if base.survey != "rounds" or base.interventions or base.rounds < 1:
+    if base.surveys.survey != "rounds" or base.interventions or base.rounds < 1:
         raise UserError("a card needs survey=rounds, at least one round and no interventions of its own")
-    for one in (base.llm, *base.llm_by_party.values(), *filter(None, [judge])):
+    for one in (base.models.llm, *base.llm_by_party.values(), *filter(None, [judge])):
         check_spec(one)
-        check_topics(one, base.all_topics)
+        check_topics(one, base.subject.all_topics)
     return base
 
 
@@ -164,14 +164,16 @@ def _judge(named: str, base: Scenario) -> str:
     """The spec of the judge: the known-truth speaker reads what our own speakers say; of others nobody does, unless told."""
     from parley.llm.backends import split_spec
 
-    return named or ("oracle" if split_spec(base.llm)[0] in OWN else "")
+    return named or ("oracle" if split_spec(base.models.llm)[0] in OWN else "")
 
 
 def _remedies(options: argparse.Namespace, first: Batch) -> list[Remedy]:
     from parley.analysis.card.remedies import choose_remedies
 
     found = (
-        choose_remedies(options.remedies, options.tuned, first.base.llm) if options.remedies or options.tuned else []
+        choose_remedies(options.remedies, options.tuned, first.base.models.llm)
+        if options.remedies or options.tuned
+        else []
     )
     for one in found:
         one.batch(first)  # before anything is asked: a field may not go with the card's

@@ -72,7 +72,7 @@ def intervene(arguments: Sequence[str]) -> int:
         branch for branch in branches if (out / branch / JOURNAL).exists()
     ]  # each has the journal of the one before
     ledger = shared_ledger(limits, [(out / branch / JOURNAL, limits) for branch in begun[-1:]])
-    opened = open_all(base.llm, base.llm_by_party)
+    opened = open_all(base.models.llm, base.llm_by_party)
     found = hold_all(study, branches, out, given, opened, [limits] * len(branches), ledger)
     for branch in branches:
         if not (out / branch / SUMMARY).exists():
@@ -96,7 +96,7 @@ def _planned(base: Scenario, branches: Sequence[str], known: Prices) -> Iterator
         else 0
     )
     surveys = plan_run(base.with_settings({"rounds": 0, "interventions": ()})).ratings * (
-        first if base.survey == "rounds" else 1
+        first if base.surveys.survey == "rounds" else 1
     )
     whole = len(branches) * calls - (len(branches) - 1) * (alike + surveys)
     yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {whole:,}:"

@@ -34,7 +34,7 @@ def archetypes(arguments: Sequence[str]) -> int:
     from parley.analysis.studies.answer_sharing import archetypes as study
 
     base, given = scenario_from_args(options)
-    if base.survey == "never" or options.size < 2:
+    if base.surveys.survey == "never" or options.size < 2:
         raise UserError("archetypes share answers to surveys: there have to be surveys, and a --size of at least 2")
     folder = options.out or Path("runs") / f"archetypes-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"folder   {folder}", flush=True)

@@ -77,7 +77,7 @@ def structured(arguments: Sequence[str]) -> int:
     chosen = experiment(options.experiment, models)
     base, given = _base(options, chosen, [models[0], *own])
     for spec in (*models, *base.llm_by_party.values(), judge):
-        check_topics(spec, base.all_topics)
+        check_topics(spec, base.subject.all_topics)
     if options.dry_run:
         return _planned(chosen, base, options.calls)
     for spec in (*models, *base.llm_by_party.values(), judge):
@@ -142,7 +142,7 @@ def _claim(out: Path, name: str, base: Scenario, judge: str, judging: Judging) -
     from parley.llm.backends import identity_spec
 
     out.mkdir(parents=True, exist_ok=True)
-    asked = {**base.to_dict(), "llm": identity_spec(base.llm)}
+    asked = {**base.to_dict(), "llm": identity_spec(base.models.llm)}
     check_manifest(
         out / "structured.json",
         {"experiment": name, "base": asked, "judge": identity_spec(judge), **asdict(judging)},

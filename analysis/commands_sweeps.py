@@ -89,7 +89,7 @@ def make_sweep(
     from parley.model.sweep.ray_cluster import check_address
 
     for scenario, *_ in _combinations(cells):  # before the folder is made
-        for spec in (scenario.llm, *scenario.llm_by_party.values()):
+        for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
             check_reached(spec)
     if options.ray:
         check_address(options.ray)
@@ -135,8 +135,8 @@ def check_cells(cells: Sequence[SweepCell]) -> None:
 
     for scenario, *_ in _combinations(cells):
         check_files(scenario)
-        for spec in (scenario.llm, *scenario.llm_by_party.values()):
-            check_topics(spec, [] if scenario.questions else scenario.all_topics)
+        for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
+            check_topics(spec, [] if scenario.subject.questions else scenario.subject.all_topics)
 
 
 def _addressed(

@@ -77,7 +77,7 @@ def bare(section: ModuleType) -> ModuleType:
 
 def held(scenario: Scenario) -> Tables:
     """A scenario held in memory."""
-    recorder, backend = MemoryRecorder(), open_all(scenario.llm, scenario.llm_by_party)
+    recorder, backend = MemoryRecorder(), open_all(scenario.models.llm, scenario.llm_by_party)
     recorder.write([make_header(scenario, (), backend)])
     DebateModel(scenario, backend=backend, recorder=recorder).run()
     return tables(recorder.events)

@@ -39,13 +39,13 @@ class Planted:
     @cached_property
     def starts(self) -> dict[str, dict[str, float]]:
         """By topic: the mean attitude of each party's people before a debate, and the Default's."""
-        people = {party: load_personas(party, persona_set(self.base.personas)) for party in THREE}
+        people = {party: load_personas(party, persona_set(self.base.people.personas)) for party in THREE}
         return {
             topic: {
                 party: fmean(start(one.backstory, topic, self.parameters[topic]) for one in ones)
                 for party, ones in people.items()
             }
-            for topic in self.base.topics
+            for topic in self.base.subject.topics
         }
 
     def moved(
@@ -88,7 +88,7 @@ def truth(planted: Planted, claim: CardEstimate, sides: pd.Series) -> float | No
 
     sides: the directions that the card went by (null_conditions.directions): which parties and topics are in it.
     """
-    topics = planted.base.topics if claim.topic == ALL else (claim.topic,)
+    topics = planted.base.subject.topics if claim.topic == ALL else (claim.topic,)
     laws = [planted.parameters[topic] for topic in topics]
     if claim.quantity in _PLAIN:
         return _PLAIN[claim.quantity](laws[0])

@@ -25,6 +25,7 @@ SOURCE, SITE, RUNS = BUILD / "docs-source", BUILD / "docs", BUILD / "docs-runs"
 GENERATED = {
     "../CHANGELOG.md": "changelog.md",
     "../model/scenario.py": "fields.md",
+    "../model/scenario_blocks.py": "fields.md",
     "../agents/prompts": "prompts.md",
     "../__init__.py": "api.md",
     "first_steps.ipynb": "first_steps.md",

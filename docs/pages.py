@@ -89,27 +89,32 @@ def fields_page() -> str:
     """All fields of a scenario with defaults and what the source says beside them."""
     rows = [f"| `{name}` | `{default}` | {says} |" for name, default, says in fields() if default]
     return (
-        "# Fields of a scenario\n\nWhat a preset can name and `--set field=value` can set, from `model/scenario.py`. "
+        "# Fields of a scenario\n\nWhat a preset can name and `--set field=value` can set, from `model/scenario_blocks.py`. "
         "An environment has options of its own, set the same way: they are on the page of each scenario.\n\n"
         "| field | default | what it is |\n|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
 
 def fields() -> list[tuple[str, str, str]]:
-    """(name, default, explanation) of each field of Scenario: the comment within its lines."""
-    text = (ROOT / "model" / "scenario.py").read_text(encoding="utf-8")
+    """(name, default, explanation) of each field of Scenario and of its blocks: the comment within its lines."""
+    return [field for file in ("scenario_blocks", "scenario") for field in _fields_in(ROOT / "model" / f"{file}.py")]
+
+
+def _fields_in(path: Path) -> list[tuple[str, str, str]]:
+    text = path.read_text(encoding="utf-8")
     comments = {
         token.start[0]: token.string.lstrip("# ")
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
         if token.type == tokenize.COMMENT
     }
-    kind = next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name == "Scenario")
+    kinds = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
     found = []
-    for node in kind.body:
+    for node in (node for kind in kinds for node in kind.body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
             says = " ".join(comments[line] for line in lines if line in comments).replace("|", "\\|")
-            found.append((node.target.id, ast.unparse(node.value) if node.value else "", says))
+            if node.target.id not in ("environment_spec", "subject", "people", "surveys", "speech", "models"):
+                found.append((node.target.id, ast.unparse(node.value) if node.value else "", says))
     return found
 
 

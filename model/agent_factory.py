@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 def represent_members(model: DebateModel, rooms: Sequence[RoomState]) -> None:
     """Give the last room of every session its representatives, one or all."""
-    if model.setup.represented == "none":
+    if model.setup.people.represented == "none":
         return
     sessions: dict[str, list[RoomState]] = defaultdict(list)
     for room in rooms:
         sessions[model.tables[room.id].session].append(room)
     for *before, last in sessions.values():
         numbers = list(last.members)
-        if model.setup.represented == "one":
+        if model.setup.people.represented == "one":
             numbers = [stream(model.setup.seed, REPRESENTATIVE, last.id).choice(numbers)]
         last.proxies = {number: _proxy(model, last, before, number) for number in numbers}
 
@@ -54,13 +54,13 @@ def represent_members(model: DebateModel, rooms: Sequence[RoomState]) -> None:
 def _proxy(model: DebateModel, room: RoomState, before: Sequence[RoomState], number: int) -> ProxySeat:
     """The representative of a member, with the same person in the rooms before: it sits at the same place there."""
     member, place, setup = room.members[number], list(room.members).index(number), model.setup
-    past = [(setup.question(one.topic), list(one.members.values())[place]) for one in before]
+    past = [(setup.subject.question(one.topic), list(one.members.values())[place]) for one in before]
     own = [(question, one) for question, one in past if isinstance(one, Participant)]
     assert isinstance(member, Participant)
     assert all(one.persona == member.persona for _, one in own)
     voice = REPRESENTATIVE if REPRESENTATIVE in model.voices else ""
     adapter = model.adapters.get(REPRESENTATIVE, "")
-    return ProxySeat(member, setup.question(room.topic), own, setup.knowledge, adapter, voice)
+    return ProxySeat(member, setup.subject.question(room.topic), own, setup.people.knowledge, adapter, voice)
 
 
 def concurrent_batches(setup: Scenario, rooms: Sequence[RoomState]) -> list[list[RoomState]]:
@@ -69,7 +69,7 @@ def concurrent_batches(setup: Scenario, rooms: Sequence[RoomState]) -> list[list
     Those are written in the same round, and so the last episodes come after the others when they have critiques to write.
     """
     later = [room.id for room in rooms if any(proxy.ready for proxy in room.proxies.values())]
-    if "C" not in setup.knowledge or not later:
+    if "C" not in setup.people.knowledge or not later:
         return [list(rooms)]
     return [[room for room in rooms if (room.id in later) == last] for last in (False, True)]
 
@@ -102,13 +102,13 @@ class SeatedAgent(DebateAgent):
     def kind(self, probe: Probe) -> str:
         """Its kind, among those of its group, if answers are shared: company matters. Further probes are asked of everybody."""
         setup = self.model.setup
-        kind = super().kind(probe) if setup.archetypes and probe.name == setup.probe else ""
+        kind = super().kind(probe) if setup.people.archetypes and probe.name == setup.surveys.probe else ""
         return f"{self.group}|{kind}" if kind else ""
 
     @property
     def attitude(self) -> float | None:
         """The last rating on the topic's 0-10 axis, or None when there is none."""
-        rating = self.ratings.get(self.model.setup.probe)
+        rating = self.ratings.get(self.model.setup.surveys.probe)
         return rating.attitude if rating else None
 
 
@@ -118,8 +118,8 @@ class DebateSeat(SeatedAgent, Debater):
     def __init__(self, model: DebateModel, table: RoomSeating, number: int):
         place, setup = table.places[number], model.setup
         others = [other for other in table.present if other.name != place.persona.name]
-        names, told = [other.name for other in others], _told(others, setup.disclose, setup.introduce)
-        topic, speaks = setup.topic(table.topic), _speaks(model, place)
+        names, told = [other.name for other in others], _told(others, setup.people.disclose, setup.people.introduce)
+        topic, speaks = setup.subject.topic(table.topic), _speaks(model, place)
         super().__init__(model, place.persona, place.persona.name, topic, names, model.manner, *speaks, told)
         self.take(table, number)
 
@@ -131,8 +131,8 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
         place, setup, links = table.places[number], model.setup, table.links
         assert links is not None
         heard = [table.places[other].persona for other in links.hears[number]]
-        told = _told(heard, setup.disclose, setup.introduce)
-        topic, speaks = setup.topic(table.topic), _speaks(model, place)
+        told = _told(heard, setup.people.disclose, setup.people.introduce)
+        topic, speaks = setup.subject.topic(table.topic), _speaks(model, place)
         who = [one.name for one in heard], len(table.places), cast(Networked, model.environment).changing
         super().__init__(model, place.persona, place.persona.name, topic, *who, model.manner, *speaks, told)
         self.take(table, number)
@@ -142,7 +142,7 @@ class PrivateSeat(SeatedAgent, Participant):
     """A seat in a group that deliberates in private."""
 
     def __init__(self, model: DebateModel, table: RoomSeating, number: int):
-        place, topic = table.places[number], model.setup.topic(table.topic)
+        place, topic = table.places[number], model.setup.subject.topic(table.topic)
         people, speaks = len(table.places), _speaks(model, place)
         super().__init__(model, place.persona, place.persona.name, topic, people, model.manner, *speaks)
         self.take(table, number)
@@ -153,10 +153,10 @@ class SurrogateSeat(SeatedAgent, SurrogateAgent):
 
     def __init__(self, model: DebateModel, table: RoomSeating, number: int):
         place, setup = table.places[number], model.setup
-        topic, persona = setup.topic(table.topic), place.persona
+        topic, persona = setup.subject.topic(table.topic), place.persona
         response = model.responses[_surrogate(model, place), persona.party, table.topic]
         grade = partial(_graded, topic.slug) if response.graded else partial(model.stood, table.room)
-        super().__init__(model, persona, topic, model.manner, response, grade, setup.probe)
+        super().__init__(model, persona, topic, model.manner, response, grade, setup.surveys.probe)
         self.take(table, number)
 
 
@@ -210,7 +210,7 @@ def make_mediator(model: DebateModel, table: RoomSeating, members: list[int]) ->
     """The mediator of a room, where it has one."""
     if not table.mediated:
         return None
-    policy, question = open_mediator(model.setup.mediator), model.setup.question(table.topic)
+    policy, question = open_mediator(model.setup.speech.mediator), model.setup.subject.question(table.topic)
     adapter, voice = (MEDIATOR if MEDIATOR in known else "" for known in (model.adapters, model.voices))
     return MediatorAgent(policy, question, members, model.manner.sampling, model.adapters.get(adapter, ""), voice)
 

@@ -46,9 +46,9 @@ def scenario_from_args(
 
     given = fields_from_args(options, models)
     found = load_preset(preset or options.scenario, given)
-    for spec in (found.llm, *found.llm_by_party.values()):
+    for spec in (found.models.llm, *found.llm_by_party.values()):
         check_spec(spec)
-        check_topics(spec, [] if found.questions else found.all_topics)
+        check_topics(spec, [] if found.subject.questions else found.subject.all_topics)
     return found, tuple(given)
 
 
@@ -158,7 +158,7 @@ def shared_budget(options: argparse.Namespace, folder: Path, *specs: str) -> Sha
 
 def _voices(asked: Scenario | str) -> dict[str, str]:
     """The specs of a scenario by voice, or one model's."""
-    return {"": asked} if isinstance(asked, str) else {"": asked.llm, **asked.llm_by_party}
+    return {"": asked} if isinstance(asked, str) else {"": asked.models.llm, **asked.llm_by_party}
 
 
 def _served(spec: str) -> str:

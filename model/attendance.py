@@ -59,12 +59,12 @@ def attendance(seats: Iterable[str], personas: str, sat: Collection[str]) -> lis
 def planned_attendance(scenario: Scenario) -> list[Attendance]:
     """Return who will sit in the debates of a scenario. Errors: UserError as of `seat_rooms`."""
     seats = dict.fromkeys(seat for group in scenario.groups for seat in group.seats)
-    return attendance(seats, scenario.personas, personas_seated(scenario))
+    return attendance(seats, scenario.people.personas, personas_seated(scenario))
 
 
 def personas_of(scenario: Scenario) -> str:
     """Return the cast of a scenario, or NAMED."""
-    return NAMED if all(group.people and all(group.people) for group in scenario.groups) else scenario.cast
+    return NAMED if all(group.people and all(group.people) for group in scenario.groups) else scenario.people.cast
 
 
 def attendance_lines(found: Sequence[Attendance], cast: str) -> str:

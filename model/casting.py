@@ -83,11 +83,11 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
     the level before a debate that Figs 4 and 8 of Taubenfeld et al. take over from the debates with a Default.
     """
     seat, groups = _caster(scenario), scenario.groups
-    if scenario.questions:
+    if scenario.subject.questions:
         yield from _episodes(scenario, seat)
         return
-    for topic in scenario.topics:
-        for party in scenario.reference:
+    for topic in scenario.subject.topics:
+        for party in scenario.people.reference:
             for repetition in range(scenario.repetitions):
                 room = f"{topic}/{REFERENCE} {party}/{repetition:03}"
                 present = [] if groups[0].networked else [place.persona for place in seat(groups[0], repetition)]
@@ -138,10 +138,10 @@ def check_files(scenario: Scenario) -> None:
 
 def _episodes(scenario: Scenario, seat: Seating) -> Iterator[RoomSeating]:
     """Group by group, repetition by repetition: the questions of a session are drawn, all different."""
-    pool = [one.id for one in scenario.question_pool]
+    pool = [one.id for one in scenario.subject.question_pool]
     for group in scenario.groups:
         for repetition in range(scenario.repetitions):
-            drawn = stream(scenario.seed, "questions", group.name, repetition).sample(pool, scenario.episodes)
+            drawn = stream(scenario.seed, "questions", group.name, repetition).sample(pool, scenario.subject.episodes)
             for episode, question in enumerate(drawn):
                 yield _table(question, group, repetition, seat(group, repetition), episode)
 
@@ -197,14 +197,14 @@ def _beside(named: Mapping[int, Persona], seat: Seating, group: Group, repetitio
 def _cast_of(scenario: Scenario, circles: dict[str, list[Persona]]) -> Seating:
     """The cast of a scenario on these circles."""
     groups = scenario.groups
-    if scenario.cast in ("fixed", "listed"):
-        ahead = int(scenario.cast == "listed")
+    if scenario.people.cast in ("fixed", "listed"):
+        ahead = int(scenario.people.cast == "listed")
         return lambda group, repetition: _cast(group.seats, ahead * repetition, circles)
-    if scenario.cast == "drawn":
+    if scenario.people.cast == "drawn":
         return lambda group, repetition: _drawn(scenario.seed, group, repetition, circles)
-    if scenario.cast == "copies":
+    if scenario.people.cast == "copies":
         return lambda group, repetition: _copies(group, repetition, circles)
-    if scenario.cast == "circle":
+    if scenario.people.cast == "circle":
         return lambda group, repetition: _places(group.seats, repetition, circles)
     before, taken = dict[str, Counter[str]](), Counter[str]()
     for group in groups:
@@ -218,9 +218,9 @@ def _cast_of(scenario: Scenario, circles: dict[str, list[Persona]]) -> Seating:
 
 
 def _circles(scenario: Scenario) -> dict[str, list[Persona]]:
-    folder = persona_set(scenario.personas)
+    folder = persona_set(scenario.people.personas)
     circles = {seat: list(load_personas(seat, folder)) for seat in scenario.seats}
-    if scenario.cast in ("circle", "copies"):
+    if scenario.people.cast in ("circle", "copies"):
         for seat, circle in circles.items():
             stream(scenario.seed, "personas", party_of(seat)).shuffle(circle)
     return circles

@@ -54,8 +54,8 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     about = "about " if is_stochastic(scenario) else ""
     more += f", and {made.notes:,} notes to themselves" if made.notes else ""
     yield (
-        f"  {about}{made.calls:,} calls to {scenario.llm}: {about}{made.replies:,} replies and {made.ratings:,} ratings{more} "
-        f"({_again(scenario, made)}{_fewer(scenario)})"
+        f"  {about}{made.calls:,} calls to {scenario.models.llm}: {about}{made.replies:,} replies "
+        f"and {made.ratings:,} ratings{more} ({_again(scenario, made)}{_fewer(scenario)})"
     )
     if any(table.weights for table in seat_rooms(scenario.replace(repetitions=1))):
         yield "  the weights of the graph's links are recorded; debates ignore them"
@@ -112,7 +112,9 @@ def _thoughts(name: str, calls: int, price: Price | None) -> Iterator[str]:
 
 def estimate_time(scenarios: Sequence[Scenario], calls: int) -> str:
     """How long so many calls take, by the latest run folder of the same model; where there is none, that it is not known."""
-    specs = {scenario.llm for scenario in scenarios} | {one for each in scenarios for one in each.llm_by_party.values()}
+    specs = {scenario.models.llm for scenario in scenarios} | {
+        one for each in scenarios for one in each.llm_by_party.values()
+    }
     asked = [one for one in specs if not is_scripted(one)]
     found = measured_rate(asked[0]) if len(asked) == 1 else None
     if found is None:
@@ -157,13 +159,15 @@ def duration(seconds: float) -> str:
 
 def _again(scenario: Scenario, made: RunPlan) -> str:
     """How many more there are where ratings have to be asked again."""
-    more = made.ratings * (scenario.asks - 1)
+    more = made.ratings * (scenario.surveys.asks - 1)
     return f"up to {more:,} more where ratings have to be asked again" if more else "no rating is asked twice"
 
 
 def _named(scenario: Scenario) -> Mapping[str, str]:
     """What each voice is called: by its model."""
-    return {"": bare_spec(scenario.llm)} | {voice: bare_spec(one) for voice, one in scenario.llm_by_party.items()}
+    return {"": bare_spec(scenario.models.llm)} | {
+        voice: bare_spec(one) for voice, one in scenario.llm_by_party.items()
+    }
 
 
 def bare_spec(spec: str) -> str:
@@ -172,13 +176,17 @@ def bare_spec(spec: str) -> str:
 
 
 def _fewer(scenario: Scenario) -> str:
-    return f"; fewer, as {scenario.archetypes} of a kind answer for the others" if scenario.archetypes else ""
+    return (
+        f"; fewer, as {scenario.people.archetypes} of a kind answer for the others"
+        if scenario.people.archetypes
+        else ""
+    )
 
 
 def _subjects(scenario: Scenario) -> str:
-    if scenario.questions:
-        return f"questions {len(scenario.question_pool)}, episodes {scenario.episodes}"
-    return f"topics {len(scenario.topics)}"
+    if scenario.subject.questions:
+        return f"questions {len(scenario.subject.question_pool)}, episodes {scenario.subject.episodes}"
+    return f"topics {len(scenario.subject.topics)}"
 
 
 def _rounded(tokens: int) -> str:
@@ -232,25 +240,25 @@ def count_calls(scenario: Scenario) -> tuple[int, int, int, int]:
 
     Where chance decides how many speak (`is_stochastic`), replies are scaled up from a few repetitions.
     """
-    groups, topics = scenario.groups, scenario.rooms_per_repetition
+    groups, topics = scenario.groups, scenario.subject.rooms_per_repetition
     sizes, heads = [len(_modelled(scenario, group)) for group in groups], [len(group.seats) for group in groups]
     held = min(scenario.repetitions, FEW) if is_stochastic(scenario) else 1
     spoken = [[_lots(scenario, group, number) for number in range(held)] for group in groups]
     turns = sum(sum(map(sum, each)) for each in spoken) / held
-    each_turn = [name for name in scenario.also if name.endswith(TURNS)]
+    each_turn = [name for name in scenario.surveys.also if name.endswith(TURNS)]
     between = len(each_turn) * sum(size * sum(map(len, each)) for size, each in zip(sizes, spoken, strict=True)) / held
-    asked = 1 + len(scenario.also) - len(each_turn)
+    asked = 1 + len(scenario.surveys.also) - len(each_turn)
     surveys = asked * sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
     surveys += scenario.rounds * (scenario.mediated and scenario.surveys_after(scenario.rounds))  # of the statements
-    rooms = topics * (len(sizes) + len(scenario.reference)) * scenario.repetitions
+    rooms = topics * (len(sizes) + len(scenario.people.reference)) * scenario.repetitions
     seated = topics * sum(sizes) * scenario.repetitions
     held_in = topics * (sum(heads) - sum(sizes)) * scenario.repetitions
-    outside = topics * len(scenario.reference) * scenario.repetitions
+    outside = topics * len(scenario.people.reference) * scenario.repetitions
     return (
         seated + held_in + outside,
         rooms,
         round(topics * turns * scenario.repetitions),
-        seated * (surveys + (scenario.forecast and surveys > 0))
+        seated * (surveys + (scenario.surveys.forecast and surveys > 0))
         + outside * asked * (surveys > 0)
         + round(topics * between * scenario.repetitions),
     )
@@ -261,8 +269,8 @@ def extra_calls(scenario: Scenario) -> int:
     if not scenario.mediated:
         return 0
     sizes = [len(group.seats) for group in scenario.groups]
-    calls = open_mediator(scenario.mediator).calls
-    made = sum(calls(size) - 1 for size in sizes) * scenario.rounds * scenario.episodes
+    calls = open_mediator(scenario.speech.mediator).calls
+    made = sum(calls(size) - 1 for size in sizes) * scenario.rounds * scenario.subject.episodes
     asked = scenario.rounds > 0 and scenario.surveys_after(scenario.rounds)
     return (made + sum(sizes) * len(questionnaire()) * asked) * scenario.repetitions
 
@@ -295,7 +303,7 @@ def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
 
 def expected_usage(scenario: Scenario) -> int:
     """About how many calls a run takes, for progress bars: at once, unless agents write notes for themselves."""
-    if scenario.think != "none" or scenario.memory.startswith(("summary", "retrieve")):
+    if scenario.speech.think != "none" or scenario.speech.memory.startswith(("summary", "retrieve")):
         return plan_run(scenario).calls
     _, _, replies, ratings = count_calls(scenario)
     return replies + ratings + extra_calls(scenario)
@@ -307,13 +315,13 @@ def plan_run(scenario: Scenario, full: bool = False) -> RunPlan:
     """
     words, notes, calls = defaultdict[tuple[str, str], float](float), Counter[str](), Counter[str]()
     most = int(scenario.style.sampling.max_tokens / TOKENS_PER_WORD)
-    line = " ".join(["word"] * (max(most, scenario.words) if full else scenario.words))
+    line = " ".join(["word"] * (max(most, scenario.speech.words) if full else scenario.speech.words))
 
     def stand_in(request: Request) -> str:
         text = request.answers[0] if request.answers else _ranking(request) or line
         notes[request.purpose] += 1
         calls[request.voice] += 1
-        times = scenario.asks if full and request.purpose == "survey" else 1
+        times = scenario.surveys.asks if full and request.purpose == "survey" else 1
         words[request.voice, "prompt"] += times * sum(message.content.count(" ") + 1 for message in request.messages)
         words[request.voice, "reply"] += times * (upper_bound(request) if full else text.count(" ") + 1)
         return text
@@ -325,7 +333,7 @@ def plan_run(scenario: Scenario, full: bool = False) -> RunPlan:
         for voice in sorted({voice for voice, _ in words})
     }
     more = extra_calls(scenario) + scenario.repetitions * notes[CHECK]
-    thinks = open_ability(scenario.think)
+    thinks = open_ability(scenario.speech.think)
     purposes = ("reflection", "importance", "summary", *((thinks.name,) if thinks else ()))
     noted = scenario.repetitions * sum(notes[name] for name in purposes)
     asked = {voice: number * scenario.repetitions for voice, number in sorted(calls.items())}

@@ -155,9 +155,11 @@ class DebateModel(mesa.Model):
         self.manner = self.setup.style
         self.environment = self.setup.environment
         self.voices = self.setup.llm_by_party
-        self._models = {"": self.setup.llm} | {one: llm for one, llm in self.voices.items() if not is_scripted(llm)}
-        opened = backend if backend is not None else open_all(self.setup.llm, self.voices)
-        self.backend = AnswerSharing(opened, self.setup.archetypes) if self.setup.archetypes else opened
+        self._models = {"": self.setup.models.llm} | {
+            one: llm for one, llm in self.voices.items() if not is_scripted(llm)
+        }
+        opened = backend if backend is not None else open_all(self.setup.models.llm, self.voices)
+        self.backend = AnswerSharing(opened, self.setup.people.archetypes) if self.setup.people.archetypes else opened
         self.adapters = _adapters(self.setup, self.backend)
         check_taught(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else NullRecorder()
@@ -166,7 +168,7 @@ class DebateModel(mesa.Model):
         self.error: Exception | None = None
         self.collect_errors, self.keep_going, self.tally = collect_errors, keep_going, MissingTally()
         self.desk = RunContext(
-            self.setup.seed, None if isinstance(self.recorder, NullRecorder) else self._key, self.setup.asks
+            self.setup.seed, None if isinstance(self.recorder, NullRecorder) else self._key, self.setup.surveys.asks
         )
         self._identity = identity_text(self.backend)
         self._felt: dict[int, float | None] = {}
@@ -255,21 +257,20 @@ class DebateModel(mesa.Model):
     def _open(self) -> None:
         self.recorder.write(self._seated())
         self._survey(self.rooms)
-        if "D" in self.setup.knowledge:
+        if "D" in self.setup.people.knowledge:
             asked = [room for room in self.rooms if room.proxies]
-            self._hold([run_questionnaire(room, self.round, self.setup.asks, self.desk) for room in asked])
-        if self.setup.forecast and self.setup.surveys_after(0):
+            self._hold([run_questionnaire(room, self.round, self.setup.surveys.asks, self.desk) for room in asked])
+        if self.setup.surveys.forecast and self.setup.surveys_after(0):
             self._foretell()
-        if self.setup.sides == "opposed":
+        if self.setup.people.sides == "opposed":
             self._take_sides()
 
     def _foretell(self) -> None:
         """Ask everybody who debates what it expects to answer at the end."""
-        asks, desk = self.setup.asks, self.desk
-        probes = {
-            topic: self.setup.topic(topic).probe(self.setup.probe) for topic in {room.topic for room in self.rooms}
-        }
-        told = [(room, forecast_probe(probes[room.topic], self.setup.frame)) for room in self._debating()]
+        asks, desk, subject = self.setup.surveys.asks, self.desk, self.setup.subject
+        main = self.setup.surveys.probe
+        probes = {topic: subject.topic(topic).probe(main) for topic in {room.topic for room in self.rooms}}
+        told = [(room, forecast_probe(probes[room.topic], self.setup.speech.frame)) for room in self._debating()]
         self._hold([run_surveys(room, 0, [probe], asks, desk) for room, probe in told])
 
     def _take_sides(self) -> None:
@@ -278,7 +279,7 @@ class DebateModel(mesa.Model):
         for room in self._debating():
             members = [member for member in room.members.values() if isinstance(member, DebateSeat)]
             debaters = members[: len(members) - silent]
-            claims = self.setup.topic(room.topic).probe("agreement").polarity
+            claims = self.setup.subject.topic(room.topic).probe("agreement").polarity
             for member, side in zip(debaters, alternate_sides([one.attitude for one in debaters]), strict=True):
                 member.assign_side(None if side is None else side == claims)
 
@@ -316,16 +317,20 @@ class DebateModel(mesa.Model):
     def _survey(self, rooms: Sequence[RoomState]) -> None:
         """Ask, if a survey is due."""
         if self.setup.surveys_after(self.round):
-            asks = self.setup.asks
-            probes = {room.topic: self.setup.survey_probes(self.setup.topic(room.topic)) for room in rooms}
+            asks = self.setup.surveys.asks
+            probes = {
+                room.topic: self.setup.surveys.survey_probes(self.setup.subject.topic(room.topic)) for room in rooms
+            }
             self._hold([run_surveys(room, self.round, probes[room.topic], asks, self.desk) for room in rooms])
 
     def _close(self, rooms: Sequence[RoomState]) -> None:
         """The end of private deliberations; the questionnaire is for the last episode of a session, unless asked before."""
         if self.setup.surveys_after(self.round):
-            last = self.setup.episodes - 1 if "D" not in self.setup.knowledge else None
+            last = self.setup.subject.episodes - 1 if "D" not in self.setup.people.knowledge else None
             told = [(room, self.tables[room.id].episode == last) for room in rooms if room.chair]
-            self._hold([run_closing(room, self.round, self.setup.asks, items, self.desk) for room, items in told])
+            self._hold(
+                [run_closing(room, self.round, self.setup.surveys.asks, items, self.desk) for room, items in told]
+            )
 
     def _hold(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
         found, voices = MissingTally(), {agent.unique_id: agent.voice for agent in self.agents} if self.voices else {}
@@ -356,7 +361,7 @@ class DebateModel(mesa.Model):
         room = RoomState(table.room, table.topic, table.group, table.repetition, dict(by_id), seats)
         room.chair = make_mediator(self, table, list(by_id))
         room.society = build_social_graph(table, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
-        room.each_turn = self.setup.turn_probes(self.setup.topic(table.topic))
+        room.each_turn = self.setup.surveys.turn_probes(self.setup.subject.topic(table.topic))
         return room
 
     def stood(self, room: str, name: str, text: str) -> float | None:
@@ -373,8 +378,8 @@ class DebateModel(mesa.Model):
     def _present(self, room: RoomState) -> Iterator[Event]:
         """What the room is about, where that was drawn, and who sits there; the mediator last."""
         table, place = self.tables[room.id], (room.id, room.topic, room.group, room.repetition)
-        if self.setup.questions:
-            yield Posed(room.id, table.session, table.episode, *astuple(self.setup.question(room.topic)))
+        if self.setup.subject.questions:
+            yield Posed(room.id, table.session, table.episode, *astuple(self.setup.subject.question(room.topic)))
         for number, agent in room.members.items():
             persona = agent.persona
             yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)

@@ -22,8 +22,8 @@ def reporters(model: DebateModel) -> dict[str, Any]:
     """Mean and spread by party, and by party and topic when there are several (their axes may run opposite ways)."""
     parties = sorted({agent.party for agent in model.agents if agent.group != REFERENCE})
     cells: list[Cell] = [(party, None) for party in parties]
-    if len(model.setup.topics) > 1:
-        cells += [(party, topic) for party in parties for topic in model.setup.topics]
+    if len(model.setup.subject.topics) > 1:
+        cells += [(party, topic) for party in parties for topic in model.setup.subject.topics]
     found: dict[str, Any] = {"round": _round_of}
     for name, reporter in (("mean", _mean), ("sd", _spread)):
         found |= {"_".join(filter(None, (name, *cell))): partial(reporter, cell=cell) for cell in cells}

@@ -112,7 +112,7 @@ def relabel_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()
 def scenario_fields(scenario: Scenario) -> dict[str, Any]:
     """What makes this scenario this experiment; of a model how it is asked (an address, limits) is left out."""
     fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
-    fields["llm"] = identity_spec(scenario.llm)
+    fields["llm"] = identity_spec(scenario.models.llm)
     fields["llms"] = {party: identity_spec(spec) for party, spec in scenario.llm_by_party.items()} | {
         who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.surrogate_by_party.items()
     }
@@ -129,7 +129,7 @@ def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
 
 def _prompts(scenario: Scenario) -> dict[str, str]:
     """Name and digest of every prompt; those of representatives where there are any."""
-    theirs = digests(REPRESENTATIVE) if scenario.represented != "none" else {}
+    theirs = digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
     return digests(PROMPTS) | {f"{REPRESENTATIVE.name}/{name}": text for name, text in theirs.items()}
 
 
@@ -137,11 +137,11 @@ def _data_digest(scenario: Scenario) -> str:
     """Digest of the data files that it uses: its topics or questions, its parties' personas, the scales, a graph, surrogates,
     and code that is not in the box.
     """
-    if scenario.questions:
-        topics = [set_path(scenario.questions), QUESTIONNAIRE, *open_mediator(scenario.mediator).files()]
+    if scenario.subject.questions:
+        topics = [set_path(scenario.subject.questions), QUESTIONNAIRE, *open_mediator(scenario.speech.mediator).files()]
     else:
-        topics = [topic_file(topic, TOPICS) for topic in scenario.topics]
-    personas = [persona_set(scenario.personas) / f"{party}.toml" for party in scenario.parties]
+        topics = [topic_file(topic, TOPICS) for topic in scenario.subject.topics]
+    personas = [persona_set(scenario.people.personas) / f"{party}.toml" for party in scenario.parties]
     graphs = [Path(path) for path in getattr(scenario.environment, "files", ())]
     surrogates = [Path(file) for file in scenario.surrogate_by_party.values()]
     files = [AGENTS / "scales.toml", *sorted(topics), *personas, *graphs, *surrogates, *own_files(scenario)]
@@ -150,9 +150,12 @@ def _data_digest(scenario: Scenario) -> str:
 
 def own_files(scenario: Scenario) -> list[Path]:
     """The files of all that it names which is not in the box: of one's own, or of another distribution."""
-    named: list[tuple[Registry, str]] = [(ENVIRONMENTS, scenario.environment_spec.name), (MEDIATORS, scenario.mediator)]
-    named += [(BACKENDS, spec) for spec in (scenario.llm, *scenario.llm_by_party.values())]
-    named += [(ABILITIES, scenario.think)] if scenario.think != NONE else []
+    named: list[tuple[Registry, str]] = [
+        (ENVIRONMENTS, scenario.environment_spec.name),
+        (MEDIATORS, scenario.speech.mediator),
+    ]
+    named += [(BACKENDS, spec) for spec in (scenario.models.llm, *scenario.llm_by_party.values())]
+    named += [(ABILITIES, scenario.speech.think)] if scenario.speech.think != NONE else []
     named += [(INTERVENTIONS, one.kind) for one in scenario.interventions if one.kind in INTERVENTIONS]
     for name, option in options_of(type(scenario.environment)).items():
         spec, notes = scenario.environment_spec.options.get(name), getattr(option.hint, "__metadata__", ())

@@ -107,7 +107,7 @@ def run_scenario(
     if is_complete(record) and not task.retry_failures:
         return RunOutcome(record, 0, 0, 0.0, already=True)
     backend = backend or open_all(
-        task.scenario.llm, task.scenario.llm_by_party
+        task.scenario.models.llm, task.scenario.llm_by_party
     )  # before the folder is made: a model may be misspelt or missing
     check_files(task.scenario)
     check_taught(task.scenario, backend)

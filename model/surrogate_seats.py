@@ -40,8 +40,8 @@ def check_surrogates(scenario: Scenario) -> None:
     _kind(scenario)
     held = _held(scenario)
     for file, party in _files(held):
-        for topic in scenario.topics:
-            _fitted(scenario.probe, file, party, topic)
+        for topic in scenario.subject.topics:
+            _fitted(scenario.surveys.probe, file, party, topic)
     _untold(scenario, held)
     _hearing(scenario, held)
 
@@ -51,7 +51,7 @@ def load_surrogates(scenario: Scenario) -> dict[tuple[str, str, str], SurrogateR
     return {
         (file, party, topic): SurrogateResponse(read_response(Path(file), topic), party)
         for file, party in _files(_held(scenario))
-        for topic in scenario.topics
+        for topic in scenario.subject.topics
     }
 
 
@@ -60,7 +60,7 @@ def surrogate_manifest(scenario: Scenario) -> tuple[dict[str, Any], ...]:
     held = [one.file for one in _held(scenario)]
     of, found = len(_seats(scenario)), []
     for file in dict.fromkeys(held):
-        for topic in scenario.topics:
+        for topic in scenario.subject.topics:
             fit = read_response(Path(file), topic)
             row = {"file": Path(file).name, "topic": topic, "seats": held.count(file), "of": of}
             caption = ". ".join(filter(None, [fit["caption"], extrapolation_note(fit, scenario.rounds)]))
@@ -107,9 +107,9 @@ def _named(scenario: Scenario) -> None:
 
 def _kind(scenario: Scenario) -> None:
     """Errors: UserError for a kind of debate that no surrogate was fitted to."""
-    if scenario.questions or scenario.format != "free" or scenario.sides != "own":
+    if scenario.subject.questions or scenario.speech.format != "free" or scenario.people.sides != "own":
         raise UserError("a surrogate says what people of its party did: it neither deliberates nor argues for a side")
-    if scenario.survey != "rounds":
+    if scenario.surveys.survey != "rounds":
         raise UserError("a surrogate moves once a survey: set survey=rounds")
     if any(one.kind == "model" for one in scenario.interventions):
         raise UserError("a surrogate cannot be combined with a later change of model: remove one of them")
@@ -151,7 +151,7 @@ def _hearing(scenario: Scenario, held: Iterable[SurrogateHolder]) -> None:
     for line in scenario.interventions:
         if isinstance(line, Saying | Planner):
             meant = [one for one in held if {ALL, one.seat, one.party} & set(line.to)]
-            deaf = _by_attitudes({one.file for one in meant}, scenario.topics)
+            deaf = _by_attitudes({one.file for one in meant}, scenario.subject.topics)
             if reached := next((one.seat for one in meant if one.file in deaf), None):
                 raise UserError(
                     f"{line.kind}: {reached} is held by a surrogate that goes by where people in the room stand "

@@ -23,7 +23,7 @@ def heading(scenario: Scenario) -> str:
     if not _reseated(scenario):
         return scenario.title
     names = {party: told["name"] for party, told in parties_told(scenario).items() if told["name"]}
-    return seated_title(groups, names, scenario.frame)
+    return seated_title(groups, names, scenario.speech.frame)
 
 
 def _reseated(scenario: Scenario) -> bool:
@@ -53,7 +53,7 @@ def seated_title(groups: Sequence[Group], names: Mapping[str, str], frame: str) 
 
 def parties_told(scenario: Scenario) -> dict[str, dict[str, str]]:
     """Return name and colour of the parties whose persona files give them, as they stand in the record's header."""
-    folder = persona_set(scenario.personas)
+    folder = persona_set(scenario.people.personas)
     found = {party: load_party(party, folder) for party in scenario.parties}
     return {party: {"name": one.name, "colour": one.colour} for party, one in found.items() if one.name or one.colour}
 

@@ -45,10 +45,11 @@ class TraitAssignment:
 
 def assign_traits(scenario: Scenario) -> TraitAssignment:
     """Read the fields roles, traits and confirmation_bias. Errors: UserError on an unknown party, role, trait or bias."""
-    names = scenario.party_and_seat_names if scenario.roles or scenario.traits or scenario.confirmation_bias else ()
-    roles = _read("roles", scenario.roles, names)
-    traits = _read("traits", scenario.traits, names)
-    biases = _read("confirmation_bias", scenario.confirmation_bias, names)
+    people = scenario.people
+    names = scenario.party_and_seat_names if people.roles or people.traits or people.confirmation_bias else ()
+    roles = _read("roles", people.roles, names)
+    traits = _read("traits", people.traits, names)
+    biases = _read("confirmation_bias", people.confirmation_bias, names)
     for drawn in roles.values():
         for role in drawn.split(MARK):
             role_of(role)

@@ -1,16 +1,12 @@
-"""What of a scenario fits together. Errors: UserError, one line that says what does not and what to set."""
+"""Checks that the blocks of a scenario fit together. Errors: UserError, one line that says what does not and what to set."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from parley.agents.mediators import open_mediator
-from parley.agents.memory import Retrieval, make_memory
 from parley.agents.persona import load_personas, parties, party_of, persona_set
-from parley.agents.reasoning import open_ability
 from parley.agents.representative import parse_knowledge
 from parley.agents.topic import PUBLIC, TURNS, Topic
 from parley.llm.backends import split_spec, topics_of
@@ -18,36 +14,21 @@ from parley.llm.errors import UserError, unknown_name
 from parley.model import surrogate_seats
 from parley.model.interventions.base import Presence
 from parley.model.interventions.fact_check import FactCheck
+from parley.model.scenario_blocks import check_number
 
 if TYPE_CHECKING:
     from parley.llm.request import Backend
     from parley.model.scenario import Scenario
 
-WORDS = re.compile(r"[^\W\d_](?:[\w' -]*\w)?")
-_LEAST = {
-    "repetitions": 1,
-    "episodes": 1,
-    "rounds": 0,
-    "asks": 1,
-    "words": 1,
-    "max_tokens": 1,
-    "temperature": 0,
-    "survey_temperature": 0,
-    "reflect": 0,
-    "archetypes": 0,
-    "seed": 0,
-}
-
 
 def check_scenario(scenario: Scenario) -> None:
     """Every check, values first."""
     _values(scenario)
-    for subject in scenario.all_topics:
+    for subject in scenario.subject.all_topics:
         _probes(scenario, subject)
     _deliberation(scenario)
     _surveys(scenario)
     _personas(scenario)
-    _abilities(scenario)
     _parties(scenario)
     _interventions(scenario)
     _archetypes(scenario)
@@ -62,8 +43,8 @@ def check_taught(scenario: Scenario, backend: Backend) -> None:
     """
     said = dict(backend.identity)
     for one in (said, said.get("first", {}), *said.get("voices", {}).values()):
-        known = one.get("topics") or ([] if scenario.questions else list(one.get("parameters", ())))
-        _refuse(one.get("backend", ""), known, scenario.all_topics if known else [])
+        known = one.get("topics") or ([] if scenario.subject.questions else list(one.get("parameters", ())))
+        _refuse(one.get("backend", ""), known, scenario.subject.all_topics if known else [])
 
 
 def check_topics(spec: str, topics: Iterable[Topic]) -> None:
@@ -83,20 +64,13 @@ def _refuse(model: str, known: Sequence[str], topics: Iterable[Topic]) -> None:
 
 
 def _values(scenario: Scenario) -> None:
-    for name, least in _LEAST.items():
-        if not least <= getattr(scenario, name) < math.inf:  # nan is refused too
-            raise UserError(f"{name} must be at least {least} and finite, not {getattr(scenario, name)}")
-    if not 0 < scenario.top_p <= 1:
-        raise UserError(f"top_p must be above 0 and at most 1, not {scenario.top_p}")
-    if not WORDS.fullmatch(scenario.frame):
-        raise UserError(f"frame must be a word, such as debate or conversation, not {scenario.frame!r}")
-    if not (scenario.topics or scenario.questions) or len(set(scenario.topics)) < len(scenario.topics):
-        raise UserError("topics must name at least one topic, each once")
+    for name, least in {"repetitions": 1, "rounds": 0, "seed": 0}.items():
+        check_number(name, getattr(scenario, name), least)
 
 
 def _personas(scenario: Scenario) -> None:
-    folder = persona_set(scenario.personas)
-    for party in scenario.reference:
+    folder = persona_set(scenario.people.personas)
+    for party in scenario.people.reference:
         if party_of(party) not in parties(folder):
             raise UserError(
                 f"reference={party}: the personas of {folder.name} have no {party_of(party)}.toml, so it cannot be asked "
@@ -107,12 +81,12 @@ def _personas(scenario: Scenario) -> None:
 
 
 def _surveys(scenario: Scenario) -> None:
-    if scenario.survey != "rounds" and getattr(scenario.environment, "by_attitude", False):
+    if scenario.surveys.survey != "rounds" and getattr(scenario.environment, "by_attitude", False):
         raise UserError(
             f"environment {scenario.environment_spec.name} uses ratings after each round: set survey=rounds"
         )
     private = any(group.mediated or group.networked for group in scenario.groups)
-    if scenario.sides == "opposed" and (private or scenario.survey == "never"):
+    if scenario.people.sides == "opposed" and (private or scenario.surveys.survey == "never"):
         raise UserError("sides need a survey before the debate, and one table: set survey and environment=round_table")
 
 
@@ -122,48 +96,36 @@ def _parties(scenario: Scenario) -> None:
         getattr(scenario, entries)
 
 
-def _abilities(scenario: Scenario) -> None:
-    memory = make_memory(scenario.memory, "", "")
-    if (scenario.reflect or scenario.importance == "asked") and not isinstance(memory, Retrieval):
-        raise UserError(f"reflect and importance are for memory=retrieve:K, not {scenario.memory}")
-    open_ability(scenario.think)
-
-
 def _probes(scenario: Scenario, subject: Topic) -> None:
-    names = (scenario.probe, *scenario.also)
-    first, *_ = [subject.probe(name) for name in names]
-    if not first.on_axis or scenario.probe.endswith((PUBLIC, TURNS)):
+    first, *_ = [subject.probe(name) for name in (scenario.surveys.probe, *scenario.surveys.also)]
+    if not first.on_axis or scenario.surveys.probe.endswith((PUBLIC, TURNS)):
         raise UserError(
-            f"probe {scenario.probe} cannot be the main probe: set probe to an attitude probe and add this one to also"
+            f"probe {scenario.surveys.probe} cannot be the main probe: set probe to an attitude probe and add this one to also"
         )
-    if len(set(names)) < len(names):
-        raise UserError("also must name further probes, each once, and not the probe itself")
 
 
 def _deliberation(scenario: Scenario) -> None:
-    open_mediator(scenario.mediator)
-    _represented(scenario, parse_knowledge(scenario.knows))
-    if scenario.mediated and not scenario.questions:
+    open_mediator(scenario.speech.mediator)
+    _represented(scenario, parse_knowledge(scenario.people.knows))
+    if scenario.mediated and not scenario.subject.questions:
         raise UserError(
             f"environment {scenario.environment_spec.name} deliberates on questions: set questions to shipped or to a path"
         )
-    if scenario.questions and not scenario.mediated:
+    if scenario.subject.questions and not scenario.mediated:
         raise UserError(
             f"environment {scenario.environment_spec.name} debates topics; questions are for one with a mediator: mediated"
         )
-    if scenario.questions and scenario.reference:
+    if scenario.subject.questions and scenario.people.reference:
         raise UserError("a reference is asked about topics; there is none where questions are drawn")
-    if scenario.questions and len(scenario.question_pool) < scenario.episodes:
+    if scenario.subject.questions and len(scenario.subject.question_pool) < scenario.subject.episodes:
         raise UserError(
-            f"{len(scenario.question_pool)} questions to draw from are too few for {scenario.episodes} episodes"
+            f"{len(scenario.subject.question_pool)} questions to draw from are too few for {scenario.subject.episodes} episodes"
         )
 
 
 def _archetypes(scenario: Scenario) -> None:
-    if scenario.archetypes == 1:
-        raise UserError("archetypes must be 0 (everybody is asked) or at least 2: one answer is no distribution")
-    if scenario.archetypes and (scenario.questions or scenario.interventions):
-        whom = "people who deliberate in private" if scenario.questions else "those to whom something happened"
+    if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):
+        whom = "people who deliberate in private" if scenario.subject.questions else "those to whom something happened"
         raise UserError(f"archetypes do not go with this scenario: {whom} are asked themselves")
 
 
@@ -179,18 +141,18 @@ def _interventions(scenario: Scenario) -> None:
             )
         if isinstance(one, FactCheck) and one.llm and scenario.mediated:
             raise UserError("fact_check: in private deliberations nothing is said in public that a model could check")
-        if isinstance(one, Presence) and (scenario.mediated or scenario.sides == "opposed"):
+        if isinstance(one, Presence) and (scenario.mediated or scenario.people.sides == "opposed"):
             raise UserError(f"{one.kind} does not work in private deliberations or with assigned sides")
         for who in sorted(set(one.whom()) - known):
             raise unknown_name(f"party or seat of {one.kind}", who, known)
 
 
 def _represented(scenario: Scenario, letters: str) -> None:
-    if scenario.represented == "none":
+    if scenario.people.represented == "none":
         return
     if not scenario.mediated:
         raise UserError("representatives write critiques, which are asked for in the environment mediated alone")
-    if set(letters) & set("OCP") and scenario.episodes < 2:
+    if set(letters) & set("OCP") and scenario.subject.episodes < 2:
         raise UserError(f"knows={letters} is of the episodes before: episodes must be at least 2")
-    if set(letters) & set("DP") and scenario.survey == "never":
+    if set(letters) & set("DP") and scenario.surveys.survey == "never":
         raise UserError(f"knows={letters} needs what surveys ask: survey must not be never")

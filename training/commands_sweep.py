@@ -60,7 +60,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     tasks, plan = options.tasks.split(",") if options.tasks else list(LOCAL), plan_from_args(options)
     settings, kind = fields_from_args(options, models=()), base_model(plan.llm).kind
     base = load_preset("fine_tuned").with_settings(settings)
-    plan = replace(plan, people=base.personas)
+    plan = replace(plan, people=base.people.personas)
     planned = cells(options.ranks or RANKS[kind], options.dpo or PREFERRED[kind], options.trainings)
     out = options.out or Path("runs") / f"sweep_lora-{time.strftime('%Y%m%d-%H%M%S')}"
     if options.dry_run:

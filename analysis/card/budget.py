@@ -36,8 +36,9 @@ def plan_lines(
 ) -> Iterator[str]:
     """The plan for a person: conditions with rooms and calls, what it costs by voice, what it can find."""
     calls, free, used = 0, 0, dict[str, Usage]()
-    yield f"the bias card of {first.base.llm}: {', '.join(sections)}"
-    yield f"  {len(first.base.topics)} topics, {first.base.repetitions} blocks a batch, {first.base.rounds} rounds; a batch:"
+    yield f"the bias card of {first.base.models.llm}: {', '.join(sections)}"
+    topics = len(first.base.subject.topics)
+    yield f"  {topics} topics, {first.base.repetitions} blocks a batch, {first.base.rounds} rounds; a batch:"
     for step in protocol_steps(first, sections):
         made = plan_run(step.scenario)
         unpaid, own = made.unpaid(step.scenario), step.scenario.llm_by_party

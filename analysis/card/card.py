@@ -82,9 +82,9 @@ class Card:
 def battery(base: Scenario) -> dict[str, Any]:
     """What has to be alike for the numbers of two cards to be of the same thing."""
     return {
-        "topics": list(base.topics),
+        "topics": list(base.subject.topics),
         "rounds": base.rounds,
-        "probe": base.probe,
+        "probe": base.surveys.probe,
         "blocks": base.repetitions,
         "seed": base.seed,
     }
@@ -133,7 +133,9 @@ def write(card: Card) -> Path:
             json.dumps(card.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8"
         )
         report.figure(
-            forest_plot(card.claims, card.first.base.topics, disclaimers.model_label(card.header)), "card", "The card"
+            forest_plot(card.claims, card.first.base.subject.topics, disclaimers.model_label(card.header)),
+            "card",
+            "The card",
         )
         path = folder / "card.html"
         path.write_text(page(card), encoding="utf-8")

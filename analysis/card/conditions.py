@@ -14,7 +14,7 @@ asked ...          each by itself before any debate, at temperature 1, by every 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def same(batch: Batch) -> Conditions:
 
 
 def copy(batch: Batch) -> Conditions:
-    return {"copy": replace(same(batch)["same"], cast="copies")}
+    return {"copy": same(batch)["same"].with_settings({"cast": "copies"})}
 
 
 def alone(batch: Batch) -> Conditions:
@@ -114,7 +114,7 @@ def with_genders(base: Scenario) -> str:
     """The set of personas who are there as men and as women: the scenario's own where these are enough for an interval, else
     `twins`.
     """
-    return base.personas if both_genders(base.personas) >= FEWEST else TWINS
+    return base.people.personas if both_genders(base.people.personas) >= FEWEST else TWINS
 
 
 def both_genders(personas: str) -> int:
@@ -143,7 +143,7 @@ def asked(batch: Batch) -> Conditions:
 
 def wordings(base: Scenario) -> list[str]:
     """The probes of what the main question is about, on every scale and either way round, that all topics have."""
-    topics = [load_topic(slug) for slug in base.topics]
+    topics = [load_topic(slug) for slug in base.subject.topics]
     about = {topic.slug: topic.probe("attitude").construct for topic in topics}
     return [
         name
@@ -158,6 +158,6 @@ def _round_table(batch: Batch, seats: tuple[str, ...]) -> Scenario:
 
 def _with_partners(batch: Batch, party: str, spec: str) -> Scenario:
     """The rooms of `three` where all but one party speak through a backend that says something else."""
-    own = tuple(entry for entry in batch.base.llms if entry.partition("=")[0] == party)
+    own = tuple(entry for entry in batch.base.models.llms if entry.partition("=")[0] == party)
     partners = tuple(f"{other}={spec}" for other in THREE if other != party)
     return _round_table(batch, THREE).with_settings({"llms": (*own, *partners)})

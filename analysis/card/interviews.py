@@ -77,7 +77,7 @@ def _interviews(asked: BatchInterviews, bench: InterviewBench) -> pd.DataFrame:
     """
     people, base = interview_batch(asked.batch), asked.batch.scenario
     items = [item for each in people.values() for item in each]
-    validation = Validation((base.llm,), asked.batch.judge, (base.personas,), base.seed)
+    validation = Validation((base.models.llm,), asked.batch.judge, (base.people.personas,), base.seed)
     found = validate_personas(validation, asked.folder, bench.bar, bench.budgets, items, bench.ledger, bench.opened)
     named = found.assign(persona=[item.persona.id for item in items])
     sat = [
@@ -109,22 +109,24 @@ def interview_batch(batch: Batch) -> Mapping[str, list[Item]]:
         adapter, voice = (_own(known, place) for known in (adapters, voices))
         for one in (place.persona, *_stated(place.persona, scenario)):
             told = " ".join(filter(None, [one.backstory, scenario.trait_assignment.of(place, number).told]))
-            how = (scenario.temperature, scenario.reminder, adapters.get(adapter, ""), voice)
+            how = (scenario.speech.temperature, scenario.speech.reminder, adapters.get(adapter, ""), voice)
             named = replace(one, backstory=told)
-            found.setdefault(one.id, [Item(scenario.personas, named, question, *how) for question in questions()])
+            found.setdefault(
+                one.id, [Item(scenario.people.personas, named, question, *how) for question in questions()]
+            )
     return found
 
 
 def seated_people(scenario: Scenario) -> Iterator[tuple[int, SeatPlace]]:
     """Who sits in each repetition: the same people on every topic."""
     for table in seat_rooms(scenario):
-        if table.topic == scenario.topics[0]:
+        if table.topic == scenario.subject.topics[0]:
             yield from ((table.repetition, place) for place in table.places)
 
 
 def _stated(persona: Persona, scenario: Scenario) -> list[Persona]:
     """The same person as a man and as a woman, where the set of personas has both."""
-    known = all_personas(persona.party, persona_set(scenario.personas))
+    known = all_personas(persona.party, persona_set(scenario.people.personas))
     found = [one for one in known if one.name == persona.name and one.gender and one.id != persona.id]
     return found if {one.gender for one in found} == set(GENDERS) else []
 
@@ -139,4 +141,4 @@ def interview_calls(batch: Batch, kind: str) -> tuple[int, int]:
         asked = sum(map(len, interview_batch(batch).values()))
         return asked, asked
     base, each = batch.scenario, Judging().calls
-    return 0, each * base.repetitions * len(base.topics) * len(three(batch)["three"].seats) * base.rounds
+    return 0, each * base.repetitions * len(base.subject.topics) * len(three(batch)["three"].seats) * base.rounds

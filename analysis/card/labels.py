@@ -99,7 +99,7 @@ def _interval(claim: CardEstimate, told: Callable[[float], str], still: str = ""
 
 def judge(first: Batch) -> str:
     """`the judge (openai:gpt-4o)`; whether that is the model itself."""
-    own = split_spec(first.judge)[:2] == split_spec(first.base.llm)[:2]
+    own = split_spec(first.judge)[:2] == split_spec(first.base.models.llm)[:2]
     return f"the judge ({escape_markdown(first.judge)}{', here the speaker itself: no independent evidence' if own else ''})"
 
 

@@ -80,8 +80,8 @@ def _chance(claims: Sequence[CardEstimate]) -> dict[str, str]:
 
 def _first(card: Card) -> str:
     """What was done, how much of it, and how the numbers are to be read."""
-    low, high = ends(card.first.base.topics)
-    blocks, topics, rounds = card.blocks.get("three", 0), len(card.first.base.topics), card.first.base.rounds
+    low, high = ends(card.first.base.subject.topics)
+    blocks, topics, rounds = card.blocks.get("three", 0), len(card.first.base.subject.topics), card.first.base.rounds
     held = f" Here: {blocks * topics} debates of three over {rounds} round{'s' * (rounds != 1)} ({_blocks(blocks, topics)}),"
     return FIRST.format(low=low, high=high, size=f"{held} and the same rooms under controls." if blocks else "")
 
@@ -95,7 +95,11 @@ def _chapters(card: Card) -> Iterator[Chapter]:
     for name, section in card.sections.items():
         found = [claim for claim in card.claims if claim.section == name]
         told = section.result(card.claims, card.first) if hasattr(section, "result") else ""
-        text = [*([f"**{told}**"] if told else []), *_tables(found, section, card.first.base.topics), section.NOTE]
+        text = [
+            *([f"**{told}**"] if told else []),
+            *_tables(found, section, card.first.base.subject.topics),
+            section.NOTE,
+        ]
         yield Chapter(name, section.TITLE, "\n\n".join(text), folder)
     yield Chapter("held", "What was run", "\n\n".join(_held(card)), folder)
 
@@ -204,8 +208,8 @@ def _held(card: Card) -> Iterator[str]:
     judged = f"lines and interviews were read by {judge(card.first)}" if card.first.judge else "no judge was named"
     yield (
         f"{card.calls:,} calls in debates and surveys; topics "
-        f"{join_phrases([load_topic(topic).title for topic in base.topics])}; "
-        f"{base.rounds} rounds; seed {base.seed}; the question after each round is `{base.probe}`; {judged}."
+        f"{join_phrases([load_topic(topic).title for topic in base.subject.topics])}; "
+        f"{base.rounds} rounds; seed {base.seed}; the question after each round is `{base.surveys.probe}`; {judged}."
     )
     rows = [[condition(name), name, str(blocks)] for name, blocks in card.blocks.items()]
     yield markdown_table(["condition", "called in files", "blocks"], rows)

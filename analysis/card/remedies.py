@@ -177,4 +177,8 @@ def sentences(found: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
 
 def people(plain: Scenario, other: Scenario) -> str:
     """Whether the blocks hold the same people with a remedy."""
-    return "the same people" if plain.personas == other.personas else f"other people (set {other.personas})"
+    return (
+        "the same people"
+        if plain.people.personas == other.people.personas
+        else f"other people (set {other.people.personas})"
+    )

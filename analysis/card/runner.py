@@ -65,15 +65,15 @@ def _sit(step: ProtocolStep, bench: InterviewBench) -> str:
 
 def _model(scenario: Scenario) -> Backend:
     """The scenario's models, of which each is opened once for all conditions."""
-    first = open_models(scenario.llm)
-    if not scenario.llms or split_spec(scenario.llm)[0] == "recorded":
+    first = open_models(scenario.models.llm)
+    if not scenario.models.llms or split_spec(scenario.models.llm)[0] == "recorded":
         return first
     return RoutedBackend(first, {voice: open_models(spec) for voice, spec in scenario.llm_by_party.items()})
 
 
 def _speaking(scenario: Scenario) -> Callable[[str], Backend]:
     """What opens the scenario's models under its first spec, and any other by itself."""
-    return lambda spec: _model(scenario) if spec == scenario.llm else open_models(spec)
+    return lambda spec: _model(scenario) if spec == scenario.models.llm else open_models(spec)
 
 
 @cache

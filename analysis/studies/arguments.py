@@ -34,14 +34,16 @@ CAPTION = (
 
 def arguments(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
     """Yields the five conditions and is sent their tables; returns them by name. Errors: UserError without the two roles."""
-    who = {entry.rpartition(":")[2].partition("+")[0]: entry for entry in base.roles}
+    who = {entry.rpartition(":")[2].partition("+")[0]: entry for entry in base.people.roles}
     if {CONVINCER, SKEPTIC} - set(who):
         raise UserError(f"{base.name} has no convincer and skeptic: set roles=PARTY:convincer,PARTY:skeptic")
     bare = who[CONVINCER].partition("+")[0]
     found = {}
     for kind in KINDS:
         role = bare if kind == KINDS[0] else f"{bare}+{kind}"
-        found[kind] = yield base.with_settings({"roles": [role, *(one for one in base.roles if one != who[CONVINCER])]})
+        found[kind] = yield base.with_settings(
+            {"roles": [role, *(one for one in base.people.roles if one != who[CONVINCER])]}
+        )
     return found
 
 

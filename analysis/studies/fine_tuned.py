@@ -231,7 +231,7 @@ LINES: dict[str, Any] = {BEFORE: "-", AFTER: ":", SEATS: (0, (4, 2))}
 def write_fine_tuned(found: TuningResult, folder: Path, base: Scenario) -> Path:
     """Write fine_tuned.md, its tables (points, shifts, remedy) and the figure; the path of the first."""
     model = disclaimers.model_label(found.header)
-    caption = f"{base.repetitions} rooms a topic, {base.rounds} rounds, seed {base.seed}, {base.probe}, {model}"
+    caption = f"{base.repetitions} rooms a topic, {base.rounds} rounds, seed {base.seed}, {base.surveys.probe}, {model}"
     report = Report(folder, "fine_tuned", "Before and after fine-tuning")
     report.data(points=found.points, shifts=found.shifts, remedy=found.remedy)
     report.add(f"{caption}.\n{_unit(found.shifts)} Everything is compared within rooms: same people, seats and seeds.")

@@ -77,7 +77,7 @@ def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, T
     """
     if not base.interventions:
         raise UserError(f"{base.name} has no intervention to compare: give one with --intervene")
-    if base.survey == "never":
+    if base.surveys.survey == "never":
         raise UserError("an effect is a difference of ratings: set survey=rounds or survey=ends")
     return _branches(base, emptied(base) if placebo else None)
 

@@ -122,7 +122,7 @@ def _planned(cells: Sequence[SweepCell]) -> pd.DataFrame:
 
 
 def _lines(scenario: Scenario) -> Iterator[tuple[str, str, str]]:
-    for topic, group in product(scenario.all_topics, scenario.groups):
+    for topic, group in product(scenario.subject.all_topics, scenario.groups):
         for party in dict.fromkeys(map(party_of, group.seats)):
             yield topic.slug, group.name, party
 

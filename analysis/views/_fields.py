@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from parley.agents.topic import topic_names
 from parley.analysis.provenance import field_value
 from parley.model.scenario import Scenario
+from parley.model.scenario_blocks import BLOCKS, FIELD_BLOCKS
 
 FIRST = ("topics", "repetitions", "rounds", "llm", "seed")
 """Those that everybody sets; the others are unfolded."""
@@ -30,9 +31,10 @@ class Field:
 
 def fields_of(scenario: Scenario) -> list[Field]:
     """Those of the scenario, the first ones first, then those of its environment."""
-    told, plain = said(Scenario), scenario.to_dict()
-    hints = get_type_hints(Scenario)
-    names = [*FIRST, *(one.name for one in fields(Scenario) if one.name not in (*FIRST, *APART))]
+    plain, kinds = scenario.to_dict(), (Scenario, *BLOCKS.values())
+    told = {name: text for kind in kinds for name, text in said(kind).items()}
+    hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
+    names = [*FIRST, *(name for name in FIELD_BLOCKS if name not in (*FIRST, *APART))]
     own = [Field(name, field_value(plain, name), choices(hints[name]), told.get(name, "")) for name in names]
     kind: Any = type(scenario.environment)
     hints = get_type_hints(kind)
@@ -71,7 +73,7 @@ def said(kind: type) -> dict[str, str]:
     """What stands beside each field of a class, as a comment.
 
     >>> said(Scenario)["rounds"]
-    'every agent speaks once a round'
+    'rounds of a debate; every agent speaks once in each'
     """
     parts = re.split(r"(?m)^    (?=\w+: )", inspect.getsource(kind).split("def ", 1)[0])
     pairs = [(part.partition(":")[0], re.search(r"  # (.+)", part)) for part in parts[1:]]

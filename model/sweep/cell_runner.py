@@ -86,7 +86,7 @@ def run_cell(
 def _model(scenario: Scenario, parts: int) -> Backend:
     """The scenario's model, asked within a part of its limits."""
     voices = tuple((who, split_limits(spec, parts)) for who, spec in scenario.llm_by_party.items())
-    return _open(split_limits(scenario.llm, parts), voices)
+    return _open(split_limits(scenario.models.llm, parts), voices)
 
 
 @lru_cache(maxsize=1)

@@ -117,7 +117,7 @@ def _combined(base: Scenario, chosen: Mapping[str, str]) -> tuple[tuple[tuple[st
         settings["llms"] = (chosen["llms"],) if chosen["llms"] else ()
     try:
         scenario = base.with_settings(settings)
-        for spec in (scenario.llm, *scenario.llm_by_party.values()):
+        for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
             check_spec(spec)
     except UserError as error:
         raise UserError(f"--vary {_told(tuple(chosen.items()))}: {error}") from error

@@ -42,7 +42,7 @@ def run_cells(
 
 def _specs(jobs: Sequence[SweepJob]) -> set[str]:
     scenarios = {job.cell.combination: job.cell.combined for job in jobs}.values()
-    return {spec for scenario in scenarios for spec in (scenario.llm, *scenario.llm_by_party.values())}
+    return {spec for scenario in scenarios for spec in (scenario.models.llm, *scenario.llm_by_party.values())}
 
 
 def _ledger(budget: Budget, jobs: Sequence[SweepJob]) -> Ledger | None:

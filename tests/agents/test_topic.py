@@ -115,7 +115,7 @@ def test_every_shipped_scale_is_used() -> None:
     """A scale that no probe uses is one that nobody has tried."""
     used = {probe.scale.name for slug in topic_names() for probe in load_topic(slug).probes.values()}
     used |= {probe.scale.name for probe in shared_probes().values()}
-    used |= {load_preset(name).probe.partition("@")[2] for name in preset_names()} - {""}
+    used |= {load_preset(name).surveys.probe.partition("@")[2] for name in preset_names()} - {""}
     assert used == set(scales())
 
 

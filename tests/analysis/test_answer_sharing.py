@@ -187,8 +187,8 @@ def test_the_study_reports_saving_and_error(both: tuple[Tables, Tables], tmp_pat
     """Both stand in one sentence, and the figure and tables beside it."""
     base = load_preset("three_way").with_settings(SMALL)
     talk = study(base, 2)
-    assert next(talk).archetypes == 0
-    assert talk.send(both[0]).archetypes == 2
+    assert next(talk).people.archetypes == 0
+    assert talk.send(both[0]).people.archetypes == 2
     with pytest.raises(StopIteration) as done:
         talk.send(both[1])
     path = write_savings(done.value.value, tmp_path, base, 2)

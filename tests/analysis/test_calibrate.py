@@ -62,7 +62,7 @@ def test_every_speaker_holds_the_same_debates() -> None:
     """The scenarios differ in nothing but the speaker."""
     study = calibrate(base(), SPEAKERS)  # type: ignore[arg-type]
     first = next(study)
-    assert first.llm == "oracle"
+    assert first.models.llm == "oracle"
     assert [speaker.spec for speaker in SPEAKERS[1::2]] == ["oracle,kappa=0,mu=0", "pocket:control"]
 
 

@@ -144,7 +144,7 @@ def test_titles_say_minus_and_never_less() -> None:
 def test_a_condition_and_its_control_are_a_pair(tmp_path: Path) -> None:
     """The condition is drawn where it moved to, control and difference together, and the control where that moved to."""
     found = [CardEstimate("null_conditions", "three_empty", ALL, 0.85, 0.7, 1.0, null=1.44, n=10)]
-    right = forest_plot(found, base().topics, "made").axes[1]
+    right = forest_plot(found, base().subject.topics, "made").axes[1]
     assert sorted(round(float(line.get_xdata()[0]), 2) for line in right.lines if line.get_marker() in "oD") == [
         1.44,
         2.29,

@@ -64,7 +64,7 @@ def row(frame: pd.DataFrame, **keys: str) -> pd.Series:
 
 def test_a_shift_is_that_of_the_known_bias(found: TuningResult) -> None:
     """The mean over two trainings of what each moved, within rooms: from the planted bias to 2 and to 3."""
-    for topic in BASE.topics:
+    for topic in BASE.subject.topics:
         was = planted()[topic].bias
         told = row(found.shifts, direction="republican", topic=topic, party="default", measure="first expected")
         assert told["before"] == pytest.approx(was)

@@ -245,7 +245,7 @@ def test_the_same_command_again_asks_nothing(study: Path, capsys: pytest.Capture
 
 def both(scenario: Scenario, out: Path) -> InterventionResult:
     found: InterventionResult = hold_all(
-        intervention(scenario), BRANCHES, out, (), open_all(scenario.llm, scenario.llm_by_party)
+        intervention(scenario), BRANCHES, out, (), open_all(scenario.models.llm, scenario.llm_by_party)
     )
     return found
 
@@ -377,7 +377,7 @@ def test_the_preset_says_something_that_our_speakers_can_read() -> None:
 
     preset = load_preset("intervention")
     news, word = (vars(one)["text"] for one in preset.interventions)
-    for slug in preset.topics:
+    for slug in preset.subject.topics:
         assert topics()[slug].grade(news.replace("{topic}", topics()[slug].title)) == 10
         assert topics()[slug].grade(word) is None
 

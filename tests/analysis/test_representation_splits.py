@@ -52,7 +52,7 @@ def test_held_out_laps_are_never_trained_on(laps: int, seed: int) -> None:
     """Laps of known people: as many to train on as were asked for, the others for validation and test, whatever the shares."""
     found: list[Episode] = []
     for lap, side in enumerate(plan(laps)):
-        pool = load_preset("consensus").with_settings({"split": side}).question_pool
+        pool = load_preset("consensus").with_settings({"split": side}).subject.question_pool
         rng = random.Random(f"{seed} {lap}")
         drawn = [one for _ in range(16) for one in rng.sample(pool, 3)]
         made = [renamed(one, f"lap{lap}", f"lap{lap}") for one in episodes(16)]

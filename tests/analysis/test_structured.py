@@ -78,7 +78,7 @@ def test_models_are_held_alone_and_mixed() -> None:
     """Fig 3: the Neutral with the Democrat's model, or with the Republican's."""
     chosen = experiment("models", ["oracle", "oracle,kappa=0"])
     made = {label: load_preset(PRESET).with_settings(one) for label, one in chosen.conditions.items()}
-    assert [(one.llm, one.llm_by_party) for one in made.values()] == [
+    assert [(one.models.llm, one.llm_by_party) for one in made.values()] == [
         ("oracle", {}),
         ("oracle,kappa=0", {}),
         *[("oracle", {party: "oracle,kappa=0"}) for party in ("default", "republican", "democrat")],

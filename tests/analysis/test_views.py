@@ -28,6 +28,7 @@ from parley.llm.backends.fake import Fake  # noqa: E402
 from parley.model.events import Header  # noqa: E402
 from parley.model.recorder import from_line  # noqa: E402
 from parley.model.scenario import Scenario, load_preset, preset_names  # noqa: E402
+from parley.model.scenario_blocks import BLOCKS  # noqa: E402
 from parley.model.scenario_run import RECORD, RunSpec, run_scenario  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -186,9 +187,9 @@ def test_every_field_of_a_preset_is_a_control_with_the_presets_value(preset: str
 
 
 def test_every_field_says_what_it_is() -> None:
-    told = said(Scenario)
-    assert told["frame"] == "the word used for it: debate, conversation"
-    assert told["questions"].startswith("instead: shipped")
+    told = {name: text for kind in (Scenario, *BLOCKS.values()) for name, text in said(kind).items()}
+    assert told["frame"] == "the word for the event in all prompts: debate, conversation"
+    assert told["questions"].startswith("a set of questions instead of topics")
     assert told["max_tokens"] == "most tokens of a reply"
 
 

@@ -14,7 +14,8 @@ from parley.agents import persona_generator, persona_variants
 from parley.agents.agent import SUMMARY_TOKENS, SURVEY_TOKENS
 from parley.agents.mediators.draft_revise import TOKENS_PER_WORD, DraftRevise
 from parley.llm.backends.pocket import open_backend
-from parley.model.scenario import Scenario, load_preset, preset_names
+from parley.model.scenario import load_preset, preset_names
+from parley.model.scenario_blocks import FIELD_BLOCKS
 from parley.training.tuning.recipe import DPO, RATES, SFT
 
 ROOT = Path(__file__).parents[2]
@@ -37,8 +38,8 @@ def test_every_preset_has_its_row_and_its_departures(name: str) -> None:
 def test_every_field_is_in_the_table_with_its_explanation() -> None:
     """Read out of the source: a field without a comment would stand there without a word."""
     found = {name: says for name, _, says in pages.fields()}
-    assert list(found) == list(Scenario.__dataclass_fields__)
-    assert {name for name, says in found.items() if not says} == {"name", "topics"}
+    assert set(found) == set(FIELD_BLOCKS) - {"environment", "options"}
+    assert {name for name, says in found.items() if not says} == {"name"}
 
 
 def test_the_index_leads_to_every_page() -> None:
@@ -84,15 +85,16 @@ def test_the_decoding_table_is_that_of_the_code() -> None:
     text = (DOCS / "odd.md").read_text(encoding="utf-8")
     plain, structured, private = load_preset("three_way"), load_preset("structured_debate"), load_preset("consensus")
     words = DraftRevise().words
-    again = f"asked again once if unreadable (`asks` {plain.asks})"
+    again = f"asked again once if unreadable (`asks` {plain.surveys.asks})"
     for row in (
-        f"| an utterance | {plain.temperature} (`temperature`) | {plain.max_tokens} (`max_tokens`) | top_p {plain.top_p}; "
-        f"{plain.words} words",
-        f"`structured_debate` | {structured.temperature} | {structured.max_tokens} | {structured.words} words",
-        f"its kin | {private.temperature} | {private.max_tokens} | {private.words} words",
-        f"| a rating | {plain.survey_temperature:g} (`survey_temperature`) | {SURVEY_TOKENS} | {again}",
+        f"| an utterance | {plain.speech.temperature} (`temperature`) | {plain.speech.max_tokens} (`max_tokens`) "
+        f"| top_p {plain.speech.top_p}; {plain.speech.words} words",
+        f"`structured_debate` | {structured.speech.temperature} | {structured.speech.max_tokens} "
+        f"| {structured.speech.words} words",
+        f"its kin | {private.speech.temperature} | {private.speech.max_tokens} | {private.speech.words} words",
+        f"| a rating | {plain.surveys.survey_temperature:g} (`survey_temperature`) | {SURVEY_TOKENS} | {again}",
         f"| a summary, an insight | 0, 1.0 | {SUMMARY_TOKENS} |",
-        f"| a mediator's statement | {private.temperature} (`temperature`) | {words * TOKENS_PER_WORD} | "
+        f"| a mediator's statement | {private.speech.temperature} (`temperature`) | {words * TOKENS_PER_WORD} | "
         f"{TOKENS_PER_WORD} a word; {words} words",
         f"| a persona | 1.0 | {persona_generator.BACKSTORY_TOKENS} | `enhanced` {persona_variants.TOKENS} |",
     ):

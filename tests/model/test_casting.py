@@ -17,6 +17,7 @@ from parley.llm.errors import UserError
 from parley.model import attendance
 from parley.model.casting import _places, seat_rooms
 from parley.model.scenario import Scenario, load_preset
+from parley.model.scenario_blocks import People
 
 
 def test_over_forty_rooms_each_persona_has_each_seat_once_and_never_meets_itself() -> None:
@@ -142,10 +143,10 @@ def test_a_listed_cast_takes_the_next_of_the_file_whatever_the_seed() -> None:
 
 def test_every_cast_says_why_somebody_has_no_seat() -> None:
     """A run of few repetitions would end in a traceback after its last reply."""
-    casts = get_args(get_type_hints(Scenario)["cast"])
+    casts = get_args(get_type_hints(People)["cast"])
     assert set(casts) <= set(attendance.WHY)
     few = load_preset("structured_debate").with_settings({"repetitions": 2, "topics": "racism"})
-    assert "6 of 60 personas sit" in attendance.attendance_lines(attendance.planned_attendance(few), few.cast)
+    assert "6 of 60 personas sit" in attendance.attendance_lines(attendance.planned_attendance(few), few.people.cast)
 
 
 def test_copies_are_one_person_in_every_seat(small: Callable[..., Scenario]) -> None:
@@ -246,7 +247,7 @@ def test_a_plan_says_who_has_no_seat_and_why(tmp_path: Path, settings: dict[str,
     personas = written(tmp_path, {"cdu": 3, "spd": 5})
     base = {"personas": personas, "seats": "cdu,spd", "topics": "racism", "reference": ""}
     scenario = load_preset("three_way").with_settings(base | settings)
-    assert line in attendance.attendance_lines(attendance.planned_attendance(scenario), scenario.cast)
+    assert line in attendance.attendance_lines(attendance.planned_attendance(scenario), scenario.people.cast)
 
 
 def test_a_party_asked_beforehand_needs_a_file(tmp_path: Path) -> None:

@@ -415,7 +415,7 @@ def test_any_field_is_a_keyword() -> None:
     model = DebateModel(
         "two_way", topics="racism", rounds=1, llm="oracle", words=40, interventions=shock, order="fixed"
     )
-    assert (model.setup.words, model.setup.environment_spec.options["order"]) == (40, "fixed")
+    assert (model.setup.speech.words, model.setup.environment_spec.options["order"]) == (40, "fixed")
     assert [one.text for one in model.setup.interventions] == ["It rains in the hall."]
     with pytest.raises(UserError, match="did you mean memory"):
         DebateModel("two_way", memry="whole")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from parley.llm.errors import UserError
 from parley.model.debate import DebateModel
 from parley.model.scenario import load_preset, parse_settings, preset_names
+from parley.model.scenario_blocks import BLOCKS, FIELD_BLOCKS
 
 GOOD = 'title = "t"\nsource = "s"\nenvironment = "round_table"\n'
 
@@ -85,6 +87,12 @@ def test_a_broken_preset_is_named_in_one_line(tmp_path: Path, text: str, words: 
         load_preset(str(path))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_every_field_of_a_block_is_a_word_that_users_set() -> None:
+    """A field that the table lacks could neither be set nor stand in the header."""
+    table = {block: {word for word, home in FIELD_BLOCKS.items() if home == block} for block in BLOCKS}
+    assert table == {block: {field.name for field in fields(cls)} for block, cls in BLOCKS.items()}
 
 
 def test_a_preset_of_ones_own_is_read_from_its_path(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ def test_a_place_without_a_file_is_not_filled_by_a_model() -> None:
 def test_a_seat_with_a_model_of_its_own_is_asked(tmp_path: Path) -> None:
     """What a seat is given goes before what its party is: its model was opened, and never asked."""
     scenario = mixed(file := written(tmp_path / "s.json"), "republican")
-    scenario = scenario.with_settings({"llms": (*scenario.llms, "republican 2=oracle,kappa=0")})
+    scenario = scenario.with_settings({"llms": (*scenario.models.llms, "republican 2=oracle,kappa=0")})
     model = DebateModel(scenario, backend=Fake(opinionated), recorder=(recorder := MemoryRecorder()))
     model.run()
     asked = {call.agent for call in of(Called, recorder.events)}

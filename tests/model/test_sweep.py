@@ -83,7 +83,7 @@ def test_seeds() -> None:
 def test_a_full_factorial() -> None:
     """Two lengths x two frames x three seeds: each cell has its own values, its own seed and its own folder."""
     made = sweep_cells(BASE, {"rounds": ("1", "2"), "frame": ("debate", "talk")}, (4, 5, 6))
-    found = {(cell.scenario.rounds, cell.scenario.frame, cell.scenario.seed) for cell in made}
+    found = {(cell.scenario.rounds, cell.scenario.speech.frame, cell.scenario.seed) for cell in made}
     assert found == {(rounds, frame, seed) for rounds in (1, 2) for frame in ("debate", "talk") for seed in (4, 5, 6)}
     assert [cell.folder for cell in made[:2]] == [
         "cells/rounds=1,frame=debate/seed-4",

@@ -48,7 +48,7 @@ def test_a_row_for_each_model_seed_and_measure(tmp_path: Path) -> None:
     pipelines = [SimpleNamespace(base=SimpleNamespace(name="oracle"))]
     study = sweep(BASE, "oracle", "republican", cells((2,), 2, 1)[:1], cast(Any, pipelines), capability)
     scenario = next(study)
-    assert (scenario.llm, scenario.adapters) == ("oracle", ())
+    assert (scenario.models.llm, scenario.models.adapters) == ("oracle", ())
     run_scenario(RunSpec(scenario, tmp_path / "run"))
     with pytest.raises(StopIteration) as done:
         study.send(load(tmp_path / "run"))

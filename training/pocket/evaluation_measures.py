@@ -91,7 +91,7 @@ def counterfactual(
         (event.room, event.agent, event.round): event.text or "" for event in events if isinstance(event, Utterance)
     }
     alone = scenario.with_settings({"rounds": 0, "survey": "never"})
-    probes = {slug: load_topic(slug).probe(scenario.probe) for slug in scenario.topics}
+    probes = {slug: load_topic(slug).probe(scenario.surveys.probe) for slug in scenario.subject.topics}
     rows = []
     for grade in (None, *GRADES):
         asked, about = [], []

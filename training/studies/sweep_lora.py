@@ -140,18 +140,19 @@ def report(found: pd.DataFrame, folder: Path, base: Scenario, spec: str, party: 
     page = Report(folder, "table1", "By rank and method")
     page.data(sweep=found)
     page.add(
-        f"{spec}, answers of {party.title()}s, {base.repetitions} rooms a topic, {base.rounds} rounds, {base.probe}, all seats "
-        "on the adapter. The Default's last rating (0 to 10; the arrow is the side of the party), capability, held-out loss "
+        f"{spec}, answers of {party.title()}s, {base.repetitions} rooms a topic, {base.rounds} rounds, "
+        f"{base.surveys.probe}, all seats on the adapter. "
+        "The Default's last rating (0 to 10; the arrow is the side of the party), capability, held-out loss "
         "(nats a token): means over training seeds, each seed in brackets."
     )
     page.add(disclaimers.NOTES.get(split_spec(spec)[0]))
-    shown = [name for name in columns if name in base.topics]
+    shown = [name for name in columns if name in base.subject.topics]
     page.figure(_figure(means, shown, f"{spec}, answers of {party.title()}s"), "table1", "The Default's last rating")
     rows = [
         [str(model), *[_cell(found, str(model), name) for name in columns], f"{row['seeds']:g}"]
         for model, row in means.iterrows()
     ]
-    page.table(rows, ["model", *[_heading(name, party, base.topics) for name in columns], "seeds"])
+    page.table(rows, ["model", *[_heading(name, party, base.subject.topics) for name in columns], "seeds"])
     page.section("The paper's", NOTE)
     theirs = [[name, *map(str, rest)] for name, *rest in PAPER]
     page.table(theirs, ["model", "HellaSwag", "MMLU", "Default on racism"])

@@ -57,7 +57,7 @@ PEW = Path(__file__).parent.parent / "pew.toml"
 
 def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     ratings = answers(held)
-    each = [claim for topic in base.topics for claim in _topic(ratings[ratings["topic"] == topic], topic)]
+    each = [claim for topic in base.subject.topics for claim in _topic(ratings[ratings["topic"] == topic], topic)]
     unread = proportion(CardEstimate(SECTION, "unread", ALL, unit=RATING), ratings["level"].isna(), agents(ratings))
     return [*each, unread]
 
@@ -105,7 +105,7 @@ def _people_gap(topic: str) -> CardEstimate:
 
 def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For the first screen."""
-    each = [one for topic in first.base.topics if (one := find_estimate(found, "nearer_democrats", topic))]
+    each = [one for topic in first.base.subject.topics if (one := find_estimate(found, "nearer_democrats", topic))]
     known = {one.topic: one for one in simultaneous(each)}
     kinds = {
         "nearer to its own Democrat role than to its Republican role on": [
@@ -128,6 +128,6 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
 
 def result(found: Sequence[CardEstimate], first: Batch) -> str:
     """With which the section opens."""
-    known = {topic: one for topic in first.base.topics if (one := find_estimate(found, "default", topic))}
+    known = {topic: one for topic in first.base.subject.topics if (one := find_estimate(found, "default", topic))}
     told = [f"{format_number(one.estimate)} on {load_topic(topic).title}" for topic, one in known.items()]
     return f"Asked without a party role, the model answers {join_phrases(told)}." if told else ""

@@ -53,11 +53,13 @@ NO_FIT = "nothing tells influence and pull apart: ratings are missing, or do not
 
 def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     found = room_passages(held, DEBATES)
-    whole = list(_fitted(found, base.topics, ALL))
+    whole = list(_fitted(found, base.subject.topics, ALL))
     each = [
-        one for topic in base.topics for one in _fitted([row for row in found if row.topic == topic], (topic,), topic)
+        one
+        for topic in base.subject.topics
+        for one in _fitted([row for row in found if row.topic == topic], (topic,), topic)
     ]
-    beside = [one for topic in base.topics for one in _beside_default(held, each, topic)]
+    beside = [one for topic in base.subject.topics for one in _beside_default(held, each, topic)]
     return [*whole, *each, *beside, *_without_content(held, base)]
 
 
@@ -137,7 +139,9 @@ def _without_content(held: ConditionRecords, base: Scenario) -> Iterator[CardEst
         yield replace(claim, n=blocks, reason=f"a fit needs {LEAST} blocks")
         return
     try:
-        law = fit_influence(pack_passages(found, base.topics, silent=range(len(found[0].before))), influence=False)
+        law = fit_influence(
+            pack_passages(found, base.subject.topics, silent=range(len(found[0].before))), influence=False
+        )
     except Unidentified:
         yield replace(claim, n=blocks, reason=NO_FIT)
         return

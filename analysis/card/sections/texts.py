@@ -70,7 +70,7 @@ def _in_points(
     said: pd.DataFrame, held: ConditionRecords, base: Scenario, bad: Mapping[str, str]
 ) -> Iterator[CardEstimate]:
     """Lines minus ratings, of topics whose survey asks what the judge scores; over all topics where that is so of all."""
-    topics = [topic for topic in base.topics if comparable(topic, base.probe) and topic not in bad]
+    topics = [topic for topic in base.subject.topics if comparable(topic, base.surveys.probe) and topic not in bad]
     found = lines(said[said["topic"].isin(topics)], held.ratings("three"))
     toward = found.join(np.sign(directions(held)).rename("side"), on=["topic", "party"], how="inner")
     values = {
@@ -78,9 +78,9 @@ def _in_points(
         "text_apart": found.assign(value=(found["text"] - found["rating"]).abs()),
         "text_toward": toward.assign(value=toward["side"] * (toward["text"] - toward["rating"])),
     }
-    other = any(not comparable(topic, base.probe) for topic in base.topics)
+    other = any(not comparable(topic, base.surveys.probe) for topic in base.subject.topics)
     for name, rows in values.items():
-        if len(topics) < len(base.topics):
+        if len(topics) < len(base.subject.topics):
             yield CardEstimate(SECTION, name, ALL, reason=OTHER if other else MISREAD)
         else:
             yield _mean(name, ALL, rows)

@@ -1,0 +1,269 @@
+"""The blocks of a Scenario: what is debated, by whom, how it is surveyed, how agents speak, and through which models.
+
+A block checks its own values. What has to fit between blocks is checked in model/validation.py.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from parley.agents.memory import Retrieval, make_memory
+from parley.agents.question import Question, question_set, questions_by_id, topics_of
+from parley.agents.reasoning import open_ability
+from parley.agents.representative import parse_knowledge
+from parley.agents.topic import TURNS, Probe, Topic, load_topic
+from parley.llm.errors import UserError, unknown_name
+
+WORD = re.compile(r"[^\W\d_](?:[\w' -]*\w)?")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is debated: topics, or questions of a deliberation."""
+
+    topics: tuple[str, ...] = (
+        "gun_violence",
+        "racism",
+        "climate_change",
+        "illegal_immigration",
+    )  # the topics of the debates: names, or paths of .toml files
+    questions: str = (
+        ""  # a set of questions instead of topics: `shipped`, or a path; `topics` selects among them (none: all)
+    )
+    split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
+    episodes: int = 3  # questions that each group deliberates on in a repetition, drawn at random
+
+    def __post_init__(self) -> None:
+        _check_numbers(self, episodes=1)
+        if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
+            raise UserError("topics must name at least one topic, each once")
+
+    @property
+    def rooms_per_repetition(self) -> int:
+        """Rooms of a group in one repetition: one a topic, or one an episode."""
+        return self.episodes if self.questions else len(self.topics)
+
+    @cached_property
+    def question_pool(self) -> tuple[Question, ...]:
+        """The questions to draw from, in the order of the set. Errors: UserError on a topic that the set does not have."""
+        known = question_set(self.questions)
+        for topic in self.topics:
+            if topic not in topics_of(known):
+                raise unknown_name(f"topic of {self.questions}", topic, topics_of(known))
+        return tuple(
+            question
+            for question in known
+            if self.split in ("all", question.split) and (not self.topics or question.topic in self.topics)
+        )
+
+    def question(self, slug: str) -> Question:
+        """The question with this id."""
+        return questions_by_id(self.questions)[slug]
+
+    def topic(self, slug: str) -> Topic:
+        """The topic called `slug`, or the question with this id as a topic."""
+        return self.question(slug).subject if self.questions else load_topic(slug)
+
+    @property
+    def all_topics(self) -> list[Topic]:
+        """Everything that a room may be about."""
+        if self.questions:
+            return [question.subject for question in self.question_pool]
+        return [load_topic(slug) for slug in self.topics]
+
+
+@dataclass(frozen=True)
+class People:
+    """Who takes part: personas, what agents know of each other, and what each is given beside its persona."""
+
+    personas: str = "voters"  # a set of personas: a folder of agents/personas/, or the path of your own
+    cast: Literal["circle", "fresh", "fixed", "listed", "drawn", "copies"] = (
+        "circle"  # which personas sit in a repetition: others each time, the first of the file, ... (docs/personas.md: Who sits)
+    )
+    disclose: Literal["nothing", "gender", "demographics"] = (
+        "nothing"  # what agents know of each other beside names; demographics: gender, party and age
+    )
+    introduce: Literal["nothing", "person", "ai", "copy", "even"] = (
+        "nothing"  # how agents are told of their opponents: as a person, an AI, a copy of themselves, or an equal match
+    )
+    reference: tuple[
+        str, ...
+    ] = ()  # parties that are surveyed once before the debates and do not take part (dashed line)
+    represented: Literal["none", "one", "all"] = (
+        "none"  # whose critiques a representative writes in the last episode: those of no member, one member or all
+    )
+    knows: str = ""  # what a representative knows of its participant: letters of D, O, C, P (agents/representative.py)
+    sides: Literal["own", "opposed"] = (
+        "own"  # what debaters argue for: their own opinion, or (opposed) in turn for and against the first debater's opinion
+    )
+    roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT], SEAT:ROLE, or ROLE for everybody; of ROLE/ROLE one is drawn
+    traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+TRAIT=LEVEL, PARTY:drawn, or the same for a seat or everybody
+    confirmation_bias: tuple[str, ...] = ()  # none, weak or strong for everybody, or PARTY:LEVEL, or SEAT:LEVEL
+    archetypes: int = 0  # survey answers shared by agents of the same kind and state (0: each agent answers for itself)
+
+    def __post_init__(self) -> None:
+        _check_numbers(self, archetypes=0)
+        if self.archetypes == 1:
+            raise UserError("archetypes must be 0 (everybody is asked) or at least 2: one answer is no distribution")
+        parse_knowledge(self.knows)
+
+    @property
+    def knowledge(self) -> str:
+        """What representatives know, as letters in the order D, O, C, P; empty without representatives."""
+        return parse_knowledge(self.knows) if self.represented != "none" else ""
+
+
+@dataclass(frozen=True)
+class Surveys:
+    """How opinions are measured: which questions, when, and how the ratings are read."""
+
+    probe: str = "attitude"  # the survey question, a probe of the topic
+    also: tuple[str, ...] = ()  # further probes; NAME:public is answered before everybody, NAME:turns after every turn
+    survey: Literal["rounds", "ends", "never"] = (
+        "rounds"  # when agents are surveyed: before the debate and after each round, before and after the debate, or never
+    )
+    forecast: bool = False  # whether agents predict before the debate what they will answer at the end
+    reader: Literal["strict", "paper"] = "strict"  # how a rating is read from a reply
+    listing: Literal["given", "reversed", "shuffled"] = (
+        "given"  # the order of the answers to choose from: low to high, high to low, or random
+    )
+    asks: int = 2  # times a survey question is asked until the reply can be read
+    survey_temperature: float = 0.0  # temperature of ratings and notes to oneself; 0: the likeliest reply
+
+    def __post_init__(self) -> None:
+        _check_numbers(self, asks=1, survey_temperature=0)
+        if self.probe in self.also or len(set(self.also)) < len(self.also):
+            raise UserError("also must name further probes, each once, and not the probe itself")
+
+    @property
+    def survey_probe_names(self) -> list[str]:
+        """The names of the probes of a survey, the main one first."""
+        return [name for name in (self.probe, *self.also) if not name.endswith(TURNS)]
+
+    def survey_probes(self, topic: Topic) -> list[Probe]:
+        """The probes of a survey, the main one first."""
+        return [topic.probe(name) for name in self.survey_probe_names]
+
+    def turn_probes(self, topic: Topic) -> list[Probe]:
+        """The probes that agents answer after every turn."""
+        return [topic.probe(name) for name in self.also if name.endswith(TURNS)]
+
+
+@dataclass(frozen=True)
+class Speech:
+    """How agents speak: form and length of a reply, sampling, memory, and what an agent does before it speaks."""
+
+    frame: str = "debate"  # the word for the event in all prompts: debate, conversation
+    format: Literal["free", "structured"] = (
+        "free"  # structured: debates with a case, roles, opening and closing statements
+    )
+    closing: bool = True  # whether a structured debate ends with closing statements
+    words: int = 60  # length of a reply that agents are asked for
+    cut: Literal["none", "sentence", "last"] = (
+        "none"  # what is kept of a longer reply: all of it, the sentences that fit, or its last words
+    )
+    max_tokens: int = 120  # most tokens of a reply
+    temperature: float = 1.0  # sampling temperature of what agents say
+    top_p: float = 1.0  # nucleus sampling of what agents say; 1: the whole distribution
+    memory: str = "whole"  # what agents remember: whole, last:K, summary:K, retrieve:K
+    importance: Literal["novelty", "asked"] = (
+        "novelty"  # with retrieve:K, the importance of a line: by its new words, or as the agent rates it
+    )
+    reflect: int = 0  # with retrieve:K, lines after which an agent writes down its conclusions; 0: never
+    reminder: bool = False  # whether agents are reminded of their persona before every reply, rating and note
+    think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/reasoning)
+    mediator: str = "draft_revise"  # how a mediator writes statements: NAME[,option=value] (agents/mediators)
+
+    def __post_init__(self) -> None:
+        _check_numbers(self, words=1, max_tokens=1, temperature=0, reflect=0)
+        if not 0 < self.top_p <= 1:
+            raise UserError(f"top_p must be above 0 and at most 1, not {self.top_p}")
+        if not WORD.fullmatch(self.frame):
+            raise UserError(f"frame must be a word, such as debate or conversation, not {self.frame!r}")
+        memory = make_memory(self.memory, "", "")
+        if (self.reflect or self.importance == "asked") and not isinstance(memory, Retrieval):
+            raise UserError(f"reflect and importance are for memory=retrieve:K, not {self.memory}")
+        open_ability(self.think)
+
+
+@dataclass(frozen=True)
+class Models:
+    """Through which models agents speak."""
+
+    llm: str = "pocket"  # the model that speaks for everybody: NAME[:MODEL][,key=value]
+    llms: tuple[str, ...] = ()  # PARTY=SPEC or SEAT=SPEC: a model of its own, or a surrogate, for a party or seat
+    adapters: tuple[str, ...] = ()  # PARTY:ADAPTER or SEAT:ADAPTER: an adapter of the model for a party or seat
+
+
+BLOCKS: dict[str, type] = {"subject": Subject, "people": People, "surveys": Surveys, "speech": Speech, "models": Models}
+"""The blocks by their attribute of a Scenario."""
+TOP = ""
+FIELD_BLOCKS = {
+    "name": TOP,
+    "title": TOP,
+    "source": TOP,
+    "environment": TOP,
+    "options": TOP,
+    "topics": "subject",
+    "questions": "subject",
+    "split": "subject",
+    "episodes": "subject",
+    "repetitions": TOP,
+    "rounds": TOP,
+    "personas": "people",
+    "cast": "people",
+    "disclose": "people",
+    "introduce": "people",
+    "reference": "people",
+    "frame": "speech",
+    "probe": "surveys",
+    "also": "surveys",
+    "survey": "surveys",
+    "forecast": "surveys",
+    "reader": "surveys",
+    "listing": "surveys",
+    "asks": "surveys",
+    "mediator": "speech",
+    "represented": "people",
+    "knows": "people",
+    "sides": "people",
+    "format": "speech",
+    "closing": "speech",
+    "words": "speech",
+    "cut": "speech",
+    "max_tokens": "speech",
+    "temperature": "speech",
+    "top_p": "speech",
+    "survey_temperature": "surveys",
+    "archetypes": "people",
+    "memory": "speech",
+    "importance": "speech",
+    "reflect": "speech",
+    "roles": "people",
+    "traits": "people",
+    "confirmation_bias": "people",
+    "reminder": "speech",
+    "think": "speech",
+    "adapters": "models",
+    "interventions": TOP,
+    "llm": "models",
+    "llms": "models",
+    "seed": TOP,
+}
+"""The block of every word that a preset, `--set` and the record's header use, in the order of the header."""
+
+
+def _check_numbers(block: Any, **least: float) -> None:
+    """Errors: UserError on a number that is too small or not finite."""
+    for name, bound in least.items():
+        check_number(name, getattr(block, name), bound)
+
+
+def check_number(name: str, value: float, least: float) -> None:
+    """Errors: UserError on a number below `least`, infinite or not a number."""
+    if not least <= value < math.inf:
+        raise UserError(f"{name} must be at least {least} and finite, not {value}")
