@@ -89,7 +89,7 @@ def _planned(base: Scenario, branches: Sequence[str], known: Prices) -> Iterator
 
     yield from list(estimate_lines(base, known))[:4]
     first = min(one.round for one in base.interventions)
-    calls = plan_run(base).calls
+    plan = plan_run(base)
     alike = (
         plan_run(base.with_settings({"rounds": first - 1, "interventions": (), "survey": "never"})).calls
         if first > 1
@@ -98,9 +98,9 @@ def _planned(base: Scenario, branches: Sequence[str], known: Prices) -> Iterator
     surveys = plan_run(base.with_settings({"rounds": 0, "interventions": ()})).ratings * (
         first if base.surveys.survey == "rounds" else 1
     )
-    whole = len(branches) * calls - (len(branches) - 1) * (alike + surveys)
+    whole = len(branches) * plan.calls - (len(branches) - 1) * (alike + surveys)
     yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {whole:,}:"
     yield f"  what comes before round {first} is the same in all and asked once"
-    yield from estimate_cost([(base, len(branches))], [known])
+    yield from estimate_cost([(plan, len(branches))], [known])
     yield "  (tokens and cost as if every branch asked everything)"
     yield lasting([base], whole)

@@ -123,11 +123,12 @@ def _judge(models: Sequence[str]) -> str:
 
 
 def _planned(chosen: Experiment, base: Scenario, calls: int) -> int:
-    from parley.model.cost_estimate import count_calls
+    from parley.model.cost_estimate import plan_run
 
     whole, width = 0, max(28, *map(len, chosen.conditions))
     for name, settings in chosen.conditions.items():
-        _, rooms, replies, ratings = count_calls(base.with_settings(settings))
+        plan = plan_run(base.with_settings(settings))
+        rooms, replies, ratings = plan.rooms, plan.replies, plan.ratings
         whole += replies + ratings + replies * calls
         print(
             f"{name:<{width}} {rooms:>5} rooms  {replies:>7,} replies  {ratings:>7,} ratings  {replies:>7,} statements to judge"

@@ -152,18 +152,19 @@ def _addressed(
 def _planned(cells: Sequence[SweepCell], options: argparse.Namespace) -> int:
     """`--dry-run`: the cells and calls of each combination; tokens, cost and time of all."""
     from parley.analysis.formatting import count_phrase
-    from parley.model.cost_estimate import estimate_cost, estimate_time
+    from parley.model.cost_estimate import estimate_cost, estimate_time, plan_run
 
-    whole, rows = 0, _combinations(cells)
+    whole, rows, plans = 0, _combinations(cells), []
     width = max(40, *[len(name) for _, name, _ in rows])
     for scenario, name, seeds in rows:
-        calls = _calls(scenario)
+        plans.append((plan_run(scenario), seeds))
+        calls = plans[-1][0].calls
         whole += calls * seeds
         print(f"{name:<{width}} {count_phrase(seeds, 'seed'):>10} {calls:>10,} calls each")
     print(f"{'in all':<{width}} {count_phrase(len(cells), 'cell'):>10} {whole:>10,} calls")
-    held = [(scenario, seeds) for scenario, _, seeds in rows]
-    print("\n".join(estimate_cost(held, [prices_from_args(options, scenario) for scenario, _ in held])))
-    print(estimate_time([scenario for scenario, _ in held], whole))
+    scenarios = [scenario for scenario, _, _ in rows]
+    print("\n".join(estimate_cost(plans, [prices_from_args(options, scenario) for scenario in scenarios])))
+    print(estimate_time(scenarios, whole))
     return 0
 
 
@@ -176,9 +177,9 @@ def _combinations(cells: Sequence[SweepCell]) -> list[tuple[Scenario, str, int]]
 
 
 def _calls(scenario: Scenario) -> int:
-    from parley.model.cost_estimate import expected_usage
+    from parley.model.cost_estimate import plan_run
 
-    return expected_usage(scenario)
+    return plan_run(scenario).calls
 
 
 def _held(

@@ -1,5 +1,7 @@
-"""What a scenario will cost, before anything is asked: calls, tokens, money and time, as numbers (`plan_run`) and as lines for a
-person (`estimate_lines`).
+"""What a scenario will cost, before anything is asked: calls, tokens, money and time.
+
+`plan_run` counts a dry run: the debates themselves, with a stand-in for the model that answers everything at once.
+`estimate_lines` says the same to a person.
 """
 
 from __future__ import annotations
@@ -7,38 +9,161 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
-from parley.agents.fact_checker import PURPOSE as CHECK
-from parley.agents.mediators import open_mediator
-from parley.agents.persona import party_of
-from parley.agents.questionnaire import questionnaire
 from parley.agents.reasoning import open_ability
-from parley.agents.topic import TURNS
-from parley.environments._social_graph import SocialGraph
-from parley.environments.base import Group, Room, concurrent_turns
+from parley.environments.base import MEDIATOR
 from parley.llm.backends import is_scripted, split_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Price, Prices, cost_by_model
 from parley.llm.errors import UserError
 from parley.llm.journal import read_identity, reply_rate, thinking_tokens
 from parley.llm.request import NOTHING, Request, Usage, total
-from parley.llm.seeding import stream
 from parley.model import attendance
-from parley.model.casting import first_links, seat_rooms
+from parley.model.casting import seat_rooms
 from parley.model.debate import DebateModel
+from parley.model.events import Event, Rated, Utterance
 from parley.model.interventions import intervention_spec
 from parley.model.scenario import Scenario
-from parley.model.surrogate_seats import surrogate_for
 from parley.model.titles import heading
 
+TOKENS_PER_WORD = 4 / 3
+"""A rule of thumb for English; the estimate is called one."""
+SAMPLE = 5
+"""Repetitions of a dry run where chance decides how many agents speak. Elsewhere one repetition is as long as any other."""
+REPLIES = ("speech", "critique")
+"""Purposes of what an agent says, or its representative for it."""
+NOTES = ("reflection", "importance", "summary")
+"""Purposes of what agents write for themselves, beside their reasoning."""
 RUNS = Path("runs")
 LATEST = 50
 """Run folders that are looked through for a measured rate, the latest first."""
 HOUR, MINUTE = 3600, 60
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Numbers of a run in which every rating is read at the first ask.
+
+    `ratings` and `replies` are those of agents that ask a model. `others` are further calls: candidates and rankings of a
+    mediator, questionnaires, corrections; less the replies of a mediator that asks no model. `notes` are what agents write for
+    themselves (agents/reasoning/, and summaries of what they forget). `tokens` by voice are estimates: words * 4/3, with every
+    reply as long as agents are asked for. `calls_by_voice` are all calls by the voice that they go to.
+    """
+
+    scenario: Scenario
+    agents: int
+    rooms: int
+    replies: int
+    ratings: int
+    others: int
+    notes: int
+    tokens: Mapping[str, Usage]
+    calls_by_voice: Mapping[str, int]
+
+    @property
+    def usage(self) -> Usage:
+        return total(self.tokens.values())
+
+    @property
+    def calls(self) -> int:
+        return self.replies + self.ratings + self.others + self.notes
+
+    @property
+    def scripted_calls(self) -> int:
+        """The calls among them to scripted partners, which are no model. The speaker of everybody is no partner."""
+        own = self.scenario.llm_by_party
+        return sum(number for voice, number in self.calls_by_voice.items() if voice and is_scripted(own[voice]))
+
+    @cached_property
+    def most_tokens(self) -> Mapping[str, Usage]:
+        """The most tokens that there can be, by voice: replies at max_tokens, surveys asked as often as may be."""
+        return _dry_run(self.scenario, full=True).tokens
+
+
+def plan_run(scenario: Scenario) -> RunPlan:
+    """Count the calls of a scenario by a dry run.
+
+    One repetition is run and its numbers are multiplied, because rooms of other repetitions are alike. Where chance decides how
+    many agents speak, SAMPLE repetitions are. Where an intervention names rooms, all are.
+    """
+    return _dry_run(scenario, full=False)
+
+
+def _dry_run(scenario: Scenario, full: bool) -> RunPlan:
+    """The plan with replies of the length that agents are asked for, or (`full`) as long as max_tokens allows."""
+    repetitions = _repetitions(scenario)
+    counts = _Counts(scenario, full)
+    shortened = scenario.replace(repetitions=repetitions, archetypes=0, adapters=())
+    model = DebateModel(shortened, backend=Fake(counts.answer), recorder=counts, keep_going=True)
+    model.run()
+    scale = scenario.repetitions / repetitions
+    replies = counts.statements + sum(counts.purposes[name] for name in REPLIES)
+    thinks = open_ability(scenario.speech.think)
+    notes = sum(counts.purposes[name] for name in (*NOTES, *((thinks.name,) if thinks else ())))
+    others = sum(counts.purposes.values()) - counts.repeated - notes - replies - counts.ratings
+    return RunPlan(
+        scenario,
+        agents=round(len(model.agents) * scale),
+        rooms=round(len(model.rooms) * scale),
+        replies=round(replies * scale),
+        ratings=round(counts.ratings * scale),
+        others=round(others * scale),
+        notes=round(notes * scale),
+        tokens={voice: counts.usage(voice, scale) for voice in sorted(counts.calls)},
+        calls_by_voice={voice: round(number * scale) for voice, number in sorted(counts.calls.items())},
+    )
+
+
+def _repetitions(scenario: Scenario) -> int:
+    """How many repetitions a dry run has."""
+    if any(one.rooms for one in scenario.interventions):
+        return scenario.repetitions
+    return min(scenario.repetitions, SAMPLE) if is_stochastic(scenario) else 1
+
+
+def is_stochastic(scenario: Scenario) -> bool:
+    """Whether chance decides how many speak in a round."""
+    return bool(getattr(scenario.environment, "varies", False))
+
+
+class _Counts:
+    """Answers the requests of a dry run, records its events and counts both."""
+
+    def __init__(self, scenario: Scenario, full: bool):
+        self.full, self.asks = full, scenario.surveys.asks
+        longest = int(scenario.style.sampling.max_tokens / TOKENS_PER_WORD)
+        self.line = " ".join(["word"] * (max(longest, scenario.speech.words) if full else scenario.speech.words))
+        self.purposes, self.calls = Counter[str](), Counter[str]()
+        self.words = defaultdict[tuple[str, str], float](float)
+        self.statements, self.ratings, self.repeated = 0, 0, 0
+
+    def answer(self, request: Request) -> str:
+        """The first answer that is allowed, or a line of the length that is asked for."""
+        text = request.answers[0] if request.answers else _ranking(request) or self.line
+        self.purposes[request.purpose] += 1
+        self.calls[request.voice] += 1
+        times = self.asks if self.full and request.purpose == "survey" else 1
+        read = sum(message.content.count(" ") + 1 for message in request.messages)
+        self.words[request.voice, "prompt"] += times * read
+        self.words[request.voice, "reply"] += times * (upper_bound(request) if self.full else text.count(" ") + 1)
+        return text
+
+    def write(self, events: Iterable[Event]) -> None:
+        """Count a mediator's statements, and the ratings that a model is asked for."""
+        for event in events:
+            if isinstance(event, Utterance):
+                self.statements += event.agent == MEDIATOR
+            elif isinstance(event, Rated) and event.asked:
+                self.ratings += 1
+                self.repeated += event.asked - 1
+
+    def usage(self, voice: str, scale: float) -> Usage:
+        """The tokens of a voice."""
+        return Usage(*[int(self.words[voice, kind] * scale * TOKENS_PER_WORD) for kind in ("prompt", "reply")])
 
 
 def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
@@ -59,24 +184,24 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
     )
     if any(table.weights for table in seat_rooms(scenario.replace(repetitions=1))):
         yield "  the weights of the graph's links are recorded; debates ignore them"
-    if unpaid := made.unpaid(scenario):
+    if unpaid := made.scripted_calls:
         yield f"  {unpaid:,} of these calls go to scripted partners, which are no model and cost nothing"
     for one in scenario.interventions:
         yield f"  before round {one.round}: {intervention_spec(one)}"
-    yield from estimate_cost([(scenario, 1)], [prices])
+    yield from estimate_cost([(made, 1)], [prices])
     yield estimate_time([scenario], made.calls)
 
 
-def estimate_cost(runs: Sequence[tuple[Scenario, int]], prices: Sequence[Prices]) -> Iterator[str]:
-    """Tokens and money of some scenarios, each held so many times, at the prices of each; and what of it is not known."""
+def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]) -> Iterator[str]:
+    """Tokens and money of some plans, each run so many times, at the prices of each; and what of it is not known."""
     used, most, known = dict[str, Usage](), dict[str, Usage](), dict[str, Price | None]()
-    for (scenario, times), priced in zip(runs, prices, strict=True):
-        named = _named(scenario)
-        for found, made in ((used, plan_run(scenario)), (most, plan_run(scenario, full=True))):
-            for voice, usage in made.tokens.items():
-                if not (voice and is_scripted(named[voice])):
-                    found[named[voice]] = total([found.get(named[voice], NOTHING), *[usage] * times])
-        known |= {named[voice]: price for voice, price in priced.items()}
+    for (plan, times), priced in zip(plans, prices, strict=True):
+        names = _named(plan.scenario)
+        for sums, tokens in ((used, plan.tokens), (most, plan.most_tokens)):
+            for voice, usage in tokens.items():
+                if not (voice and is_scripted(names[voice])):
+                    sums[names[voice]] = total([sums.get(names[voice], NOTHING), *[usage] * times])
+        known |= {names[voice]: price for voice, price in priced.items()}
     about, bound = total(used.values()), total(most.values())
     yield (
         f"  about {_rounded(about.prompt_tokens)} tokens in and {_rounded(about.completion_tokens)} out (estimated from words); "
@@ -89,7 +214,7 @@ def estimate_cost(runs: Sequence[tuple[Scenario, int]], prices: Sequence[Prices]
         if name in known and known[name] is None:
             yield f"  no price is known for {name}: give --price IN,OUT (per million tokens), or a table with --prices FILE"
     for name in [name for name in used if split_spec(name)[0] == "openai"]:
-        yield from _thoughts(name, sum(plan_run(scenario).calls * times for scenario, times in runs), known.get(name))
+        yield from _thoughts(name, sum(plan.calls * times for plan, times in plans), known.get(name))
 
 
 def _thoughts(name: str, calls: int, price: Price | None) -> Iterator[str]:
@@ -192,152 +317,6 @@ def _subjects(scenario: Scenario) -> str:
 def _rounded(tokens: int) -> str:
     """Two digits: 4,630,453 is 4,600,000."""
     return f"{float(f'{tokens:.2g}'):,.0f}"
-
-
-TOKENS_PER_WORD = 4 / 3
-"""A rule of thumb for English; the estimate is called one."""
-FEW = 5
-"""Repetitions that an estimate of how many speak is made of."""
-
-
-class RunPlan(NamedTuple):
-    """Numbers of a run in which every rating is read at the first ask. Tokens by voice are estimates (words * 4/3, every reply as
-    long as is asked for); of a `full` plan the most that there can be (replies at max_tokens, surveys asked as often as may
-    be).
-
-    `others` are calls that are neither a reply nor a rating: candidates and rankings of a mediator, questionnaires, corrections;
-    less the replies of a mediator that asks no model. `notes` are what agents write for themselves (agents/reasoning/, and
-    summaries of what they forget). `asked`
-    are all calls by voice, as they would be made: the muted are not asked.
-    """
-
-    agents: int
-    rooms: int
-    replies: int
-    ratings: int
-    others: int
-    notes: int
-    tokens: Mapping[str, Usage]
-    asked: Mapping[str, int]
-
-    @property
-    def usage(self) -> Usage:
-        return total(self.tokens.values())
-
-    def unpaid(self, scenario: Scenario) -> int:
-        """The calls among them that go to scripted partners, who are no model; whom everybody speaks through is no partner."""
-        own = scenario.llm_by_party
-        return sum(number for voice, number in self.asked.items() if voice and is_scripted(own[voice]))
-
-    @property
-    def calls(self) -> int:
-        return self.replies + self.ratings + self.others + self.notes
-
-
-def count_calls(scenario: Scenario) -> tuple[int, int, int, int]:
-    """Agents, rooms, replies and ratings of a scenario; exact when every rating is read at the first ask and nobody is muted or
-    absent.
-
-    Where chance decides how many speak (`is_stochastic`), replies are scaled up from a few repetitions.
-    """
-    groups, topics = scenario.groups, scenario.subject.rooms_per_repetition
-    sizes, heads = [len(_modelled(scenario, group)) for group in groups], [len(group.seats) for group in groups]
-    held = min(scenario.repetitions, FEW) if is_stochastic(scenario) else 1
-    spoken = [[_lots(scenario, group, number) for number in range(held)] for group in groups]
-    turns = sum(sum(map(sum, each)) for each in spoken) / held
-    each_turn = [name for name in scenario.surveys.also if name.endswith(TURNS)]
-    between = len(each_turn) * sum(size * sum(map(len, each)) for size, each in zip(sizes, spoken, strict=True)) / held
-    asked = 1 + len(scenario.surveys.also) - len(each_turn)
-    surveys = asked * sum(scenario.surveys_after(round_) for round_ in range(scenario.rounds + 1))
-    surveys += scenario.rounds * (scenario.mediated and scenario.surveys_after(scenario.rounds))  # of the statements
-    rooms = topics * (len(sizes) + len(scenario.people.reference)) * scenario.repetitions
-    seated = topics * sum(sizes) * scenario.repetitions
-    held_in = topics * (sum(heads) - sum(sizes)) * scenario.repetitions
-    outside = topics * len(scenario.people.reference) * scenario.repetitions
-    return (
-        seated + held_in + outside,
-        rooms,
-        round(topics * turns * scenario.repetitions),
-        seated * (surveys + (scenario.surveys.forecast and surveys > 0))
-        + outside * asked * (surveys > 0)
-        + round(topics * between * scenario.repetitions),
-    )
-
-
-def extra_calls(scenario: Scenario) -> int:
-    """Calls that are neither a reply nor a rating (see Plan)."""
-    if not scenario.mediated:
-        return 0
-    sizes = [len(group.seats) for group in scenario.groups]
-    calls = open_mediator(scenario.speech.mediator).calls
-    made = sum(calls(size) - 1 for size in sizes) * scenario.rounds * scenario.subject.episodes
-    asked = scenario.rounds > 0 and scenario.surveys_after(scenario.rounds)
-    return (made + sum(sizes) * len(questionnaire()) * asked) * scenario.repetitions
-
-
-def is_stochastic(scenario: Scenario) -> bool:
-    """Whether chance decides how many speak in a round."""
-    return bool(getattr(scenario.environment, "varies", False))
-
-
-def _modelled(scenario: Scenario, group: Group) -> set[int]:
-    """The places in a group at which a model is asked: all but those held by a surrogate."""
-    own, voices = scenario.surrogate_by_party, scenario.llm_by_party
-    places = enumerate(zip(group.labels, group.seats, strict=True))
-    return {place for place, (label, seat) in places if not surrogate_for(own, voices, label, party_of(seat))}
-
-
-def _lots(scenario: Scenario, group: Group, repetition: int) -> list[int]:
-    """How many are asked for an utterance at once, lot by lot through all rounds."""
-    ids, society = tuple(range(len(group.seats))), None
-    if group.networked:
-        draw = partial(stream, scenario.seed, "plan", repetition)
-        society = SocialGraph(first_links(scenario, group, repetition), lambda agent: None, draw)
-    room = Room(ids, ids, lambda: ids, society)
-    environment = scenario.environment
-    rounds = range(1, scenario.rounds + 1)
-    asked = _modelled(scenario, group)
-    lots = [lot for round_ in rounds for lot in concurrent_turns(environment.turns(room, round_))]
-    return [sum(turn.speaker in asked for turn in lot) for lot in lots]
-
-
-def expected_usage(scenario: Scenario) -> int:
-    """About how many calls a run takes, for progress bars: at once, unless agents write notes for themselves."""
-    if scenario.speech.think != "none" or scenario.speech.memory.startswith(("summary", "retrieve")):
-        return plan_run(scenario).calls
-    _, _, replies, ratings = count_calls(scenario)
-    return replies + ratings + extra_calls(scenario)
-
-
-def plan_run(scenario: Scenario, full: bool = False) -> RunPlan:
-    """The whole plan: one repetition is held with a stand-in that says as many words as are asked for (`full`: as fit into
-    max_tokens), and scaled up.
-    """
-    words, notes, calls = defaultdict[tuple[str, str], float](float), Counter[str](), Counter[str]()
-    most = int(scenario.style.sampling.max_tokens / TOKENS_PER_WORD)
-    line = " ".join(["word"] * (max(most, scenario.speech.words) if full else scenario.speech.words))
-
-    def stand_in(request: Request) -> str:
-        text = request.answers[0] if request.answers else _ranking(request) or line
-        notes[request.purpose] += 1
-        calls[request.voice] += 1
-        times = scenario.surveys.asks if full and request.purpose == "survey" else 1
-        words[request.voice, "prompt"] += times * sum(message.content.count(" ") + 1 for message in request.messages)
-        words[request.voice, "reply"] += times * (upper_bound(request) if full else text.count(" ") + 1)
-        return text
-
-    DebateModel(scenario.replace(repetitions=1, archetypes=0), backend=Fake(stand_in)).run()
-    scale = scenario.repetitions * TOKENS_PER_WORD
-    used = {
-        voice: Usage(*[int(words[voice, kind] * scale) for kind in ("prompt", "reply")])
-        for voice in sorted({voice for voice, _ in words})
-    }
-    more = extra_calls(scenario) + scenario.repetitions * notes[CHECK]
-    thinks = open_ability(scenario.speech.think)
-    purposes = ("reflection", "importance", "summary", *((thinks.name,) if thinks else ()))
-    noted = scenario.repetitions * sum(notes[name] for name in purposes)
-    asked = {voice: number * scenario.repetitions for voice, number in sorted(calls.items())}
-    return RunPlan(*count_calls(scenario), more, noted, used, asked)
 
 
 def upper_bound(request: Request) -> float:

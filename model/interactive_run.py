@@ -21,7 +21,7 @@ from parley.llm.driver import ask, drive
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.llm.seeding import derive
-from parley.model.cost_estimate import count_calls, expected_usage
+from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Event
 from parley.model.interventions import Intervention
@@ -68,8 +68,8 @@ class InteractiveRun:
         backend: Backend | None = None,
         given: tuple[str, ...] = (),
     ):
-        self.rooms = count_calls(scenario)[1]
-        self.scenario, self.folder, self.total = scenario, folder, expected_usage(scenario)
+        plan = plan_run(scenario)
+        self.scenario, self.folder, self.total, self.rooms = scenario, folder, plan.calls, plan.rooms
         self.phase: Phase = "ready"
         self.round, self.calls, self.error = 0, 0, ""
         self.events: list[Event] = []

@@ -130,10 +130,11 @@ class Progress:
         self.scenario = scenario
 
     def __enter__(self) -> Progress:
-        from parley.model.cost_estimate import count_calls, expected_usage
+        from parley.model.cost_estimate import plan_run
 
-        self.rooms = count_calls(self.scenario)[1]
-        self.bar = meter(self.scenario.name, expected_usage(self.scenario), postfix=f"{self.rooms} rooms")
+        plan = plan_run(self.scenario)
+        self.rooms = plan.rooms
+        self.bar = meter(self.scenario.name, plan.calls, postfix=f"{self.rooms} rooms")
         return self
 
     def calls(self, number: int) -> None:

@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 
 from parley.llm.backends import open_spec
 from parley.llm.request import Message, Request, Sampling
-from parley.model.cost_estimate import count_calls, extra_calls
+from parley.model.cost_estimate import plan_run
 from parley.model.scenario import Scenario
 from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.dataset import Example
@@ -113,8 +113,7 @@ def _answers(plan: TuningPlan) -> int:
 
 
 def _debates(base: Scenario) -> int:
-    _, _, replies, ratings = count_calls(base)
-    return replies + ratings + extra_calls(base)
+    return plan_run(base).calls
 
 
 def _replies(spec: str, tokens: int = 120) -> tuple[float, str]:

@@ -41,11 +41,11 @@ def plan_lines(
     yield f"  {topics} topics, {first.base.repetitions} blocks a batch, {first.base.rounds} rounds; a batch:"
     for step in protocol_steps(first, sections):
         made = plan_run(step.scenario)
-        unpaid, own = made.unpaid(step.scenario), step.scenario.llm_by_party
-        for voice in made.asked:
+        unpaid, own = made.scripted_calls, step.scenario.llm_by_party
+        for voice in made.calls_by_voice:
             if not is_scripted(own.get(voice, "")):
                 used[voice] = total([used.get(voice, NOTHING), made.tokens[voice]])
-        asked = sum(made.asked.values()) - unpaid
+        asked = sum(made.calls_by_voice.values()) - unpaid
         calls, free = calls + asked, free + unpaid
         beside = f", {unpaid:,} lines of scripted partners" if unpaid else ""
         yield f"    {step.condition:<20} {made.rooms:>5,} rooms {asked:>7,} calls{beside}"

@@ -156,7 +156,7 @@ def _planned(title: str, batch: Batch, batches: int, there: Collection[str]) -> 
     """The calls of the core but for the conditions that are `there`; nothing where all are."""
     debates = [step.scenario for step in protocol_steps(batch, core_conditions()) if step.condition not in there]
     others = [of(batch, kind) for kind in step_interviews(batch, core_conditions()) if kind not in there]
-    own = sum(sum(model_plan(one).asked.values()) for one in debates) + sum(asked for asked, _ in others)
+    own = sum(sum(model_plan(one).calls_by_voice.values()) for one in debates) + sum(asked for asked, _ in others)
     told = f", {batches * sum(judged for _, judged in others):,} at most of the judge" if others else ""
     if debates or others:
         yield f"  {title:<28} {batches * own:>14,} calls{told}"

@@ -368,9 +368,7 @@ def test_the_plan_names_remedies_and_scripted_partners(tmp_path: Path, capsys: p
     assert "lines of scripted partners" in told
     assert "at most of the judge oracle" in told
     partners = base(llms="democrat=fake,default=fake")
-    assert plan_run(partners).unpaid(partners) == 5 * 2 * (
-        2 + 3
-    )  # two of three seats: a line a round, a rating a survey
+    assert plan_run(partners).scripted_calls == 5 * 2 * (2 + 3)  # two of three seats: a line a round, a rating a survey
     assert "scripted" not in "\n".join(planned(Batch(base(), tmp_path), sections(("diversity",)), 1, 0.5, {}))
 
 

@@ -13,11 +13,9 @@ from parley.llm.backends.fake import Fake
 from parley.llm.budget import Price
 from parley.llm.request import Reply
 from parley.model.cost_estimate import (
-    count_calls,
     estimate_cost,
     estimate_lines,
     estimate_time,
-    expected_usage,
     measured_rate,
     plan_run,
 )
@@ -49,13 +47,15 @@ def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, sur
     model = DebateModel(scenario, backend=Fake(opinionated), recorder=recorder)
     model.run()
     kinds = [sum(isinstance(event, kind) for event in recorder.events) for kind in (Utterance, Rated)]
-    assert count_calls(scenario) == (len(model.agents), len(model.rooms), *kinds)
-    assert plan_run(scenario).calls == sum(isinstance(event, Called) for event in recorder.events)
+    plan = plan_run(scenario)
+    assert (plan.agents, plan.rooms, plan.replies, plan.ratings) == (len(model.agents), len(model.rooms), *kinds)
+    assert plan.calls == sum(isinstance(event, Called) for event in recorder.events)
 
 
 def test_the_papers_size() -> None:
     """40 rooms x 3 agents x 5 rounds x 4 topics are 2,400 replies and 2,880 ratings."""
-    assert count_calls(load_preset("three_way")) == (480, 160, 2400, 2880)
+    plan = plan_run(load_preset("three_way"))
+    assert (plan.agents, plan.rooms, plan.replies, plan.ratings) == (480, 160, 2400, 2880)
 
 
 def test_tokens_grow_with_the_length_of_replies(small: Callable[..., Scenario]) -> None:
@@ -74,9 +74,9 @@ def test_a_person_can_read_it() -> None:
 def test_whom_everybody_speaks_through_is_no_partner(small: Callable[..., Scenario]) -> None:
     """With `--llm fake` the whole run was called lines of scripted partners; beside a model it is those of the partners alone."""
     alone, beside = small(llm="fake"), small(llm="fake", llms=("democrat=fake",))
-    assert plan_run(alone).unpaid(alone) == 0
+    assert plan_run(alone).scripted_calls == 0
     assert "scripted partners" not in "\n".join(estimate_lines(alone, {}))
-    assert plan_run(beside).unpaid(beside) == 2 * (2 + 3)  # of two rooms one seat: a line a round, a rating a survey
+    assert plan_run(beside).scripted_calls == 2 * (2 + 3)  # of two rooms one seat: a line a round, a rating a survey
 
 
 def test_summaries_are_planned_too(small: Callable[..., Scenario]) -> None:
@@ -85,16 +85,17 @@ def test_summaries_are_planned_too(small: Callable[..., Scenario]) -> None:
     DebateModel(scenario, backend=Fake(opinionated), recorder=recorder).run()
     asked = sum(isinstance(event, Called) for event in recorder.events)
     assert plan_run(scenario).notes > 0
-    assert plan_run(scenario).calls == expected_usage(scenario) == asked
+    assert plan_run(scenario).calls == asked
 
 
 def test_a_full_plan_is_a_bound(small: Callable[..., Scenario]) -> None:
     """Replies as long as max_tokens allows, ratings asked as often as may be; the cost is told as about and at most."""
     scenario = small(max_tokens=300, llm="openai:gpt-4o-mini")
-    usual, full = plan_run(scenario), plan_run(scenario, full=True)
-    assert full.usage.prompt_tokens > usual.usage.prompt_tokens
-    assert full.usage.completion_tokens >= usual.replies * 300
-    told = "\n".join(estimate_cost([(scenario, 2)], [{"": Price(1.0, 2.0)}]))
+    plan = plan_run(scenario)
+    (most,) = plan.most_tokens.values()
+    assert most.prompt_tokens > plan.usage.prompt_tokens
+    assert most.completion_tokens >= plan.replies * 300
+    told = "\n".join(estimate_cost([(plan, 2)], [{"": Price(1.0, 2.0)}]))
     assert "at most about" in told
     assert "cost about" in told
 
@@ -131,7 +132,26 @@ def test_thoughts_go_by_the_latest_run_of_the_model(
     tokens = 300 * plan_run(scenario).calls
     for thought in (300, 0):
         run_scenario(RunSpec(scenario, tmp_path / f"{thought}"), backend=Thinker(thought))
-        told = "\n".join(estimate_cost([(scenario, 1)], [{"": Price(1.0, 10.0)}]))
+        told = "\n".join(estimate_cost([(plan_run(scenario), 1)], [{"": Price(1.0, 10.0)}]))
         line = f"about {float(f'{tokens:.2g}'):,.0f} tokens out (300 a call), a cost of {tokens / 1e5:.2g}, for what"
         assert (line in told) == (thought > 0)
         assert ("thinks before" in told) == (thought > 0)
+
+
+@check_each("line", ["mute round=1 to=democrat", "leave round=1 to=democrat", "join round=2 to=democrat"])
+def test_who_is_silent_or_absent_is_not_counted(small: Callable[..., Scenario], line: str) -> None:
+    """Formulas counted the replies and ratings of agents that were muted or had left."""
+    scenario, recorder = small("three_way", interventions=line), MemoryRecorder()
+    DebateModel(scenario, backend=Fake(opinionated), recorder=recorder).run()
+    assert plan_run(scenario).calls == sum(isinstance(event, Called) for event in recorder.events)
+
+
+def test_an_intervention_in_one_room_is_planned_in_that_room_alone(small: Callable[..., Scenario]) -> None:
+    """A dry run of the first repetition alone refused a room of the third."""
+    room = "racism/republican+democrat+default/002"
+    muted = [
+        small("three_way", topics="racism", repetitions=3, interventions=line)
+        for line in ("", f"mute round=1 to=democrat rooms={room}")
+    ]
+    everywhere, there = [plan_run(scenario).replies for scenario in muted]
+    assert there == everywhere - 2  # its two rounds

@@ -12,7 +12,7 @@ from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle import open_backend
 from parley.llm.errors import UserError
 from parley.llm.request import Request
-from parley.model.cost_estimate import count_calls, plan_run
+from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Event, Rated, Utterance
 from parley.model.recorder import MemoryRecorder
@@ -121,5 +121,5 @@ def test_the_plan_counts_them_all(small: Small, preset: str) -> None:
     topics, probe = ({"topics": ""}, "position") if preset == "consensus" else ({}, "attitude")
     scenario = small(preset, also=f"confidence,{probe}:turns,confidence:turns", **topics)
     events = held(scenario, Fake(opinionated))[1]
-    assert count_calls(scenario)[3] == sum(isinstance(event, Rated) for event in events)
+    assert plan_run(scenario).ratings == sum(isinstance(event, Rated) for event in events)
     assert plan_run(scenario).calls == sum(isinstance(event, Called) for event in events)

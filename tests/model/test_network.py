@@ -16,7 +16,7 @@ from standins import Scrambled, opinionated
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
-from parley.model.cost_estimate import count_calls, estimate_lines
+from parley.model.cost_estimate import estimate_lines, plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Heard, Linked, Rated, Seated, Unlinked, Utterance
 from parley.model.recorder import MemoryRecorder, from_line, to_line
@@ -263,11 +263,12 @@ def test_what_goes_by_attitudes_needs_them(settings: dict[str, str], survey: str
 def test_the_plan_says_about_where_chance_decides() -> None:
     """Exact where it can be, and said to be about where it cannot."""
     exact, drawn = network(activation="share,share=0.3"), network(activation="poisson", repetitions=30)
-    assert count_calls(exact) == (10, 1, 9, 40)
+    plan = plan_run(exact)
+    assert (plan.agents, plan.rooms, plan.replies, plan.ratings) == (10, 1, 9, 40)
     assert "  49 calls" in "\n".join(estimate_lines(exact, {}))
     assert "  about 1," in "\n".join(estimate_lines(drawn, {}))
     _, events = held(network(activation="poisson", repetitions=30))
-    assert count_calls(drawn)[2] == pytest.approx(len(of(Utterance, events)), rel=0.25)
+    assert plan_run(drawn).replies == pytest.approx(len(of(Utterance, events)), rel=0.25)
 
 
 def test_a_graph_that_cannot_be_is_one_line_and_a_changed_file_another_experiment(tmp_path: Path) -> None:
