@@ -16,6 +16,8 @@ from parley.analysis.sweep.report import SUMMARY, change_figures
 from parley.analysis.web.report import write
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.typed import as_option
+from parley.model.agent_factory import AgentClass
+from parley.model.custom import check_importable
 from parley.model.events import Header
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario
@@ -170,6 +172,7 @@ def sweep(
     seeds: Iterable[int] = range(10),
     out: Path | str | None = None,
     workers: int | None = None,
+    agent_class: AgentClass = None,
     topology: Topology | None = None,
     max_calls: int | None = None,
     max_tokens: int | None = None,
@@ -195,6 +198,9 @@ def sweep(
         The folder (`runs/sweep-<scenario>-<time>`).
     workers : int, optional
         Cells at the same time (as many as there are cores).
+    agent_class : type or dict, optional
+        A subclass of `Agent` for everybody, or one by party, in all cells. It is in a module of its own, which the processes of
+        the cells import; a resume needs it again.
     topology : networkx.Graph, sparse array or callable, optional
         Who hears whom, for scenarios of a network, in all cells.
     max_calls, max_tokens : int, optional
@@ -229,7 +235,8 @@ def sweep(
     numbers = tuple(seeds)
     _check(varied, numbers, fields, workers)
     base = scenario_on(scenario, fields, topology)
-    made = sweep_cells(base, varied, numbers)
+    check_importable(agent_class, base)
+    made = sweep_cells(base, varied, numbers, agent_class)
     check_cells(made)
     options = sweep_parser().parse_args([])
     vars(options).update(
@@ -242,7 +249,13 @@ def sweep(
         keep_going=keep_going,
         retry_failures=retry_failures,
     )
-    given = (*fields, *(["graph", "size"] if given_graph(base) else []), *varied, "seed")
+    given = (
+        *fields,
+        *(["graph", "size"] if given_graph(base) else []),
+        *(["agent_class"] if agent_class else []),
+        *varied,
+        "seed",
+    )
     told = {"vary": vary, "seeds": list(numbers), **fields}
     again = ", ".join([repr(base.name), *(f"{key}={value!r}" for key, value in told.items() if value is not None)])
     return Sweep(make_sweep(made, given, options, f"parley.sweep({again})", str))

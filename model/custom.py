@@ -6,6 +6,7 @@ which lies in the folder. A resume needs the same objects again, and is refused 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,20 @@ def class_names(agent_class: AgentClass, scenario: Scenario) -> list[str]:
     """`["republican:__main__.Contrarian"]`; empty without classes of the user. Errors: UserError on what is no agent class."""
     own = agent_classes(agent_class, scenario.parties)
     return [f"{party}:{qualified_name(kind)}" for party, kind in own.items()]
+
+
+def check_importable(agent_class: AgentClass, scenario: Scenario) -> None:
+    """Errors: UserError on an agent class that another process cannot import."""
+    for kind in agent_classes(agent_class, scenario.parties).values():
+        try:
+            if kind.__module__ != "__main__" and pickle.loads(pickle.dumps(kind)) is kind:
+                continue
+        except (pickle.PicklingError, AttributeError, ImportError):
+            pass
+        raise UserError(
+            f"the cells of a sweep run in other processes, which cannot import {qualified_name(kind)}: write the class into "
+            f"a file such as my_agents.py, and use `from my_agents import {kind.__name__}`"
+        )
 
 
 def header_names(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:

@@ -69,7 +69,9 @@ def run_cell(
         job.cell.scenario,
         Budget(prices=job.prices, keep_going=job.keep_going),
     )  # its limits are the ledger's
-    sitting = RunSpec(scenario, job.run, job.given, budget, job.retry_failures, ledger)
+    sitting = RunSpec(
+        scenario, job.run, job.given, budget, job.retry_failures, ledger, agent_class=job.cell.agent_class
+    )
     try:
         outcome = run_scenario(sitting, progress, backend=None if job.finished else _model(scenario, task.parts))
         if outcome.stopped:

@@ -16,6 +16,8 @@ from parley.llm.backends import check_spec, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.llm.spec import split_pair
+from parley.model.agent_factory import AgentClass
+from parley.model.custom import AGENT_CLASS, class_names
 from parley.model.run_folder import LOCK, scenario_fields
 from parley.model.scenario import Scenario, field_name
 
@@ -30,11 +32,12 @@ Varied = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class SweepCell:
-    """One run: a combination of values of the varied fields, by their names, and a seed."""
+    """One run: a combination of values of the varied fields, by their names, and a seed. `agent_class`: as for DebateModel."""
 
     values: tuple[tuple[str, str], ...]
     combined: Scenario
     seed: int
+    agent_class: AgentClass = None
 
     @property
     def scenario(self) -> Scenario:
@@ -93,7 +96,9 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return seeds
 
 
-def sweep_cells(base: Scenario, varied: Varied, seeds: Sequence[int]) -> list[SweepCell]:
+def sweep_cells(
+    base: Scenario, varied: Varied, seeds: Sequence[int], agent_class: AgentClass = None
+) -> list[SweepCell]:
     """Every combination by every seed; the last field varies fastest, seeds within. Errors: UserError on one that cannot be."""
     if (count := math.prod(map(len, varied.values())) * len(seeds)) > MOST:
         raise UserError(f"a sweep of {count:,} cells is too large: vary less, or fewer seeds; {MOST:,} cells at most")
@@ -102,7 +107,7 @@ def sweep_cells(base: Scenario, varied: Varied, seeds: Sequence[int]) -> list[Sw
     for values, scenario in found:
         if alike[scenario.digest()] > 1:
             raise UserError(f"--vary: {_told(values)} is the same run as another combination")
-    made = [SweepCell(values, scenario, seed) for values, scenario in found for seed in seeds]
+    made = [SweepCell(values, scenario, seed, agent_class) for values, scenario in found for seed in seeds]
     if len({cell.folder for cell in made}) < len(made):
         raise UserError(
             "--vary: two values differ only in how a model is asked (its address, its limits), not in the model"
@@ -163,12 +168,16 @@ def check_sweep_manifest(folder: Path, made: Sequence[SweepCell]) -> None:
 
 def _contents(made: Sequence[SweepCell]) -> dict[str, Any]:
     """Digests of the combinations by name, and the seeds."""
-    combinations = {cell.combination: cell.combined for cell in made}
-    digests = {
-        name: digest(json.dumps({**scenario_fields(one), "seed": 0}, sort_keys=True)).hex()
-        for name, one in combinations.items()
-    }
+    combinations = {cell.combination: cell for cell in made}
+    digests = {name: _digest(cell) for name, cell in combinations.items()}
     return {"combinations": digests, "seeds": sorted({cell.seed for cell in made})}
+
+
+def _digest(cell: SweepCell) -> str:
+    """The digest of a combination, whatever the seed."""
+    classes = class_names(cell.agent_class, cell.combined)
+    own = {AGENT_CLASS: classes} if classes else {}
+    return digest(json.dumps({**scenario_fields(cell.combined), "seed": 0, **own}, sort_keys=True)).hex()
 
 
 def _read(label: Path) -> dict[str, Any]:

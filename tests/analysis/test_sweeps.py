@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,36 @@ def test_a_sweep_on_a_graph(tmp_path: Path) -> None:
     graph = parley.load(found.folder / found.cells["folder"][0]).topology
     assert graph is not None
     assert nx.is_isomorphic(graph, nx.path_graph(4))
+
+
+AGENTS = """import parley
+
+class Contrarian(parley.Agent):
+    def instruction(self, form):
+        return super().instruction(form) + " Disagree."
+"""
+
+
+def test_a_sweep_of_agents_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every cell has the class, by whichever process it is run; the same folder is not gone on with by other agents."""
+    (tmp_path / "my_contrarians.py").write_text(AGENTS, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    kind = importlib.import_module("my_contrarians").Contrarian
+    asked = {"seeds": [1], "workers": 1, "out": tmp_path / "c", "rounds": 1, **SMALL}
+    found = parley.sweep("two_way", agent_class={"republican": kind}, **asked)
+    header = parley.load(found.folder / found.cells["folder"][0]).tables.header
+    assert header.scenario["agent_class"] == ["republican:my_contrarians.Contrarian"]
+    assert "agent_class" in header.given
+    with pytest.raises(parley.UserError, match="a sweep of another scenario or with other settings"):
+        parley.sweep("two_way", **asked)
+
+
+def test_agents_that_no_other_process_can_import_are_refused(tmp_path: Path) -> None:
+    class Here(parley.Agent):
+        pass
+
+    with pytest.raises(parley.UserError, match="write the class into a file such as my_agents"):
+        parley.sweep("two_way", agent_class=Here, seeds=[1], out=tmp_path / "c", **SMALL)
 
 
 def test_a_script_without_a_guard_sweeps_once(tmp_path: Path) -> None:
