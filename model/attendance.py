@@ -62,7 +62,7 @@ def planned_attendance(scenario: Scenario) -> list[Attendance]:
     return attendance(seats, scenario.people.personas, personas_seated(scenario))
 
 
-def personas_of(scenario: Scenario) -> str:
+def cast_name(scenario: Scenario) -> str:
     """Return the cast of a scenario, or NAMED."""
     return NAMED if all(group.people and all(group.people) for group in scenario.groups) else scenario.people.cast
 

@@ -58,7 +58,7 @@ class RoomSeating(NamedTuple):
         return f"{self.group}/{self.repetition:03}"
 
 
-Seating = Callable[[Group, int], tuple[SeatPlace, ...]]
+SeatChooser = Callable[[Group, int], tuple[SeatPlace, ...]]
 
 
 def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
@@ -82,9 +82,9 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
     Those asked outside (`reference`) are told of the people of the first group, as if they sat among them, once a repetition:
     the level before a debate that Figs 4 and 8 of Taubenfeld et al. take over from the debates with a Default.
     """
-    seat, groups = _caster(scenario), scenario.groups
+    seat, groups = _seat_chooser(scenario), scenario.groups
     if scenario.subject.questions:
-        yield from _episodes(scenario, seat)
+        yield from _seat_episodes(scenario, seat)
         return
     for topic in scenario.subject.topics:
         for party in scenario.people.reference:
@@ -96,13 +96,13 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
                 yield RoomSeating(room, topic, REFERENCE, repetition, places, alone)
         for group in groups:
             for repetition in range(scenario.repetitions):
-                table = _table(topic, group, repetition, seat(group, repetition))
-                yield _linked(scenario, group, table) if group.networked else table
+                seating = _room_seating(topic, group, repetition, seat(group, repetition))
+                yield _with_links(scenario, group, seating) if group.networked else seating
 
 
 def personas_seated(scenario: Scenario) -> set[str]:
     """The ids of the personas that sit in a debate, in any repetition. Errors: UserError where a group cannot be seated."""
-    seat, groups = _caster(scenario), scenario.groups
+    seat, groups = _seat_chooser(scenario), scenario.groups
     rooms = [seat(group, repetition) for group in groups for repetition in range(scenario.repetitions)]
     return {place.persona.id for room in rooms for place in room}
 
@@ -117,15 +117,15 @@ def first_links(scenario: Scenario, group: Group, repetition: int) -> Links:
     return Links(range(len(group.seats)), pairs)
 
 
-def _linked(scenario: Scenario, group: Group, table: RoomSeating) -> RoomSeating:
+def _with_links(scenario: Scenario, group: Group, seating: RoomSeating) -> RoomSeating:
     """A table with its links, and what a graph of the user's tells of its nodes: by the same draws."""
-    links, environment = first_links(scenario, group, table.repetition), scenario.environment
+    links, environment = first_links(scenario, group, seating.repetition), scenario.environment
     if not getattr(environment, "own_graph", False):
-        return table._replace(links=links)
-    draws = [stream(scenario.seed, "graph", group.name, table.repetition) for _ in range(2)]
+        return seating._replace(links=links)
+    draws = [stream(scenario.seed, "graph", group.name, seating.repetition) for _ in range(2)]
     of_file: Any = environment
     nodes, weights = of_file.nodes(group.seats, draws[0]), of_file.weights(group.seats, draws[1])
-    return table._replace(links=links, nodes=nodes, weights=weights)
+    return seating._replace(links=links, nodes=nodes, weights=weights)
 
 
 def check_files(scenario: Scenario) -> None:
@@ -133,38 +133,40 @@ def check_files(scenario: Scenario) -> None:
     environment = scenario.environment
     for group in environment.groups() if getattr(environment, "own_graph", False) else ():
         first_links(scenario, group, 0)
-        _caster(scenario)(group, 0)
+        _seat_chooser(scenario)(group, 0)
 
 
-def _episodes(scenario: Scenario, seat: Seating) -> Iterator[RoomSeating]:
+def _seat_episodes(scenario: Scenario, seat: SeatChooser) -> Iterator[RoomSeating]:
     """Group by group, repetition by repetition: the questions of a session are drawn, all different."""
     pool = [one.id for one in scenario.subject.question_pool]
     for group in scenario.groups:
         for repetition in range(scenario.repetitions):
             drawn = stream(scenario.seed, "questions", group.name, repetition).sample(pool, scenario.subject.episodes)
             for episode, question in enumerate(drawn):
-                yield _table(question, group, repetition, seat(group, repetition), episode)
+                yield _room_seating(question, group, repetition, seat(group, repetition), episode)
 
 
-def _table(topic: str, group: Group, repetition: int, places: tuple[SeatPlace, ...], episode: int = 0) -> RoomSeating:
+def _room_seating(
+    topic: str, group: Group, repetition: int, places: tuple[SeatPlace, ...], episode: int = 0
+) -> RoomSeating:
     present = tuple(place.persona for place in places)
     room = f"{topic}/{group.name}/{repetition:03}"
     return RoomSeating(room, topic, group.name, repetition, places, present, episode, group.mediated)
 
 
-def _caster(scenario: Scenario) -> Seating:
-    """Who sits in a group in a repetition. Errors: UserError on a persona that a graph names and that cannot sit there."""
-    circles, seat = _circles(scenario), _cast_of(scenario, _circles(scenario))
+def _seat_chooser(scenario: Scenario) -> SeatChooser:
+    """Return the function that seats a group in a repetition. Errors: UserError where a persona of a graph has no seat."""
+    circles, seat = _personas_by_kind(scenario), _chooser_for_cast(scenario, _personas_by_kind(scenario))
     for group in scenario.groups:
         if group.people:
-            named = _named(group, circles)
+            named = _personas_named(group, circles)
             taken = {person.id for person in named.values()}
             free = {kind: [one for one in circle if one.id not in taken] or circle for kind, circle in circles.items()}
-            return partial(_beside, named, _cast_of(scenario, free))
+            return partial(_seat_named_then_others, named, _chooser_for_cast(scenario, free))
     return seat
 
 
-def _named(group: Group, circles: dict[str, list[Persona]]) -> dict[int, Persona]:
+def _personas_named(group: Group, circles: dict[str, list[Persona]]) -> dict[int, Persona]:
     """The persona of each seat that is for one. Errors: UserError where there is none of the name, or two seats have it."""
     found: dict[int, Persona] = {}
     for number, (seat, name) in enumerate(zip(group.seats, group.people, strict=True)):
@@ -181,7 +183,9 @@ def _named(group: Group, circles: dict[str, list[Persona]]) -> dict[int, Persona
     return found
 
 
-def _beside(named: Mapping[int, Persona], seat: Seating, group: Group, repetition: int) -> tuple[SeatPlace, ...]:
+def _seat_named_then_others(
+    named: Mapping[int, Persona], seat: SeatChooser, group: Group, repetition: int
+) -> tuple[SeatPlace, ...]:
     """The named have their seats; the others are cast, under a further name where they bear one of theirs."""
     rest = Group(group.name, tuple(kind for number, kind in enumerate(group.seats) if number not in named))
     others = iter([place.persona for place in seat(rest, repetition)] if rest.seats else [])
@@ -194,30 +198,30 @@ def _beside(named: Mapping[int, Persona], seat: Seating, group: Group, repetitio
     return tuple(places)
 
 
-def _cast_of(scenario: Scenario, circles: dict[str, list[Persona]]) -> Seating:
-    """The cast of a scenario on these circles."""
+def _chooser_for_cast(scenario: Scenario, circles: dict[str, list[Persona]]) -> SeatChooser:
+    """Return the function that seats a group by the field `cast`, from the personas of each kind of seat."""
     groups = scenario.groups
     if scenario.people.cast in ("fixed", "listed"):
         ahead = int(scenario.people.cast == "listed")
-        return lambda group, repetition: _cast(group.seats, ahead * repetition, circles)
+        return lambda group, repetition: _seat_by_file_order(group.seats, ahead * repetition, circles)
     if scenario.people.cast == "drawn":
-        return lambda group, repetition: _drawn(scenario.seed, group, repetition, circles)
+        return lambda group, repetition: _seat_drawn(scenario.seed, group, repetition, circles)
     if scenario.people.cast == "copies":
-        return lambda group, repetition: _copies(group, repetition, circles)
+        return lambda group, repetition: _seat_copies(group, repetition, circles)
     if scenario.people.cast == "circle":
-        return lambda group, repetition: _places(group.seats, repetition, circles)
+        return lambda group, repetition: _seat_around_circles(group.seats, repetition, circles)
     before, taken = dict[str, Counter[str]](), Counter[str]()
     for group in groups:
         before[group.name] = taken.copy()
         taken.update(group.seats)
     return lambda group, repetition: (
-        _fresh(scenario.seed, group, repetition, circles, before[group.name], taken)
+        _seat_fresh(scenario.seed, group, repetition, circles, before[group.name], taken)
         if group.name in before
-        else _places(group.seats, repetition, circles)
+        else _seat_around_circles(group.seats, repetition, circles)
     )
 
 
-def _circles(scenario: Scenario) -> dict[str, list[Persona]]:
+def _personas_by_kind(scenario: Scenario) -> dict[str, list[Persona]]:
     folder = persona_set(scenario.people.personas)
     circles = {seat: list(load_personas(seat, folder)) for seat in scenario.seats}
     if scenario.people.cast in ("circle", "copies"):
@@ -226,7 +230,9 @@ def _circles(scenario: Scenario) -> dict[str, list[Persona]]:
     return circles
 
 
-def _places(seats: tuple[str, ...], repetition: int, circles: dict[str, list[Persona]]) -> tuple[SeatPlace, ...]:
+def _seat_around_circles(
+    seats: tuple[str, ...], repetition: int, circles: dict[str, list[Persona]]
+) -> tuple[SeatPlace, ...]:
     """Who sits there: every further seat of a party a stride further on its circle, the stride another one on each lap.
 
     Once all combinations of places on the circles have met (the least common multiple of their sizes), parties shift against
@@ -277,7 +283,7 @@ def _refuse_namesakes(
     )
 
 
-def _fresh(
+def _seat_fresh(
     seed: int,
     group: Group,
     repetition: int,
@@ -303,7 +309,7 @@ def _fresh(
     return tuple(places)
 
 
-def _drawn(seed: int, group: Group, repetition: int, circles: dict[str, list[Persona]]) -> tuple[SeatPlace, ...]:
+def _seat_drawn(seed: int, group: Group, repetition: int, circles: dict[str, list[Persona]]) -> tuple[SeatPlace, ...]:
     """Lap by lap all personas of a party in an order of its own; nobody bears a name that is taken."""
     taken, bearers, places = Counter[str](), Counter[str](), []
     laps: dict[tuple[str, int], list[Persona]] = {}
@@ -319,7 +325,7 @@ def _drawn(seed: int, group: Group, repetition: int, circles: dict[str, list[Per
     return tuple(places)
 
 
-def _copies(group: Group, repetition: int, circles: dict[str, list[Persona]]) -> tuple[SeatPlace, ...]:
+def _seat_copies(group: Group, repetition: int, circles: dict[str, list[Persona]]) -> tuple[SeatPlace, ...]:
     """One person in every seat, each time under another name; the person who has the first seat on the circle."""
     if len(set(group.seats)) > 1:
         raise UserError(f"cast=copies seats one person in every seat: name one party, not {', '.join(group.seats)}")
@@ -327,7 +333,7 @@ def _copies(group: Group, repetition: int, circles: dict[str, list[Persona]]) ->
     return tuple([SeatPlace(label, rename_persona(person, number)) for number, label in enumerate(group.labels)])
 
 
-def _cast(seats: tuple[str, ...], turn: int, people: dict[str, list[Persona]]) -> tuple[SeatPlace, ...]:
+def _seat_by_file_order(seats: tuple[str, ...], turn: int, people: dict[str, list[Persona]]) -> tuple[SeatPlace, ...]:
     """Return who sits there by the order of the persona file, whatever the seed; two Alexes never meet.
 
     In turn 0 the n-th seat of a party is its n-th persona's, whichever variant of it sits there. The next turn takes those who

@@ -84,7 +84,7 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; before that, an option that is none is told, with the nearest."""
+        """As argparse does. An unknown option is refused first, with the nearest right name."""
         given = sys.argv[1:] if args is None else args
         for word in takewhile(lambda word: word != "--", given):
             name = word.partition("=")[0]
@@ -159,11 +159,11 @@ def add_option(to: Any, spec: str, about: str, kind: Any = None, default: Any = 
     name, _, metavar = spec.partition(" ")
     if not name.startswith("-"):
         name, metavar = str(more.pop("name", name.lower())), name
-    told = f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
+    default_note = f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
     more |= {"metavar": metavar} if metavar else {}
     more |= {"type": kind} if kind else {}
     more |= {"default": default} if default is not None else {}
-    usual = "" if default in (None, "", []) or "(default" in about else told
+    usual = "" if default in (None, "", []) or "(default" in about else default_note
     to.add_argument(name, help=f"{about}{usual}", **more)
 
 
@@ -190,14 +190,14 @@ def topic(usual: str = THEIRS, **more: Any) -> Parent:
     """What is debated. usual: the default, in words."""
     parent, group = _parent("debate")
     about = "topics, by name (run.py --list shows all), or paths of .toml files"
-    add_option(group, "--topic SLUG[,SLUG]", f"{about}{_told(usual)}", **more)
+    add_option(group, "--topic SLUG[,SLUG]", f"{about}{_default_note(usual)}", **more)
     return parent
 
 
 def repetitions(usual: str = THEIRS) -> Parent:
     """How often each debate is run."""
     parent, group = _parent("debate")
-    about = f"debates for each topic and group, each with other agents{_told(usual)}"
+    about = f"debates for each topic and group, each with other agents{_default_note(usual)}"
     add_option(group, "--repetitions N", about, natural)
     return parent
 
@@ -205,7 +205,9 @@ def repetitions(usual: str = THEIRS) -> Parent:
 def rounds(usual: str = THEIRS) -> Parent:
     """How long each debate is."""
     parent, group = _parent("debate")
-    add_option(group, "--rounds N", f"rounds of a debate; every agent speaks once in each{_told(usual)}", natural)
+    add_option(
+        group, "--rounds N", f"rounds of a debate; every agent speaks once in each{_default_note(usual)}", natural
+    )
     return parent
 
 
@@ -229,7 +231,7 @@ def out(usual: str, metavar: str = "DIR", about: str = "", required: bool = Fals
     parent, group = _parent(OUTPUT)
     folder = "the folder of the results; the same command with the same folder goes on where it stopped"
     about = about or (folder if metavar == "DIR" else "the file to write")
-    add_option(group, f"--out {metavar}", f"{about}{_told(usual)}", Path, required=required)
+    add_option(group, f"--out {metavar}", f"{about}{_default_note(usual)}", Path, required=required)
     return parent
 
 
@@ -254,8 +256,8 @@ def model(
     parent, group = _parent("model")
     kinds = f"{TRAINABLE if trained else MODELS}{PARTY if parties else ''}"
     spec = f"--llm {'[PARTY=]' if parties else ''}NAME[:MODEL][,KEY=VALUE]"
-    told = "" if required else _told(usual)
-    add_option(group, spec, f"{about}{told}{kinds}", default=[], action="append", required=required)
+    note = "" if required else _default_note(usual)
+    add_option(group, spec, f"{about}{note}{kinds}", default=[], action="append", required=required)
     about = (
         "where every openai:MODEL of this command is served that names no base_url of its own; several share the load "
         "(default: the OpenAI API)"
@@ -313,5 +315,5 @@ def debating(folder: str, own: Mapping[str, str] | None = None, trained: bool = 
     )
 
 
-def _told(usual: str) -> str:
+def _default_note(usual: str) -> str:
     return f" (default: {usual})" if usual else ""

@@ -174,7 +174,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         f"  {made.rooms:,} rooms, {made.agents:,} agents; {_subjects(scenario)}, "
         f"repetitions {scenario.repetitions}, rounds {scenario.rounds}"
     )
-    yield f"  {attendance.attendance_lines(attendance.planned_attendance(scenario), attendance.personas_of(scenario))}"
+    yield f"  {attendance.attendance_lines(attendance.planned_attendance(scenario), attendance.cast_name(scenario))}"
     more = f", and {made.others:,} of mediators, checkers and the questionnaire" if made.others > 0 else ""
     about = "about " if is_stochastic(scenario) else ""
     more += f", and {made.notes:,} notes to themselves" if made.notes else ""

@@ -152,7 +152,7 @@ class DebateModel(mesa.Model):
         self.setup = _scenario(preset, named | fields, rng, topology)
         super().__init__(rng=self.setup.seed)
         self.agent_classes = agent_classes(agent_class, self.setup.parties)
-        self.manner = self.setup.style
+        self.style = self.setup.style
         self.environment = self.setup.environment
         self.voices = self.setup.llm_by_party
         self._models = {"": self.setup.models.llm} | {
@@ -167,7 +167,7 @@ class DebateModel(mesa.Model):
         self.round = 0
         self.error: Exception | None = None
         self.collect_errors, self.keep_going, self.tally = collect_errors, keep_going, MissingTally()
-        self.desk = RunContext(
+        self.context = RunContext(
             self.setup.seed, None if isinstance(self.recorder, NullRecorder) else self._key, self.setup.surveys.asks
         )
         self._identity = identity_text(self.backend)
@@ -259,7 +259,7 @@ class DebateModel(mesa.Model):
         self._survey(self.rooms)
         if "D" in self.setup.people.knowledge:
             asked = [room for room in self.rooms if room.proxies]
-            self._hold([run_questionnaire(room, self.round, self.setup.surveys.asks, self.desk) for room in asked])
+            self._hold([run_questionnaire(room, self.round, self.setup.surveys.asks, self.context) for room in asked])
         if self.setup.surveys.forecast and self.setup.surveys_after(0):
             self._foretell()
         if self.setup.people.sides == "opposed":
@@ -267,11 +267,11 @@ class DebateModel(mesa.Model):
 
     def _foretell(self) -> None:
         """Ask everybody who debates what it expects to answer at the end."""
-        asks, desk, subject = self.setup.surveys.asks, self.desk, self.setup.subject
+        asks, context, subject = self.setup.surveys.asks, self.context, self.setup.subject
         main = self.setup.surveys.probe
         probes = {topic: subject.topic(topic).probe(main) for topic in {room.topic for room in self.rooms}}
         told = [(room, forecast_probe(probes[room.topic], self.setup.speech.frame)) for room in self._debating()]
-        self._hold([run_surveys(room, 0, [probe], asks, desk) for room, probe in told])
+        self._hold([run_surveys(room, 0, [probe], asks, context) for room, probe in told])
 
     def _take_sides(self) -> None:
         """Tell who will speak what to argue for: the side on the topic's axis as the one for or against its claim."""
@@ -304,15 +304,15 @@ class DebateModel(mesa.Model):
         """Do what is due before this round; a planner goes by the last survey."""
         timetable = self.setup.interventions
         if timetable:
-            self._hold([intervene(timetable, room, self.round, self._felt.get, self.desk) for room in rooms])
+            self._hold([intervene(timetable, room, self.round, self._felt.get, self.context) for room in rooms])
 
     def _held(self, room: RoomState) -> Conversation[list[Event]]:
         view = Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id), room.society)
         asked = self.setup.reply_form(self.round)
         if room.society:
             network = cast(Networked, self.environment)
-            return run_network_round(room, network, view, self.round, self.desk, asked)
-        return run_round(room, self.environment.turns(view, self.round), self.round, self.desk, asked)
+            return run_network_round(room, network, view, self.round, self.context, asked)
+        return run_round(room, self.environment.turns(view, self.round), self.round, self.context, asked)
 
     def _survey(self, rooms: Sequence[RoomState]) -> None:
         """Ask, if a survey is due."""
@@ -321,15 +321,15 @@ class DebateModel(mesa.Model):
             probes = {
                 room.topic: self.setup.surveys.survey_probes(self.setup.subject.topic(room.topic)) for room in rooms
             }
-            self._hold([run_surveys(room, self.round, probes[room.topic], asks, self.desk) for room in rooms])
+            self._hold([run_surveys(room, self.round, probes[room.topic], asks, self.context) for room in rooms])
 
     def _close(self, rooms: Sequence[RoomState]) -> None:
         """The end of private deliberations; the questionnaire is for the last episode of a session, unless asked before."""
         if self.setup.surveys_after(self.round):
             last = self.setup.subject.episodes - 1 if "D" not in self.setup.people.knowledge else None
-            told = [(room, self.tables[room.id].episode == last) for room in rooms if room.chair]
+            told = [(room, self.seatings[room.id].episode == last) for room in rooms if room.chair]
             self._hold(
-                [run_closing(room, self.round, self.setup.surveys.asks, items, self.desk) for room, items in told]
+                [run_closing(room, self.round, self.setup.surveys.asks, items, self.context) for room, items in told]
             )
 
     def _hold(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
@@ -340,31 +340,31 @@ class DebateModel(mesa.Model):
         earlier = set(self.tally.asked)
         self.tally.add(found)
         if not self.keep_going:
-            found.check(earlier, self._models, self.desk.details)
+            found.check(earlier, self._models, self.context.details)
 
     def _seat(self) -> list[RoomState]:
         """Make the agents and let Mesa group and shuffle them: one AgentSet a room, each with a random stream of its own."""
-        self.tables = {table.room: table for table in seat_rooms(self.setup)}
-        for table in self.tables.values():
-            for number in range(len(table.places)):
-                make_agent(self, table, number)
+        self.seatings = {seating.room: seating for seating in seat_rooms(self.setup)}
+        for seating in self.seatings.values():
+            for number in range(len(seating.places)):
+                make_agent(self, seating, number)
         self.seated = dict(self.agents.groupby("room").groups)
         self._named = {(one.room, one.name): one.unique_id for one in self.agents} if self.responses else {}
         for room, members in self.seated.items():
             members.random = stream(self.setup.seed, "order", room)
         self._shuffled = {room: _ids(members.shuffle()) for room, members in self.seated.items()}
-        return [self._room(self.tables[room], list(members)) for room, members in self.seated.items()]
+        return [self._room(self.seatings[room], list(members)) for room, members in self.seated.items()]
 
-    def _room(self, table: RoomSeating, members: Sequence[SeatedAgent]) -> RoomState:
+    def _room(self, seating: RoomSeating, members: Sequence[SeatedAgent]) -> RoomState:
         by_id = {member.unique_id: member for member in members}
         seats = {number: member.seat for number, member in by_id.items()}
-        room = RoomState(table.room, table.topic, table.group, table.repetition, dict(by_id), seats)
-        room.chair = make_mediator(self, table, list(by_id))
-        room.society = build_social_graph(table, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
-        room.each_turn = self.setup.surveys.turn_probes(self.setup.subject.topic(table.topic))
+        room = RoomState(seating.room, seating.topic, seating.group, seating.repetition, dict(by_id), seats)
+        room.chair = make_mediator(self, seating, list(by_id))
+        room.society = build_social_graph(seating, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
+        room.each_turn = self.setup.surveys.turn_probes(self.setup.subject.topic(seating.topic))
         return room
 
-    def stood(self, room: str, name: str, text: str) -> float | None:
+    def previous_attitude(self, room: str, name: str, text: str) -> float | None:
         """The attitude of somebody in a room at the survey before; None where it gave none, or is nobody there."""
         return self._felt.get(self._named[room, name]) if (room, name) in self._named else None
 
@@ -377,9 +377,9 @@ class DebateModel(mesa.Model):
 
     def _present(self, room: RoomState) -> Iterator[Event]:
         """What the room is about, where that was drawn, and who sits there; the mediator last."""
-        table, place = self.tables[room.id], (room.id, room.topic, room.group, room.repetition)
+        seating, place = self.seatings[room.id], (room.id, room.topic, room.group, room.repetition)
         if self.setup.subject.questions:
-            yield Posed(room.id, table.session, table.episode, *astuple(self.setup.subject.question(room.topic)))
+            yield Posed(room.id, seating.session, seating.episode, *astuple(self.setup.subject.question(room.topic)))
         for number, agent in room.members.items():
             persona = agent.persona
             yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
@@ -388,7 +388,7 @@ class DebateModel(mesa.Model):
                 yield Endowed(number, room.id, given.role, dict(given.traits), given.confirmation_bias)
         if room.chair:
             yield Seated(MEDIATOR, *place, PARTY, PARTY, "", room.chair.name)
-        yield from initial_link_events(room, table)
+        yield from initial_link_events(room, seating)
 
     def _key(self, request: Request) -> bytes:
         return request.key(self._identity, self.backend.seedless(request))

@@ -45,33 +45,33 @@ def network_grid(model: mesa.Model, rooms: Iterable[RoomState], agents: dict[int
 
 
 def build_social_graph(
-    table: RoomSeating, ids: list[int], seed: int, attitude: Callable[[int], float | None]
+    seating: RoomSeating, ids: list[int], seed: int, attitude: Callable[[int], float | None]
 ) -> SocialGraph | None:
     """The society of a room, where it is a network: the people of its places by their ids."""
-    if table.links is None:
+    if seating.links is None:
         return None
-    pairs = [(ids[source], ids[target]) for source, target in table.links.pairs]
-    return SocialGraph(Links(ids, pairs), attitude, partial(stream, seed, "network", table.room))
+    pairs = [(ids[source], ids[target]) for source, target in seating.links.pairs]
+    return SocialGraph(Links(ids, pairs), attitude, partial(stream, seed, "network", seating.room))
 
 
-def initial_link_events(room: RoomState, table: RoomSeating) -> Iterator[Event]:
+def initial_link_events(room: RoomState, seating: RoomSeating) -> Iterator[Event]:
     """The nodes of a graph from a file, then the graph at the start."""
     ids = list(room.seats)
-    for number, node in enumerate(table.nodes):
+    for number, node in enumerate(seating.nodes):
         yield Node(room.id, ids[number], node.name, dict(node.attributes))
     if room.society:
         pairs, known = room.society.links.pairs, {id_: place for place, id_ in enumerate(ids)}
-        weights = [table.weights.get((known[one], known[other])) for one, other in pairs] if table.weights else []
+        weights = [seating.weights.get((known[one], known[other])) for one, other in pairs] if seating.weights else []
         yield Linked(room.id, 0, pairs, tuple(weights))
 
 
 def run_network_round(
-    room: RoomState, environment: Networked, view: Room, round_: int, desk: RunContext, statement: str
+    room: RoomState, environment: Networked, view: Room, round_: int, context: RunContext, statement: str
 ) -> Conversation[list[Event]]:
     """One round: links change, the turns are held, what was posted is shown, and who heard what is recorded."""
     assert room.society is not None
     events = list(_rewired(room, room.society.links, *environment.rewired(view, round_), round_))
-    events += yield from run_round(room, environment.turns(view, round_), round_, desk, statement)
+    events += yield from run_round(room, environment.turns(view, round_), round_, context, statement)
     if environment.lasting:
         _post(room, room.society, events, round_ - environment.lasting + 1)
         _show(room, room.society, environment, view, round_)

@@ -74,14 +74,16 @@ class RoomState:
         proxy = self.proxies.get(agent)
         return proxy if proxy and form == CRITIQUE and proxy.ready else self.members[agent]
 
-    def seed(self, desk: RunContext, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None) -> int:
+    def seed(
+        self, context: RunContext, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None
+    ) -> int:
         """The seed of one request, at a turn or (None) the last one.
 
         It names the seat, not the agent's number: the same in any selection of rooms.
         """
         stream = self._streams.get(agent)
         if stream is None:
-            stream = self._streams[agent] = seed_deriver(desk.seed, self.id, self.seats[agent])
+            stream = self._streams[agent] = seed_deriver(context.seed, self.id, self.seats[agent])
         return stream(self.iteration if iteration is None else iteration, purpose, attempt)
 
     def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
@@ -99,15 +101,15 @@ class RoomState:
 
 
 def record_call(
-    events: list[Event], room: RoomState, round_: int, agent: int, request: Request, reply: Reply, desk: RunContext
+    events: list[Event], room: RoomState, round_: int, agent: int, request: Request, reply: Reply, context: RunContext
 ) -> None:
     failure = None
     if reply.failure:
         failure = reply.failure.name
-        desk.details.setdefault(failure, reply.failure.detail)
-    if desk.key is None:
+        context.details.setdefault(failure, reply.failure.detail)
+    if context.key is None:
         return
-    key = desk.key(request).hex()
+    key = context.key(request).hex()
     text = request_as_text(request)
     told = len(text), shared_prefix(text, room.sent.get(agent, ""))
     room.sent[agent] = text_with_reply(text, reply)

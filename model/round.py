@@ -1,7 +1,7 @@
 """One round of a room, as a generator that yields requests and returns events.
 
 Before its turn an agent may be asked to summarise, to weigh a line, to reflect or to think: one function each, listed in
-`ERRANDS`, which returns the requests that are due and the event made of each reply.
+`PRE_TURN_REQUESTS`, which returns the requests that are due and the event made of each reply.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ScheduledTurn(NamedTuple):
 
 
 def run_round(
-    room: RoomState, turns: Iterator[Turn], round_: int, desk: RunContext, statement: str = "reply"
+    room: RoomState, turns: Iterator[Turn], round_: int, context: RunContext, statement: str = "reply"
 ) -> Conversation[list[Event]]:
     """One round of turns: each speaker is asked, its words go to the hearers; a silent turn is recorded and heard by nobody.
 
@@ -49,17 +49,17 @@ def run_round(
     events: list[Event] = []
     for wave in concurrent_turns(turns):
         if wave[0].speaker == MEDIATOR:
-            yield from _mediate(room, wave[0], round_, desk, events)
+            yield from _mediate(room, wave[0], round_, context, events)
         else:
             lot = _due(room, wave, statement)
             preparing = [due for due in lot if due.writer.prepares and not room.members[due.turn.speaker].absent]
             if preparing:
-                yield from _prepare(room, preparing, round_, desk, events)
-            asked = [_asked(room, desk, due) for due in lot]
+                yield from _prepare(room, preparing, round_, context, events)
+            asked = [_asked(room, context, due) for due in lot]
             requests = tuple([one for one in asked if isinstance(one, Request)])
-            _spoken(room, round_, lot, asked, (yield requests) if requests else (), desk, events)
+            _spoken(room, round_, lot, asked, (yield requests) if requests else (), context, events)
         if room.each_turn:
-            events += yield from run_surveys(room, round_, room.each_turn, desk.asks, desk)
+            events += yield from run_surveys(room, round_, room.each_turn, context.asks, context)
     return events
 
 
@@ -75,12 +75,12 @@ def _due(room: RoomState, wave: Sequence[Turn], statement: str) -> list[Schedule
     return lot
 
 
-def _asked(room: RoomState, desk: RunContext, due: ScheduledTurn) -> Request | Speech:
+def _asked(room: RoomState, context: RunContext, due: ScheduledTurn) -> Request | Speech:
     """What a speaker is asked; what a stand-in says, and the silence of who cannot be asked."""
     reason = due.writer.blocked_reason(due.form)
     if reason is not None:
         return Speech(None, reason)
-    seed = room.seed(desk, due.turn.speaker, "speech", 0, due.iteration)
+    seed = room.seed(context, due.turn.speaker, "speech", 0, due.iteration)
     return due.writer.say(seed) if isinstance(due.writer, SurrogateAgent) else due.writer.compose_speech(seed, due.form)
 
 
@@ -90,7 +90,7 @@ def _spoken(
     lot: Sequence[ScheduledTurn],
     asked: Sequence[Request | Speech],
     replies: Sequence[Reply],
-    desk: RunContext,
+    context: RunContext,
     events: list[Event],
 ) -> None:
     """What became of turns that go together: each remembers what it said before it hears the others."""
@@ -108,7 +108,7 @@ def _spoken(
         events.append(Utterance(room.id, round_, iteration, turn.speaker, speech.text, speech.reason, raw, form))
         if reply and isinstance(request, Request):
             caller = -turn.speaker if isinstance(writer, ProxySeat) else turn.speaker
-            record_call(events, room, round_, caller, request, reply, desk)
+            record_call(events, room, round_, caller, request, reply, context)
 
 
 def _outcome(due: ScheduledTurn, asked: Request | Speech, replies: Iterator[Reply]) -> tuple[Speech, Reply | None]:
@@ -119,15 +119,17 @@ def _outcome(due: ScheduledTurn, asked: Request | Speech, replies: Iterator[Repl
     return due.writer.absorb_speech(reply), reply
 
 
-def _mediate(room: RoomState, turn: Turn, round_: int, desk: RunContext, events: list[Event]) -> Conversation[None]:
+def _mediate(room: RoomState, turn: Turn, round_: int, context: RunContext, events: list[Event]) -> Conversation[None]:
     """The mediator's statement, and what it considered."""
     assert room.chair is not None
     room.iteration += 1
     here = (room.id, round_, room.iteration)
     positions = {number: getattr(member, "position", None) for number, member in room.members.items()}
     calls: list[Event] = []
-    talk = room.chair.speak(positions, partial(derive, desk.seed, room.id, "mediator", room.iteration))
-    said = yield from tap(talk, lambda request, reply: record_call(calls, room, round_, MEDIATOR, request, reply, desk))
+    talk = room.chair.speak(positions, partial(derive, context.seed, room.id, "mediator", room.iteration))
+    said = yield from tap(
+        talk, lambda request, reply: record_call(calls, room, round_, MEDIATOR, request, reply, context)
+    )
     if said.text is not None:
         room.statements[turn.form if round_ < 3 else f"{turn.form} {round_}"] = said.text
         room.tell(turn, room.chair.name, said.text, turn.form, room.iteration)
@@ -157,15 +159,17 @@ def tap(talk: Conversation[Result], each: Callable[[Request, Reply], object]) ->
 
 
 def _prepare(
-    room: RoomState, lot: Sequence[ScheduledTurn], round_: int, desk: RunContext, events: list[Event]
+    room: RoomState, lot: Sequence[ScheduledTurn], round_: int, context: RunContext, events: list[Event]
 ) -> Conversation[None]:
     """What those who are about to speak ask themselves, one kind of question after the other, each of all of them at once."""
-    for kind in ERRANDS:
-        errands = [one for due in lot for one in kind(room, round_, due.iteration, due.turn.speaker, due.form, desk)]
-        replies = yield from ask_all([errand.request for errand in errands])
-        for errand, reply in zip(errands, replies, strict=True):
-            events.append(errand.absorb(reply))
-            record_call(events, room, round_, errand.agent, errand.request, reply, desk)
+    for kind in PRE_TURN_REQUESTS:
+        requests = [
+            one for due in lot for one in kind(room, round_, due.iteration, due.turn.speaker, due.form, context)
+        ]
+        replies = yield from ask_all([request.request for request in requests])
+        for request, reply in zip(requests, replies, strict=True):
+            events.append(request.absorb(reply))
+            record_call(events, room, round_, request.agent, request.request, reply, context)
 
 
 class PreTurnRequest(NamedTuple):
@@ -177,7 +181,7 @@ class PreTurnRequest(NamedTuple):
 
 
 def summary(
-    room: RoomState, round_: int, iteration: int, agent: int, form: str, desk: RunContext
+    room: RoomState, round_: int, iteration: int, agent: int, form: str, context: RunContext
 ) -> Iterator[PreTurnRequest]:
     """A summary of what is about to be forgotten."""
     speaker = room.members[agent]
@@ -189,16 +193,20 @@ def summary(
         reason = reply.failure.name if reply.failure else None
         return Summarised(room.id, round_, iteration, agent, reply.text, reason)
 
-    yield PreTurnRequest(agent, speaker.compose_summary(room.seed(desk, agent, "summary", iteration=iteration)), absorb)
+    yield PreTurnRequest(
+        agent, speaker.compose_summary(room.seed(context, agent, "summary", iteration=iteration)), absorb
+    )
 
 
 def importance(
-    room: RoomState, round_: int, iteration: int, agent: int, form: str, desk: RunContext
+    room: RoomState, round_: int, iteration: int, agent: int, form: str, context: RunContext
 ) -> Iterator[PreTurnRequest]:
     """How important is each line that was said since it last asked itself?"""
     speaker = room.members[agent]
     for number, trace in enumerate(speaker.unweighed()):
-        yield _weighed(room, round_, iteration, agent, trace, room.seed(desk, agent, "importance", number, iteration))
+        yield _weighed(
+            room, round_, iteration, agent, trace, room.seed(context, agent, "importance", number, iteration)
+        )
 
 
 def _weighed(room: RoomState, round_: int, iteration: int, agent: int, trace: Trace, seed: int) -> PreTurnRequest:
@@ -214,7 +222,7 @@ def _weighed(room: RoomState, round_: int, iteration: int, agent: int, trace: Tr
 
 
 def reflection(
-    room: RoomState, round_: int, iteration: int, agent: int, form: str, desk: RunContext
+    room: RoomState, round_: int, iteration: int, agent: int, form: str, context: RunContext
 ) -> Iterator[PreTurnRequest]:
     """What it concludes from what was said, when that is due."""
     speaker = room.members[agent]
@@ -226,12 +234,12 @@ def reflection(
         return Private(room.id, round_, iteration, agent, "reflection", text, reason, raw_of(reply, text))
 
     yield PreTurnRequest(
-        agent, speaker.compose_reflection(room.seed(desk, agent, "reflection", iteration=iteration)), absorb
+        agent, speaker.compose_reflection(room.seed(context, agent, "reflection", iteration=iteration)), absorb
     )
 
 
 def thought(
-    room: RoomState, round_: int, iteration: int, agent: int, form: str, desk: RunContext
+    room: RoomState, round_: int, iteration: int, agent: int, form: str, context: RunContext
 ) -> Iterator[PreTurnRequest]:
     """The note that an ability makes; none of somebody who cannot speak now."""
     speaker = room.members[agent]
@@ -243,7 +251,7 @@ def thought(
         text, reason = speaker.absorb_thought(reply)
         return Private(room.id, round_, iteration, agent, purpose, text, reason, raw_of(reply, text))
 
-    request = speaker.compose_thought(room.seed(desk, agent, purpose, iteration=iteration))
+    request = speaker.compose_thought(room.seed(context, agent, purpose, iteration=iteration))
     yield PreTurnRequest(agent, request, absorb)
 
 
@@ -252,5 +260,5 @@ def raw_of(reply: Reply, text: str | None) -> str | None:
     return reply.text if reply.text != text else None
 
 
-ERRANDS = (summary, importance, reflection, thought)
+PRE_TURN_REQUESTS = (summary, importance, reflection, thought)
 """In the order in which they are run."""

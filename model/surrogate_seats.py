@@ -1,4 +1,4 @@
-"""Who of a scenario is held by a surrogate in place of a model (`--llm PARTY=surrogate:FILE`), and how good that is."""
+"""Which seats a surrogate plays in place of a model (`--llm PARTY=surrogate:FILE`), and how well it predicts unseen rooms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SurrogateHolder(NamedTuple):
-    """A seat that a surrogate holds: its label, its party, the file."""
+    """A seat that a surrogate plays: its label, its party, the surrogate's file."""
 
     seat: str
     party: str
@@ -36,33 +36,33 @@ def check_surrogates(scenario: Scenario) -> None:
     """Errors: UserError where a scenario is none for stand-ins, or a file does not fit it."""
     if not scenario.surrogate_by_party:
         return
-    _named(scenario)
-    _kind(scenario)
-    held = _held(scenario)
-    for file, party in _files(held):
+    _check_names(scenario)
+    _check_kind(scenario)
+    holders = _surrogate_holders(scenario)
+    for file, party in _files(holders):
         for topic in scenario.subject.topics:
-            _fitted(scenario.surveys.probe, file, party, topic)
-    _untold(scenario, held)
-    _hearing(scenario, held)
+            _check_fit(scenario.surveys.probe, file, party, topic)
+    _check_untold(scenario, holders)
+    _check_hearing(scenario, holders)
 
 
 def load_surrogates(scenario: Scenario) -> dict[tuple[str, str, str], SurrogateResponse]:
     """By file, party and topic."""
     return {
         (file, party, topic): SurrogateResponse(read_response(Path(file), topic), party)
-        for file, party in _files(_held(scenario))
+        for file, party in _files(_surrogate_holders(scenario))
         for topic in scenario.subject.topics
     }
 
 
 def surrogate_manifest(scenario: Scenario) -> tuple[dict[str, Any], ...]:
     """For the header, by file and topic: its seats of all that debate, and what it says of itself (fidelity on unseen rooms)."""
-    held = [one.file for one in _held(scenario)]
+    holders = [one.file for one in _surrogate_holders(scenario)]
     of, found = len(_seats(scenario)), []
-    for file in dict.fromkeys(held):
+    for file in dict.fromkeys(holders):
         for topic in scenario.subject.topics:
             fit = read_response(Path(file), topic)
-            row = {"file": Path(file).name, "topic": topic, "seats": held.count(file), "of": of}
+            row = {"file": Path(file).name, "topic": topic, "seats": holders.count(file), "of": of}
             caption = ". ".join(filter(None, [fit["caption"], extrapolation_note(fit, scenario.rounds)]))
             found.append(row | {"caption": caption, "fidelity": fit["fidelity"]})
     return tuple(found)
@@ -77,7 +77,7 @@ def _seats(scenario: Scenario) -> list[tuple[str, str]]:
     ]
 
 
-def _held(scenario: Scenario) -> list[SurrogateHolder]:
+def _surrogate_holders(scenario: Scenario) -> list[SurrogateHolder]:
     """Those of them that have a surrogate."""
     own = scenario.surrogate_by_party
     if not own:
@@ -86,12 +86,12 @@ def _held(scenario: Scenario) -> list[SurrogateHolder]:
     return [SurrogateHolder(*seat, file) for seat in _seats(scenario) if (file := surrogate_for(own, voices, *seat))]
 
 
-def _files(held: Iterable[SurrogateHolder]) -> dict[tuple[str, str], None]:
+def _files(holders: Iterable[SurrogateHolder]) -> dict[tuple[str, str], None]:
     """Every file with each party that it holds seats of."""
-    return dict.fromkeys((one.file, one.party) for one in held)
+    return dict.fromkeys((one.file, one.party) for one in holders)
 
 
-def _named(scenario: Scenario) -> None:
+def _check_names(scenario: Scenario) -> None:
     """Errors: UserError where no file is given, or nobody who debates is meant."""
     seats = _seats(scenario)
     known = {name for seat in seats for name in seat}
@@ -105,7 +105,7 @@ def _named(scenario: Scenario) -> None:
             )
 
 
-def _kind(scenario: Scenario) -> None:
+def _check_kind(scenario: Scenario) -> None:
     """Errors: UserError for a kind of debate that no surrogate was fitted to."""
     if scenario.subject.questions or scenario.speech.format != "free" or scenario.people.sides != "own":
         raise UserError("a surrogate says what people of its party did: it neither deliberates nor argues for a side")
@@ -115,7 +115,7 @@ def _kind(scenario: Scenario) -> None:
         raise UserError("a surrogate cannot be combined with a later change of model: remove one of them")
 
 
-def _fitted(probe: str, file: str, party: str, topic: str) -> None:
+def _check_fit(probe: str, file: str, party: str, topic: str) -> None:
     """Errors: UserError where the file was fitted to another survey question, or knows nothing of a party."""
     fit = read_response(Path(file), topic)
     if fit["probe"] != probe:
@@ -129,7 +129,7 @@ def _fitted(probe: str, file: str, party: str, topic: str) -> None:
         raise UserError(f"{file} has no line of a {party} on {topic}: nothing that they said could be graded")
 
 
-def _untold(scenario: Scenario, held: Iterable[SurrogateHolder]) -> None:
+def _check_untold(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> None:
     """Errors: UserError where a stand-in is given what only a model could be told."""
     assigned = scenario.trait_assignment
     fields = {
@@ -139,23 +139,23 @@ def _untold(scenario: Scenario, held: Iterable[SurrogateHolder]) -> None:
         "adapters": scenario.adapter_by_party,
     }
     for field, listed in fields.items():
-        for one in held:
+        for one in holders:
             if entry_for(listed, one.seat, one.party) not in ("", PLAIN.confirmation_bias):
                 raise UserError(
-                    f"{field}: {one.seat} is held by a surrogate, which is told nothing: give it to others alone"
+                    f"{field}: a surrogate plays {one.seat} and reads no prompt; set {field} for other parties or seats only"
                 )
 
 
-def _hearing(scenario: Scenario, held: Iterable[SurrogateHolder]) -> None:
+def _check_hearing(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> None:
     """Errors: UserError where a line is for a stand-in that hears where people stand: whoever is in no room stands nowhere."""
     for line in scenario.interventions:
         if isinstance(line, Saying | Planner):
-            meant = [one for one in held if {ALL, one.seat, one.party} & set(line.to)]
+            meant = [one for one in holders if {ALL, one.seat, one.party} & set(line.to)]
             deaf = _by_attitudes({one.file for one in meant}, scenario.subject.topics)
             if reached := next((one.seat for one in meant if one.file in deaf), None):
                 raise UserError(
-                    f"{line.kind}: {reached} is held by a surrogate that goes by where people in the room stand "
-                    "(heard: attitudes), so that no line from outside moves it: address others with to=..."
+                    f"{line.kind}: a surrogate plays {reached} and responds to attitudes in its room, not to text "
+                    "(heard: attitudes); address other agents with to=..."
                 )
 
 

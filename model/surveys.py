@@ -21,7 +21,7 @@ from parley.model.room import RoomState, RunContext, record_call
 Key = TypeVar("Key")
 
 
-def run_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: RunContext) -> Conversation[list[Event]]:
+def run_survey(room: RoomState, round_: int, probe: Probe, asks: int, context: RunContext) -> Conversation[list[Event]]:
     """Ask all who are there at once; an answer that cannot be read is asked again, up to `asks` times in all.
 
     Stand-ins are not asked: they answer.
@@ -30,20 +30,20 @@ def run_survey(room: RoomState, round_: int, probe: Probe, asks: int, desk: RunC
     rated: dict[int, Rated] = {}
 
     def compose(agent: int, attempt: int) -> Request:
-        return room.members[agent].compose_survey(probe, room.seed(desk, agent, probe.name, attempt), attempt > 0)
+        return room.members[agent].compose_survey(probe, room.seed(context, agent, probe.name, attempt), attempt > 0)
 
     def absorb(agent: int, request: Request, reply: Reply) -> bool:
         earlier = (*rated[agent].earlier, rated[agent].raw) if agent in rated else ()
         rating = room.members[agent].absorb_survey(reply, probe)
         rated[agent] = _rated(room, round_, agent, rating, len(earlier) + 1, earlier)
-        record_call(calls, room, round_, agent, request, reply, desk)
+        record_call(calls, room, round_, agent, request, reply, context)
         return rated[agent].rating is not None or reply.failure is not None
 
     there = {agent: member for agent, member in room.members.items() if not member.absent}
     stand_ins = {agent: member for agent, member in there.items() if isinstance(member, SurrogateAgent)}
     yield from ask_with_retries([agent for agent in there if agent not in stand_ins], compose, absorb, asks)
     for agent, member in stand_ins.items():
-        rating = member.rate(probe, room.seed(desk, agent, probe.name))
+        rating = member.rate(probe, room.seed(context, agent, probe.name))
         rated[agent] = _rated(room, round_, agent, rating, 0, ())
     events = [rated[agent] if agent in rated else _absent(room, round_, agent, probe) for agent in room.members]
     return [*events, *calls]
@@ -56,12 +56,12 @@ def _absent(room: RoomState, round_: int, agent: int, probe: Probe) -> Rated:
 
 
 def run_surveys(
-    room: RoomState, round_: int, probes: Sequence[Probe], asks: int, desk: RunContext
+    room: RoomState, round_: int, probes: Sequence[Probe], asks: int, context: RunContext
 ) -> Conversation[list[Event]]:
     """One survey after the other, each of every member; nobody is told an answer, an own earlier one neither."""
     events: list[Event] = []
     for probe in probes:
-        events += yield from run_survey(room, round_, probe, asks, desk)
+        events += yield from run_survey(room, round_, probe, asks, context)
     return events
 
 
@@ -96,17 +96,17 @@ def _rated(
     return Rated(room.id, round_, room.iteration, agent, rating.probe, *values, asked, earlier, rating.covered)
 
 
-def run_closing(room: RoomState, round_: int, asks: int, items: bool, desk: RunContext) -> Conversation[list[Event]]:
+def run_closing(room: RoomState, round_: int, asks: int, items: bool, context: RunContext) -> Conversation[list[Event]]:
     """Final ratings (1-7) of each statement that there was, then, if `items`, the questionnaire."""
     events: list[Event] = []
     for name, statement in room.statements.items():
-        events += yield from run_survey(room, round_, agreement_probe(name, statement), asks, desk)
+        events += yield from run_survey(room, round_, agreement_probe(name, statement), asks, context)
     if items:
-        events += yield from run_questionnaire(room, round_, asks, desk)
+        events += yield from run_questionnaire(room, round_, asks, context)
     return events
 
 
-def run_questionnaire(room: RoomState, round_: int, asks: int, desk: RunContext) -> Conversation[list[Event]]:
+def run_questionnaire(room: RoomState, round_: int, asks: int, context: RunContext) -> Conversation[list[Event]]:
     """Every item to every member, all at once; an answer that cannot be read is asked again, up to `asks` times in all."""
     items = {item.name: item for item in questionnaire()}
     members = {number: member for number, member in room.members.items() if isinstance(member, Participant)}
@@ -115,7 +115,7 @@ def run_questionnaire(room: RoomState, round_: int, asks: int, desk: RunContext)
 
     def compose(key: tuple[int, str], attempt: int) -> Request:
         agent, name = key
-        return members[agent].compose_item(items[name], room.seed(desk, agent, f"item {name}", attempt), attempt > 0)
+        return members[agent].compose_item(items[name], room.seed(context, agent, f"item {name}", attempt), attempt > 0)
 
     def absorb(key: tuple[int, str], request: Request, reply: Reply) -> bool:
         agent, name = key
@@ -123,7 +123,7 @@ def run_questionnaire(room: RoomState, round_: int, asks: int, desk: RunContext)
         answer = members[agent].absorb_item(reply, items[name])
         told = (*answer, reply.text, len(earlier) + 1, earlier)
         answered[key] = Answered(room.id, round_, agent, name, *told)
-        record_call(calls, room, round_, agent, request, reply, desk)
+        record_call(calls, room, round_, agent, request, reply, context)
         return answer.text is not None or reply.failure is not None
 
     yield from ask_with_retries([(agent, name) for agent in members for name in items], compose, absorb, asks)

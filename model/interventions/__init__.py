@@ -73,15 +73,15 @@ def intervention_spec(one: Intervention) -> str:
 
 
 def intervene(
-    interventions: Iterable[Intervention], room: RoomState, round_: int, attitude: View, desk: RunContext
+    interventions: Iterable[Intervention], room: RoomState, round_: int, attitude: View, context: RunContext
 ) -> Conversation[list[Event]]:
     """All that is due in a room before a round, in the order of the timetable; nothing where nobody is meant."""
     events: list[Event] = []
     for one in interventions:
-        agents = one.chosen(room, desk.seed) if one.due(round_) else ()
+        agents = one.chosen(room, context.seed) if one.due(round_) else ()
         if not one.reaches_absent:
             agents = tuple([agent for agent in agents if not room.members[agent].absent])
-        for act in (yield from one.hold(room, agents, attitude, round_, desk)) if agents else ():
+        for act in (yield from one.hold(room, agents, attitude, round_, context)) if agents else ():
             events.append(Intervened(room.id, round_, one.kind, act.agents, act.text, act.by, act.reason))
             events += act.events
     return events

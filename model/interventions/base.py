@@ -94,7 +94,7 @@ class Intervention(ABC):
         return None
 
     def hold(
-        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, desk: RunContext
+        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, context: RunContext
     ) -> Conversation[list[Act]]:
         """The same as a conversation, for a kind that asks a model."""
         yield from ()

@@ -77,7 +77,7 @@ class FactCheck(Saying):
         return identity_spec(self.llm) if self.llm else ""
 
     def hold(
-        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, desk: RunContext
+        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, context: RunContext
     ) -> Conversation[list[Act]]:
         if not self.llm:
             return list(self.act(room, agents, attitude, round_))
@@ -86,10 +86,10 @@ class FactCheck(Saying):
             return [Act(agents, None, self.by, "nothing_said")]
         calls: list[Event] = []
         checker, member = FactChecker(self.by, self.words, self.voice), next(iter(room.members.values()))
-        seed = derive(desk.seed, room.id, "check", self.by, round_)
+        seed = derive(context.seed, room.id, "check", self.by, round_)
         request = checker.compose(member.topic, member.manner.frame, lines, seed)
         reply = yield from ask(request)
-        record_call(calls, room, round_, CHECKER, request, reply, desk)
+        record_call(calls, room, round_, CHECKER, request, reply, context)
         text, reason = checker.read(reply, [one.name for one in room.members.values()])
         act = line_events(room, agents, self.by, text) if text else Act(agents, None, self.by, reason)
         return [act._replace(events=tuple(calls))]

@@ -106,7 +106,7 @@ def sweep_cells(
     alike = Counter(scenario.digest() for _, scenario in found)
     for values, scenario in found:
         if alike[scenario.digest()] > 1:
-            raise UserError(f"--vary: {_told(values)} is the same run as another combination")
+            raise UserError(f"--vary: {_settings_text(values)} is the same run as another combination")
     made = [SweepCell(values, scenario, seed, agent_class) for values, scenario in found for seed in seeds]
     if len({cell.folder for cell in made}) < len(made):
         raise UserError(
@@ -125,7 +125,7 @@ def _combined(base: Scenario, chosen: Mapping[str, str]) -> tuple[tuple[tuple[st
         for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
             check_spec(spec)
     except UserError as error:
-        raise UserError(f"--vary {_told(tuple(chosen.items()))}: {error}") from error
+        raise UserError(f"--vary {_settings_text(tuple(chosen.items()))}: {error}") from error
     return tuple((key, _named(key, value)) for key, value in chosen.items()), scenario
 
 
@@ -139,7 +139,7 @@ def _named(key: str, value: str) -> str:
     return identity_spec(value) if key == "llm" else value
 
 
-def _told(values: Sequence[tuple[str, str]]) -> str:
+def _settings_text(values: Sequence[tuple[str, str]]) -> str:
     return " ".join(f"{key}={value}" for key, value in values)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from parley.agents.persona import Persona
 from parley.llm.errors import UserError
 from parley.model import attendance
-from parley.model.casting import _places, seat_rooms
+from parley.model.casting import _seat_around_circles, seat_rooms
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_blocks import People
 
@@ -181,7 +181,7 @@ def cast_of(sizes: Sequence[int], seats: Sequence[int], repetitions: int) -> lis
     }
     return [
         {name: [one.persona.id for one in places if one.persona.party == name] for name in names}
-        for places in (_places(kinds, repetition, circles) for repetition in range(repetitions))
+        for places in (_seat_around_circles(kinds, repetition, circles) for repetition in range(repetitions))
     ]
 
 

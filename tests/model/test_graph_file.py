@@ -80,7 +80,7 @@ def test_a_plan_says_what_becomes_of_weights_and_who_has_no_node(tmp_path: Path)
     who = (("alice", "cdu", 0), ("bob", "spd", 0), ("cem", "spd", 1), ("dora", "cdu", 1))
     named = {name: {"party": party, "persona": f"{party.title()}{one}"} for name, party, one in who}
     full = network(tmp_path, named)
-    assert attendance.personas_of(full) == attendance.NAMED
+    assert attendance.cast_name(full) == attendance.NAMED
     assert (
         attendance.attendance_lines(attendance.planned_attendance(full), attendance.NAMED)
         == "all 4 personas sit (cdu 2, spd 2)"

@@ -220,10 +220,10 @@ def test_further_questions_have_no_answer(tmp_path: Path) -> None:
         (("default",), {"reference": "default"}, "default has none: name democrat, republican, or a seat"),
         (("republican",), {"probe": "agreement"}, "probe attitude: set probe=attitude, not agreement"),
         (("republican",), {"probe": "attitude@severity_1_7"}, "set probe=attitude, not attitude@severity_1_7"),
-        (("republican",), {"roles": "republican:spreader"}, "roles: republican 1 is held by a surrogate"),
-        (("republican",), {"traits": "drawn"}, "traits: republican 1 is held by a surrogate"),
+        (("republican",), {"roles": "republican:spreader"}, "roles: a surrogate plays republican 1"),
+        (("republican",), {"traits": "drawn"}, "traits: a surrogate plays republican 1"),
         (("republican 2",), {"confirmation_bias": "strong"}, "confirmation_bias: republican 2 is held"),
-        (("republican",), {"adapters": "republican:one"}, "adapters: republican 1 is held by a surrogate"),
+        (("republican",), {"adapters": "republican:one"}, "adapters: a surrogate plays republican 1"),
     ],
 )
 def test_what_cannot_be_is_told_in_a_line(
@@ -286,7 +286,9 @@ def test_a_line_that_could_move_no_stand_in_is_refused(tmp_path: Path, line: str
     """Who goes by where people stand hears nobody from outside: an effect of exactly 0 would be taken for a finding."""
     file, kind = written(tmp_path / "s.json"), line.split()[0]
     for to in ("", " to=republican", " 'to=republican 2,democrat'"):
-        with pytest.raises(UserError, match=rf"{kind}: republican \d .*address others with to="):
+        with pytest.raises(
+            UserError, match=rf"{kind}: a surrogate plays republican \d .*address other agents with to="
+        ):
             mixed(file, "republican", interventions=(line + to,))
     mixed(file, "republican", interventions=(f"{line} to=democrat",))
     mixed(written(tmp_path / "graded.json", heard="grades"), "republican", interventions=(line,))

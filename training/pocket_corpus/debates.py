@@ -100,13 +100,13 @@ def _hold(rng: random.Random, stage: CorpusSpeaker, members: dict[int, Debater],
     seated = Room(ids, shuffled, lambda: tuple(rng.sample(ids, len(ids))))
     order: Order = rng.choice(("random_first", "random_first", "random", "reshuffled"))
     room = RoomState("corpus", topic.slug, "", 0, dict(members), {number: str(number) for number in ids})
-    desk = RunContext(rng.getrandbits(31))
+    context = RunContext(rng.getrandbits(31))
     for round_ in range(rounds + 1):
         if round_:
             turns: Iterator[Turn] = RoundTable(order=order).turns(seated, round_)
-            drive([run_round(room, turns, round_, desk)], stage)
+            drive([run_round(room, turns, round_, context)], stage)
         for name in _probes(rng, round_, rounds):
-            drive([run_survey(room, round_, topic.probe(name), 1, desk)], stage)
+            drive([run_survey(room, round_, topic.probe(name), 1, context)], stage)
 
 
 def _probes(rng: random.Random, round_: int, rounds: int) -> set[str]:
