@@ -222,7 +222,7 @@ def test_further_questions_have_no_answer(tmp_path: Path) -> None:
         (("republican",), {"probe": "attitude@severity_1_7"}, "set probe=attitude, not attitude@severity_1_7"),
         (("republican",), {"roles": "republican:spreader"}, "roles: a surrogate plays republican 1"),
         (("republican",), {"traits": "drawn"}, "traits: a surrogate plays republican 1"),
-        (("republican 2",), {"confirmation_bias": "strong"}, "confirmation_bias: republican 2 is held"),
+        (("republican 2",), {"confirmation_bias": "strong"}, "confirmation_bias: a surrogate plays republican 2"),
         (("republican",), {"adapters": "republican:one"}, "adapters: a surrogate plays republican 1"),
     ],
 )
