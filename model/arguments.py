@@ -70,7 +70,9 @@ def model_from_args(options: argparse.Namespace, default: str = "") -> str:
 def only_model(specs: Sequence[str], default: str = "") -> str:
     """The one that is named. Errors: UserError where there are several."""
     if len(named := list(dict.fromkeys(specs))) > 1:
-        raise UserError(f"--llm names two models, {named[0]} and {named[1]}: this command asks one")
+        raise UserError(
+            f"--llm names two models, {named[0]} and {named[1]}: this command uses one model, so leave one of them out"
+        )
     return named[0] if named else default
 
 
@@ -80,7 +82,7 @@ def model_fields(specs: Sequence[str]) -> dict[str, Any]:
     first = [spec for spec in specs if not party_of(spec)]
     if len(first) > 1:
         raise UserError(
-            f"--llm names two models, {first[0]} and {first[1]}: one for all, PARTY=MODEL for a party of its own"
+            f"--llm names two models, {first[0]} and {first[1]}: write PARTY=MODEL for a model of one party"
         )
     return {"llm": first[0] if first else None, "llms": tuple(own) or None}
 
@@ -119,7 +121,9 @@ def budgets_from_args(options: argparse.Namespace, *asked: Scenario | str) -> li
     voices = [_voices(one) for one in asked]
     served = {model for each in voices for spec in each.values() if (model := _served(spec))}
     if options.price and len(served) > 1:
-        raise UserError("--price is the price of one served model: write a table for several (--prices FILE)")
+        raise UserError(
+            "--price is the price of one served model, and several are named: write their prices into a table (--prices FILE)"
+        )
     known = [_prices(options, each, bool(served)) for each in voices]
     free = all(price == FREE for each in known for price in each.values())
     for each, found in zip(voices, known, strict=True):

@@ -101,16 +101,16 @@ def _check_names(scenario: Scenario) -> None:
         if who not in known:
             parties = ", ".join(sorted({party for _, party in seats}))
             raise UserError(
-                f"a surrogate holds seats of a debate, and {who} has none: name {parties}, or a seat of these"
+                f"llms: {who} has no seat in this debate; a surrogate can play {parties}, or one of their seats"
             )
 
 
 def _check_kind(scenario: Scenario) -> None:
     """Errors: UserError for a kind of debate that no surrogate was fitted to."""
     if scenario.subject.questions or scenario.speech.format != "free" or scenario.people.sides != "own":
-        raise UserError("a surrogate says what people of its party did: it neither deliberates nor argues for a side")
+        raise UserError("a surrogate repeats free debates: it can neither deliberate nor argue for an assigned side")
     if scenario.surveys.survey != "rounds":
-        raise UserError("a surrogate moves once a survey: set survey=rounds")
+        raise UserError("a surrogate changes its attitude at each survey: set survey=rounds")
     if any(one.kind == "model" for one in scenario.interventions):
         raise UserError("a surrogate cannot be combined with a later change of model: remove one of them")
 

@@ -87,7 +87,9 @@ def _surveys(scenario: Scenario) -> None:
         )
     private = any(group.mediated or group.networked for group in scenario.groups)
     if scenario.people.sides == "opposed" and (private or scenario.surveys.survey == "never"):
-        raise UserError("sides need a survey before the debate, and one table: set survey and environment=round_table")
+        raise UserError(
+            "sides=opposed needs a survey before the debate: set survey=rounds or ends, and environment=round_table"
+        )
 
 
 def _parties(scenario: Scenario) -> None:
@@ -116,23 +118,27 @@ def _deliberation(scenario: Scenario) -> None:
             f"environment {scenario.environment_spec.name} debates topics; questions are for one with a mediator: mediated"
         )
     if scenario.subject.questions and scenario.people.reference:
-        raise UserError("a reference is asked about topics; there is none where questions are drawn")
+        raise UserError("a reference is asked about topics, and this scenario draws questions: set reference= (empty)")
     if scenario.subject.questions and len(scenario.subject.question_pool) < scenario.subject.episodes:
+        pool, episodes = len(scenario.subject.question_pool), scenario.subject.episodes
         raise UserError(
-            f"{len(scenario.subject.question_pool)} questions to draw from are too few for {scenario.subject.episodes} episodes"
+            f"{pool} questions to draw from are too few for {episodes} episodes: set fewer episodes, or another split"
         )
 
 
 def _archetypes(scenario: Scenario) -> None:
     if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):
-        whom = "people who deliberate in private" if scenario.subject.questions else "those to whom something happened"
-        raise UserError(f"archetypes do not go with this scenario: {whom} are asked themselves")
+        why = "private deliberations" if scenario.subject.questions else "interventions"
+        raise UserError(f"agents cannot share survey answers in a scenario with {why}: set archetypes=0")
 
 
 def _interventions(scenario: Scenario) -> None:
     for one in scenario.interventions:
         if one.round > scenario.rounds:
-            raise UserError(f"{one.kind} before round {one.round} of a scenario of {scenario.rounds}: give more rounds")
+            raise UserError(
+                f"{one.kind} before round {one.round} is too late: "
+                f"the scenario has {scenario.rounds} rounds; set rounds={one.round} or more"
+            )
         seated = {party_of(seat) for group in scenario.groups for seat in group.seats}
         known = {"all", *seated, *(label for group in scenario.groups for label in group.labels)}
         if one.networked and not any(group.networked for group in scenario.groups):
@@ -140,7 +146,7 @@ def _interventions(scenario: Scenario) -> None:
                 f"{one.kind} are those of a network, and environment {scenario.environment_spec.name} has none"
             )
         if isinstance(one, FactCheck) and one.llm and scenario.mediated:
-            raise UserError("fact_check: in private deliberations nothing is said in public that a model could check")
+            raise UserError("fact_check: a model checks public statements, and private deliberations have none")
         if isinstance(one, Presence) and (scenario.mediated or scenario.people.sides == "opposed"):
             raise UserError(f"{one.kind} does not work in private deliberations or with assigned sides")
         for who in sorted(set(one.whom()) - known):
@@ -151,8 +157,10 @@ def _represented(scenario: Scenario, letters: str) -> None:
     if scenario.people.represented == "none":
         return
     if not scenario.mediated:
-        raise UserError("representatives write critiques, which are asked for in the environment mediated alone")
+        raise UserError(
+            "representatives write critiques, which only the environment mediated asks for: set represented=none"
+        )
     if set(letters) & set("OCP") and scenario.subject.episodes < 2:
-        raise UserError(f"knows={letters} is of the episodes before: episodes must be at least 2")
+        raise UserError(f"knows={letters} is about earlier episodes: set episodes to 2 or more")
     if set(letters) & set("DP") and scenario.surveys.survey == "never":
-        raise UserError(f"knows={letters} needs what surveys ask: survey must not be never")
+        raise UserError(f"knows={letters} needs survey answers: set survey=ends or survey=rounds")

@@ -158,7 +158,7 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
         ("three_way --llm oracle", "three_way is a scenario, not a command: run.py --scenario three_way"),
         ("train --party republicn", "unknown value of --party 'republicn': did you mean republican"),
         ("completion bsh", "unknown value of shell 'bsh': did you mean bash"),
-        ("judge runs/a --llm oracle --llm pocket", "--llm names two models, oracle and pocket: this command asks one"),
+        ("judge runs/a --llm oracle --llm pocket", "--llm names two models, oracle and pocket: this command uses one"),
         ("judge runs/talk --llm republican=oracle", "no party speaks in this command; leave out republican="),
         ("bets --llm oracle --base-url http://h/v1", "--base-url needs an --llm openai:MODEL"),
         ("sweep --scenario two_way --seed 1 --seeds 0:3", "give one of the two"),
@@ -168,7 +168,7 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
         ("judge runs/talk --llm openai:a --price 1", "'1' is not IN,OUT"),
         (
             "validate --llm openai:a --judge openai:b --price 1,2",
-            "--price is the price of one served model: write a table for several",
+            "--price is the price of one served model, and several are named",
         ),
     ],
 )

@@ -154,7 +154,7 @@ def test_dry_run_touches_nothing(
             ["--scenario", "two_way", "--intervene", "mesage round=2"],
             "unknown intervention 'mesage': did you mean message",
         ),
-        (["intervene", "--intervene", "shock round=9 text=x"], "shock before round 9 of a scenario of 5"),
+        (["intervene", "--intervene", "shock round=9 text=x"], "shock before round 9 is too late"),
         (["person"], "unknown command 'person': did you mean personas"),
         (
             ["personas", "--party", "republicans", "--out", "x"],

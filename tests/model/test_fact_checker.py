@@ -161,5 +161,5 @@ def test_its_call_is_journaled_counted_and_resumed(small: Small, tmp_path: Path)
 
 
 def test_where_nothing_is_public_it_is_refused(small: Small) -> None:
-    with pytest.raises(UserError, match="nothing is said in public"):
+    with pytest.raises(UserError, match="private deliberations have none"):
         small("consensus", topics="", interventions="fact_check round=1 llm=oracle")

@@ -109,7 +109,7 @@ def test_table_and_command_line_mean_the_same(small: Small) -> None:
         ("message round=2", "message lacks by, text"),
         ("message round=two by=Ann text=x", "round must be a whole number, not 'two'"),
         ("message round=0 by=Ann text=x", "round must be at least 1"),
-        ("message round=3 by=Ann text=x", "message before round 3 of a scenario of 2"),
+        ("message round=3 by=Ann text=x", "message before round 3 is too late"),
         ("message round=2 to=demcrat by=Ann text=x", "unknown party or seat of message 'demcrat': did you mean democrat"),
         ("message round=2 by=Ann text='x", "no closing quotation"),
         ("message round=2 by=Ann text=it is so", "write is as key=value"),

@@ -267,8 +267,8 @@ def test_without_a_draft_there_is_nothing_to_write() -> None:
     [
         ({"represented": "some"}, "unknown value of represented"),
         ({"knows": "OX"}, "'OX' is no choice of"),
-        ({"episodes": 1}, "episodes must be at least 2"),
-        ({"knows": "D", "survey": "never"}, "survey must not be never"),
+        ({"episodes": 1}, "set episodes to 2 or more"),
+        ({"knows": "D", "survey": "never"}, "needs survey answers"),
         ({"llms": "representativ=oracle"}, "did you mean representative"),
     ],
 )
