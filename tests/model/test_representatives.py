@@ -280,7 +280,7 @@ def test_a_wrong_setting_is_named_in_one_line(settings: dict, words: str) -> Non
 
 
 def test_debates_have_no_representatives() -> None:
-    with pytest.raises(UserError, match="environment mediated alone"):
+    with pytest.raises(UserError, match="only the environment mediated asks for"):
         load_preset("three_way").with_settings({"represented": "all"})
 
 
