@@ -84,7 +84,7 @@ def test_without_a_prior_there_is_no_side_and_no_word(small: Small) -> None:
 
 
 def test_sides_need_a_survey() -> None:
-    with pytest.raises(UserError, match="need a survey"):
+    with pytest.raises(UserError, match="needs a survey before the debate"):
         load_preset("prior_beliefs").with_settings({"survey": "never"})
 
 

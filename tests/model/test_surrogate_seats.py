@@ -217,7 +217,11 @@ def test_further_questions_have_no_answer(tmp_path: Path) -> None:
         (("republican",), {"topics": "climate_change"}, "climate_change"),
         (("default",), {"parties": "republican,default"}, "knows no default"),
         (("nobody",), {}, "nobody"),
-        (("default",), {"reference": "default"}, "default has none: name democrat, republican, or a seat"),
+        (
+            ("default",),
+            {"reference": "default"},
+            "llms: default has no seat in this debate; a surrogate can play democrat, republican, or one of their seats",
+        ),
         (("republican",), {"probe": "agreement"}, "probe attitude: set probe=attitude, not agreement"),
         (("republican",), {"probe": "attitude@severity_1_7"}, "set probe=attitude, not attitude@severity_1_7"),
         (("republican",), {"roles": "republican:spreader"}, "roles: a surrogate plays republican 1"),
