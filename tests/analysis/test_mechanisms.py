@@ -9,18 +9,22 @@ import numpy as np
 import pytest
 from data_checks import check_each
 
-from parley.analysis.mechanisms.choice import discrepancy, implements, payoff_gap, utilitarian
-from parley.analysis.mechanisms.episode import Mechanism, joint, values
-from parley.analysis.mechanisms.equivalence import (
+from benchmarks.representation_theory import (
+    Mechanism,
     closed,
     closure,
-    conditional,
+    discrepancy,
+    equivalences,
     every_function,
     ignores_rest,
+    implements,
+    joint,
+    payoff_gap,
     relevant,
     same_relevant,
     trajectory,
-    transition,
+    utilitarian,
+    values,
     values_ignore_rest,
 )
 
@@ -47,15 +51,6 @@ def people(**said: list[float]) -> list[np.ndarray]:
     for state, probabilities in said.items():
         first[{"question": QUESTION, "draft": DRAFT}[state]] = probabilities
     return [first, np.full((4, 4), 0.25)]
-
-
-def equivalences(true, model, mechanisms, functions) -> tuple[bool, bool, bool]:
-    """Conditional, transition, trajectory."""
-    return (
-        conditional(true, model),
-        transition(true, model, mechanisms, functions),
-        trajectory(true, model, mechanisms, functions),
-    )
 
 
 SEPARATED = {

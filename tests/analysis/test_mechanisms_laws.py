@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,20 +11,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.analysis.mechanisms.choice import discrepancy
-from parley.analysis.mechanisms.episode import Mechanism, bellman, joint, outcome, rollout, values
-from parley.analysis.mechanisms.equivalence import (
+from benchmarks.representation_theory import (
+    POLICIES,
+    Mechanism,
+    bellman,
     closed,
     closure,
     conditional,
+    count_cases,
+    discrepancy,
+    equivalences,
     every_function,
     ignores_rest,
+    joint,
+    outcome,
+    rollout,
     same_relevant,
+    small_mechanisms,
     trajectory,
+    values,
     values_ignore_rest,
 )
-
-from .test_mechanisms import equivalences
 
 
 @st.composite
@@ -93,22 +99,9 @@ def test_the_equivalences_are_nested(situation, which: int) -> None:
     assert way >= step
 
 
-POLICIES = [[np.eye(2)[[a, b, 0]]] for a, b in itertools.product(range(2), repeat=2)]
-"""All that one participant with two utterances can do for sure in 3 states, the last final and silent."""
-
-
-def small_mechanisms(steps: int) -> Iterator[Mechanism]:
-    """All 81 deterministic mechanisms on 3 states and 2 utterances that never leave the last state; they start in the first."""
-    for to in itertools.product(range(3), repeat=4):
-        yield Mechanism(np.eye(3)[np.array([*to, 2, 2]).reshape(3, 2)], np.eye(3)[0], steps)
-
-
 def test_all_small_mechanisms_are_nested_and_every_case_occurs() -> None:
     """Exhaustive, so that the nesting is not true for want of cases: every way to be nested occurs, and no other."""
-    seen: Counter[tuple[bool, bool, bool]] = Counter()
-    for tau in small_mechanisms(steps=2):
-        for true, model in itertools.product(POLICIES, repeat=2):
-            seen[equivalences(true, model, [tau], every_function(3, 2))] += 1
+    seen = count_cases(steps=2)
     assert set(seen) == {(True, True, True), (False, True, True), (False, False, True), (False, False, False)}
     assert seen[True, True, True] == 81 * 4
 
