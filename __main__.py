@@ -123,7 +123,7 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
         outcome = run_scenario(task, bar.calls, bar.step, on_open=begin)
     print(summary_line(scenario, folder, outcome))
 
-    from parley.analysis.report import SUMMARY, main_figure, write_report
+    from parley.analysis.run_report import SUMMARY, main_figure, write_report
 
     if outcome.already and (folder / SUMMARY).exists():
         figure = main_figure(folder)
@@ -141,7 +141,7 @@ NOT_FOR_A_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens",
 
 def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]) -> int:
     """`run.py --scenario NAME --ui`: the page, until it is interrupted."""
-    from parley.analysis.commands_page import serve
+    from parley.analysis.commands.page import serve
     from parley.analysis.provenance import field_value
 
     unset = run_parser().get_default
@@ -177,66 +177,66 @@ def show_list() -> int:
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Run debates": {
         "run": ("parley.__main__", "run the debates of a scenario; the same as naming no command"),
-        "sweep": ("parley.analysis.commands_sweeps", "run every combination of some settings, with every seed"),
-        "intervene": ("parley.analysis.commands_intervene", "run the same debates with an intervention and without it"),
+        "sweep": ("parley.analysis.commands.sweep", "run every combination of some settings, with every seed"),
+        "intervene": ("parley.analysis.commands.intervene", "run the same debates with an intervention and without it"),
         "archetypes": (
-            "parley.analysis.commands_savings",
+            "parley.analysis.commands.archetypes",
             "share survey answers among similar agents: calls saved, error added",
         ),
         "population": (
-            "parley.analysis.commands_population",
+            "parley.analysis.commands.population",
             "simulate up to millions of agents with an opinion-dynamics model",
         ),
-        "surrogate": ("parley.analysis.commands_population", "fit an opinion-dynamics model to a recorded run"),
+        "surrogate": ("parley.analysis.commands.population", "fit an opinion-dynamics model to a recorded run"),
     },
     "Measure a model's bias": {
-        "audit": ("parley.analysis.commands_card", "make the bias card of a model"),
-        "compare": ("parley.analysis.commands_card", "compare several bias cards"),
+        "audit": ("parley.analysis.commands.card", "make the bias card of a model"),
+        "compare": ("parley.analysis.commands.card", "compare several bias cards"),
         "audit-probe": (
-            "parley.analysis.commands_presets",
+            "parley.analysis.commands.studies",
             "measure how much personas' survey answers vary, and whether order matters",
         ),
-        "validate": ("parley.analysis.commands", "check whether personas answer as their party would"),
-        "calibrate": ("parley.analysis.commands_calibrate", "check the instruments on speakers whose bias is known"),
+        "validate": ("parley.analysis.commands.runs", "check whether personas answer as their party would"),
+        "calibrate": ("parley.analysis.commands.calibrate", "check the instruments on speakers whose bias is known"),
     },
     "Change a model's bias": {
-        "train": ("parley.training.commands", "fine-tune a model on its own partisan answers"),
-        "fine-tuned": ("parley.training.commands", "run the same debates before and after fine-tuning"),
+        "train": ("parley.training.commands.tuning", "fine-tune a model on its own partisan answers"),
+        "fine-tuned": ("parley.training.commands.tuning", "run the same debates before and after fine-tuning"),
         "sweep-lora": (
-            "parley.training.commands_sweep",
+            "parley.training.commands.sweep_lora",
             "compare ranks and methods of fine-tuning, with what they cost",
         ),
-        "export": ("parley.training.commands_export", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
+        "export": ("parley.training.commands.export", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
     },
     "Analyse runs": {
-        "report": ("parley.analysis.commands", "write one HTML page about one run or several"),
-        "judge": ("parley.analysis.commands", "let a model score every statement of a run"),
-        "analyse": ("parley.analysis.commands", "compare conditions in a table of scores"),
-        "human": ("parley.analysis.commands", "compare a run with data from people"),
-        "rhetoric": ("parley.analysis.commands_presets", "let a model tag appeals to reason, feeling and character"),
-        "deviation": ("parley.analysis.commands_presets", "let a model score how far each utterance is from the news"),
+        "report": ("parley.analysis.commands.runs", "write one HTML page about one run or several"),
+        "judge": ("parley.analysis.commands.runs", "let a model score every statement of a run"),
+        "analyse": ("parley.analysis.commands.runs", "compare conditions in a table of scores"),
+        "human": ("parley.analysis.commands.runs", "compare a run with data from people"),
+        "rhetoric": ("parley.analysis.commands.studies", "let a model tag appeals to reason, feeling and character"),
+        "deviation": ("parley.analysis.commands.studies", "let a model score how far each utterance is from the news"),
     },
     "Run published studies": {
-        "structured": ("parley.analysis.commands_structured", "structured debates with roles, statements and a judge"),
+        "structured": ("parley.analysis.commands.structured", "structured debates with roles, statements and a judge"),
         "representatives": (
-            "parley.training.commands_representatives",
+            "parley.training.commands.representatives",
             "agents that stand in for a participant of a deliberation",
         ),
-        "arguments": ("parley.analysis.commands_presets", "measure how far each kind of argument moves a skeptic"),
-        "bets": ("parley.analysis.commands_presets", "let debaters bet in private on how well they stand"),
+        "arguments": ("parley.analysis.commands.studies", "measure how far each kind of argument moves a skeptic"),
+        "bets": ("parley.analysis.commands.studies", "let debaters bet in private on how well they stand"),
         "personalised": (
-            "parley.analysis.commands_presets",
+            "parley.analysis.commands.studies",
             "introduce the opponent as a person or an AI, with its traits or without",
         ),
         "prior-beliefs": (
-            "parley.analysis.commands_presets",
+            "parley.analysis.commands.studies",
             "argue before a judge, for one's own belief or against it",
         ),
     },
     "Write materials": {
-        "personas": ("parley.analysis.commands_writing", "write personas with a model"),
-        "questions": ("parley.analysis.commands_writing", "write divisive questions with a model"),
-        "case": ("parley.analysis.commands_writing", "write the case that opens a structured debate"),
+        "personas": ("parley.analysis.commands.writing", "write personas with a model"),
+        "questions": ("parley.analysis.commands.writing", "write divisive questions with a model"),
+        "case": ("parley.analysis.commands.writing", "write the case that opens a structured debate"),
     },
     "Set up": {
         "completion": ("parley.__main__", "print a script by which a shell completes commands and options"),

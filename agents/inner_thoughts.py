@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parley.agents.memory import Memory, Retrieval
+from parley.agents.memory import LEAST, MOST, Memory, Retrieval, Trace
 from parley.agents.persona import persona_reminder
 from parley.agents.reasoning.base import INSIGHTS, Ability, Note, read_insights
-from parley.agents.retrieval import LEAST, MOST, Trace
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
 from parley.agents.topic import PROMPTS
 from parley.llm.prompts import prompt

@@ -6,8 +6,7 @@ from typing import Any
 
 from parley.agents.agent import SURVEY_TOKENS, DebateAgent, Rating, Speech
 from parley.agents.persona import Persona
-from parley.agents.question import POSITION
-from parley.agents.questionnaire import QuestionnaireAnswer, QuestionnaireItem, questionnaire
+from parley.agents.question import POSITION, QuestionnaireAnswer, QuestionnaireItem, questionnaire
 from parley.agents.topic import PROMPTS, Probe, Topic, scales
 from parley.llm.prompts import prompt
 from parley.llm.request import Message, Reply, Request, Sampling

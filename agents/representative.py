@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 
 from parley.agents.agent import Speech
 from parley.agents.participant import Participant
-from parley.agents.question import Question
-from parley.agents.questionnaire import questionnaire
+from parley.agents.question import Question, questionnaire
 from parley.agents.reply_cleaning import is_refusal
 from parley.agents.topic import PROMPTS, scales
 from parley.llm.errors import UserError

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from parley.analysis.card.comparison import read_card
 from parley.analysis.card.estimates import estimate_table
 from parley.analysis.card.figure import forest_plot
-from parley.analysis.commands_card import BLOCKS, audit_parser, make_card
+from parley.analysis.commands.card import BLOCKS, audit_parser, make_card
 from parley.analysis.notebook import html_card, inline
 from parley.llm.errors import UserError
 from parley.llm.typed import as_option

@@ -15,9 +15,9 @@ from parley.analysis import run_comparison as runs
 from parley.analysis.audits import AuditCard
 from parley.analysis.card import comparison
 from parley.analysis.card import comparison as cards
+from parley.analysis.html_report import write
 from parley.analysis.notebook import html_card, inline
 from parley.analysis.runs import Run
-from parley.analysis.web.report import write
 from parley.llm.errors import UserError
 
 ROWS = 20

@@ -1,72 +1,104 @@
-"""Everything that a run folder gets from its record: tables, metrics, figures, transcript, summary."""
+"""ONE report: a page in Markdown with notes, tables and figures, and the files that go with it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis import contagion_plot
-from parley.analysis.deliberation import consensus_report
+from parley.analysis import disclaimers
 from parley.analysis.figures import save
-from parley.analysis.metrics import applies, metrics
-from parley.analysis.plots import run_figures, write_figures
-from parley.analysis.summary import caption, write_summary
-from parley.analysis.tables import Tables, load, write_table, write_tables
-from parley.analysis.transcript import write_transcript
-from parley.llm.budget import UNPRICED, Prices
-from parley.llm.errors import UserError
-
-SUMMARY = "summary.md"
+from parley.analysis.formatting import Column, escape_markdown, frame_table, markdown_table
+from parley.analysis.html_page import Chapter, document
+from parley.analysis.tables import write_table
+from parley.model.events import Header
 
 
-def main_figure(run: Path) -> Path:
-    """Where a report has its main figure."""
-    names = [run / "figures" / f"{name}.png" for name in ("consensus", "attitudes")]
-    return next((path for path in names if path.exists()), names[-1])
+class Report:
+    """A page that grows part by part, and the folder into which it and its tables and figures are written.
 
+    Titles, cells of tables and `plain` text are made harmless here, so that text of a model cannot become markup. All other
+    text is our own Markdown. A part that is empty or None is left out.
 
-def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
-    """The figures of a run by the names that they have in its folder, the main one first; each is drawn when it is called."""
-    if consensus_report.deliberates(tables):
-        return {"consensus": partial(consensus_report.figure, tables, run)}
-    points = metrics()["trajectory"].compute(tables)
-    drawn = run_figures(tables, points, caption(tables, points))
-    believed = metrics()["sis"].compute(tables)
-    return drawn | ({"sis": partial(contagion_plot.contagion_figure, tables, believed)} if len(believed) else {})
-
-
-def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ()) -> Path:
-    """Write tables/, figures/, transcript.md and summary.md into a run folder; the main figure's path. more: the
-    paths of metrics of one's own.
-
-    The same record (and prices of its tokens) gives the same bytes. The summary is written last, so a folder that has one is
-    complete.
-    Errors: UserError when the disk is full or the folder cannot be written.
+    >>> report = Report(Path("runs/a"), "bets", "Private bets")
+    >>> report.section("Results", "All bets are 0-100.")
+    >>> report.text
+    '# Private bets\\n\\n## Results\\n\\nAll bets are 0-100.'
     """
-    try:
-        tables = load(run)
-        (run / SUMMARY).unlink(missing_ok=True)
-        if consensus_report.deliberates(tables):
-            return consensus_report.write_consensus_report(tables, run, run / SUMMARY, prices)
-        write_tables(tables, run / "tables")
-        measured = metrics(more)
-        results = {name: metric.compute(tables) for name, metric in measured.items()}
-        for name, metric in measured.items():
-            if applies(metric, tables):
-                write_table(results[name], run / "tables" / name)
-        figure = write_figures(tables, results["trajectory"], run / "figures", caption(tables, results["trajectory"]))
-        if len(results["sis"]):
-            save(
-                contagion_plot.contagion_figure(tables, results["sis"]),
-                run / "figures" / "sis",
-            )
-        write_transcript(tables, run / "transcript.md")
-        write_summary(tables, results, run / SUMMARY, figure, prices, measured)
-    except OSError as error:
-        raise UserError(
-            f"cannot write the report in {run}: {error.strerror or error}; the record is kept, run the same command again"
-        ) from error
-    return figure
+
+    def __init__(self, folder: Path, name: str, title: str = "") -> None:
+        self.folder = folder
+        self.path = folder / f"{name}.md"
+        self._parts = [f"# {escape_markdown(title)}"] if title else []
+
+    @property
+    def text(self) -> str:
+        """The page so far."""
+        return "\n\n".join(self._parts)
+
+    def add(self, *parts: str | None) -> None:
+        """Add paragraphs, lists or whole pieces of Markdown."""
+        self._parts += [text for part in parts if part and (text := part.strip("\n"))]
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Add lines, such as those of a list."""
+        self.add("\n".join(lines))
+
+    def plain(self, text: str) -> None:
+        """Add text that may be a model's as plain text."""
+        self.add(escape_markdown(text))
+
+    def note(self, *notes: str | None) -> None:
+        """Add what a reader has to know, as block quotes, each once."""
+        self.add(*(f"> {note}" for note in dict.fromkeys(notes) if note))
+
+    def disclaim(self, *headers: Header) -> None:
+        """Add what has to be known of debates whose speakers are our own."""
+        self.note(*map(disclaimers.disclaimer, headers))
+
+    def disclaim_models(self, *specs: str) -> None:
+        """Add what has to be known where some of these models are our own."""
+        self.note(disclaimers.is_own_model(*specs))
+
+    def missing(self, count: int, of: int, what: str, reasons: str) -> None:
+        """Add how many replies are missing, and why: `3 of 1,200 lack a verdict (timeout 3).`"""
+        self.add(f"{count} of {of:,} {what}{f' ({reasons})' if reasons else ''}.")
+
+    def section(self, title: str, *parts: str | None) -> None:
+        """Begin a section."""
+        self.add(f"## {escape_markdown(title)}", *parts)
+
+    def table(self, rows: pd.DataFrame | Iterable[Any], columns: Mapping[str, Column] | Sequence[str]) -> None:
+        """Add a table. columns: headings with what stands under each (`frame_table`); of rows of texts, the headings alone."""
+        self.add(frame_table(rows, columns) if isinstance(columns, Mapping) else markdown_table(columns, rows))
+
+    def data(self, **frames: pd.DataFrame) -> None:
+        """Write whole tables beside the page, each as NAME.csv and NAME.parquet."""
+        for name, frame in frames.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            write_table(frame, self.folder / name)
+
+    def figure(self, figure: Figure, name: str, what: str) -> Path:
+        """Write a figure as NAME.png and NAME.svg, and show it here; the path of the PNG. what: its text for screen readers."""
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        return self.picture(save(figure, self.folder / name), what)
+
+    def picture(self, path: Path, what: str) -> Path:
+        """Show a picture that was written already."""
+        self.add(f"![{escape_markdown(what)}]({path.relative_to(self.folder).as_posix()})")
+        return path
+
+    def write_document(self, heading: str, chapters: Sequence[Chapter]) -> Path:
+        """Write these chapters as one HTML file in place of the page; its path."""
+        path = self.path.with_suffix(".html")
+        path.write_text(document(heading, chapters), encoding="utf-8")
+        return path
+
+    def write(self) -> Path:
+        """Write the page; its path."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(f"{self.text}\n", encoding="utf-8")
+        return self.path

@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
-from parley.analysis.figures import new_figure
+from parley.analysis.figures import new_figure, styles_of_run
 from parley.analysis.formatting import DASH, group_title, seat_title, strip_controls
-from parley.analysis.party_styles import styles_of_run
 from parley.analysis.tables import Tables
 from parley.model.events import Header
 

@@ -18,16 +18,16 @@ from parley.analysis import tables as record
 from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics import METRICS
 from parley.analysis.notebook import html_card, inline
-from parley.analysis.report import SUMMARY, figures, write_report
+from parley.analysis.run_report import SUMMARY, figures, write_report
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend
 from parley.model.agent_factory import AgentClass
 from parley.model.arguments import budgets_from_args
+from parley.model.custom import FILE, Topology, given_graph, scenario_on
 from parley.model.progress import Progress
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunOutcome, RunSpec, run_scenario
-from parley.model.topology import FILE, Topology, given_graph, scenario_on
 
 FRAMES = tuple(one.name for one in fields_of(record.Tables) if one.name not in ("header", "finished"))
 """The tables of a run, each a DataFrame."""
@@ -197,7 +197,7 @@ class Run:
         UserError
             The file cannot be written.
         """
-        from parley.analysis.web.report import write
+        from parley.analysis.html_report import write
 
         return write([self.folder], Path(out) if out else self.folder / "report.html")
 

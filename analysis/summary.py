@@ -13,7 +13,7 @@ import pandas as pd
 
 from parley.agents.fact_checker import PURPOSE as CHECK
 from parley.agents.topic import load_topic
-from parley.analysis import disclaimers, intervention_text, provenance
+from parley.analysis import disclaimers, provenance
 from parley.analysis.bootstrap import FEWEST
 from parley.analysis.formatting import (
     REFERENCE,
@@ -31,9 +31,8 @@ from parley.analysis.formatting import (
 )
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
-from parley.analysis.rating_values import rating_value_note
-from parley.analysis.reporting import Report
-from parley.analysis.tables import Tables
+from parley.analysis.report import Report
+from parley.analysis.tables import Tables, rating_value_note
 from parley.llm.budget import UNPRICED, Prices, cost_by_model
 from parley.llm.errors import UserError
 from parley.llm.request import Usage
@@ -75,7 +74,7 @@ def write_summary(
     report.picture(figure, "Attitudes by number of replies")
     report.section("In short", _in_short(tables, results, shown))
     _how_to_read(report, tables)
-    report.lines(intervention_text.intervention_table(tables))
+    report.lines(provenance.intervention_table(tables))
     for name, metric in shown.items():
         if metric.LABELS and applies(metric, tables):
             _metric(report, tables, metric, results[name])

@@ -9,21 +9,20 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis.commands_sweeps import check_cells, make_sweep, sweep_parser
+from parley.analysis.commands.sweep import check_cells, make_sweep, sweep_parser
 from parley.analysis.formatting import count_phrase
+from parley.analysis.html_report import write
 from parley.analysis.notebook import html_card, inline
 from parley.analysis.sweep.report import SUMMARY, change_figures
-from parley.analysis.web.report import write
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.typed import as_option
 from parley.model.agent_factory import AgentClass
-from parley.model.custom import check_importable
+from parley.model.custom import Topology, check_importable, given_graph, scenario_on
 from parley.model.events import Header
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RECORD
 from parley.model.sweep.design import sweep_cells
-from parley.model.topology import Topology, given_graph, scenario_on
 
 TABLES = ("cells", "changes", "effects", "pairs", "interactions")
 SHOWN = ("field", "value", "topic", "group", "party", "seeds", "change", "change_low", "change_high", "reason")

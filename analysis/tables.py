@@ -1,5 +1,11 @@
 """A record as tidy tables (`load`), and the tables on disk (`write_tables`): each as .parquet and .csv, the same bytes for the
 same record.
+
+Which number of a rating estimates use. The one place that decides it.
+
+A model at temperature 0 answers with its likeliest point. One whose answers average 8.4 then always answers 8, and a little noise
+looks like a move of .4 although nothing moved. Where a record has the distribution of answers, estimates use its mean
+(`expected`). The rating itself stays the column `attitude` of the tables, and is what figures of the paper draw.
 """
 
 from __future__ import annotations
@@ -7,12 +13,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from parley.agents.topic import FORECAST, load_topic, news_names
@@ -259,3 +266,34 @@ def _named(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
     """The frame with the keys of its agents in front."""
     joined = frame.merge(agents[WHO + KEYS], on=WHO, how="left", validate="many_to_one")
     return joined[["room", *KEYS, *[name for name in frame.columns if name != "room"]]]
+
+
+EXPECTED, RATING = "expected", "rating"
+BY = ["probe", "topic", "party"]
+
+
+def rating_value(tables: Tables) -> Tables:
+    """Return the tables with estimates in place of ratings: `attitude` is what to estimate with, `measure` says what it is.
+
+    `expected` (mean of the answer distribution, 0-10) for a party on a topic whose every rating has one, else `rating`: a change
+    from the one to the other within a line would be a change of measure.
+    """
+    ratings = tables.attitudes
+    lacking = ratings["attitude"].notna() & ratings["expected"].isna()
+    sure = ~lacking.groupby([ratings[name] for name in BY]).transform("any").astype(bool)
+    values = ratings["attitude"].mask(sure & ratings["attitude"].notna(), ratings["expected"])
+    return replace(tables, attitudes=ratings.assign(attitude=values, measure=np.where(sure, EXPECTED, RATING)))
+
+
+def rating_value_note(tables: Tables) -> str:
+    """Return one sentence on which number estimates use, for a report; empty where there are no ratings."""
+    kinds = set(rating_value(tables).attitudes["measure"])
+    if not kinds:
+        return ""
+    if kinds == {EXPECTED}:
+        return (
+            "Estimates use the mean of the distribution of answers, not the answer itself, which is rounded to a point."
+        )
+    if kinds == {RATING}:
+        return "The distribution of answers is not known: estimates use the answers, which are rounded to a point."
+    return "Estimates use the mean of the distribution of answers where it is known (column `measure` of the tables)."

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis import disclaimers, intervention_text, provenance
+from parley.analysis import disclaimers, provenance
 from parley.analysis.formatting import REFERENCE, escape_markdown, format_number, group_title
 from parley.analysis.tables import Tables
 from parley.environments.dyads import POST
@@ -117,7 +117,7 @@ def _room(room: _Room, number_: int, group: str) -> Iterator[str]:
     for round_, turns in room.turns.items():
         yield f"#### Round {round_}\n"
         for row in room.outside.get(round_, ()):
-            yield f"*{intervention_text.intervention_sentence(row, room.seated)}*\n"
+            yield f"*{provenance.intervention_sentence(row, room.seated)}*\n"
         for row in turns:
             label = f"{escape_markdown(row['name'])}{' (post)' if row['form'] == POST else ''}"
             yield f"**{label}:** {_said(row)}\n" if not row["what"] else f"*{_remembered(row)}*\n"

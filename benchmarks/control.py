@@ -61,7 +61,7 @@ def summary(seed: int, rooms: int, folder: Path) -> Claims:
 
 def intervention(seed: int, rooms: int, folder: Path) -> Claims:
     """The headline of `intervene` and its placebo: a moderator whom nobody can hear."""
-    from parley.analysis.commands import hold_all
+    from parley.analysis.commands.runs import hold_all
     from parley.analysis.studies.intervention import estimate_rows
     from parley.analysis.studies.intervention import intervention as study
     from parley.model.scenario import load_preset
@@ -124,14 +124,14 @@ def structured(seed: int, rooms: int, folder: Path) -> Claims:
     from contextlib import nullcontext
 
     from parley.agents.persona_variants import write_twins
-    from parley.analysis.commands import hold_all
-    from parley.analysis.judge.judging import Judging
-    from parley.analysis.scores.gradients import echo_chambers, gradients
+    from parley.analysis.commands.runs import hold_all
     from parley.analysis.scores.report import parties_of
+    from parley.analysis.scores.reversion import echo_chambers, gradients
     from parley.analysis.scores.ucl import compare
+    from parley.analysis.statement_judge import Judging
     from parley.analysis.studies.structured.experiments import PRESET, experiment
+    from parley.analysis.studies.structured.experiments import run_experiment as study
     from parley.analysis.studies.structured.report import compared, tables
-    from parley.analysis.studies.structured.runner import run_experiment as study
     from parley.llm.backends import open_spec
     from parley.model.scenario import load_preset
 

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import run  # noqa: F401, I001  (`parley` is this checkout)
 
-from parley.analysis.report import write_report
+from parley.analysis.run_report import write_report
 from parley.model.debate import DebateModel
 from parley.model.cost_estimate import plan_run
 from parley.model.scenario import Scenario, load_preset

@@ -9,9 +9,8 @@ import pandas as pd
 
 from parley.analysis.bootstrap import Floats
 from parley.analysis.scores.contrasts import contrast
-from parley.analysis.scores.gradients import echo_chambers
-from parley.analysis.scores.run_means import PEOPLE
-from parley.analysis.scores.table import COLUMNS
+from parley.analysis.scores.reversion import echo_chambers
+from parley.analysis.scores.table import COLUMNS, PEOPLE
 from parley.analysis.scores.ucl import compare
 
 RUNS, STATEMENTS, BETWEEN, TEXTS, NOISE = 10, 6, 0.5, 0.3, 0.3

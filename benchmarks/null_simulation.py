@@ -16,11 +16,10 @@ from scipy.stats import f_oneway, tukey_hsd
 
 from parley.analysis.bootstrap import mean_interval
 from parley.analysis.human.measures import shuffled_partner_null
-from parley.analysis.scores.gradients import echo_chambers, gradients
+from parley.analysis.scores.reversion import echo_chambers, gradients
 from parley.analysis.scores.table import MIDDLE
-from parley.analysis.statistics.groups import compare_two, level, spread
+from parley.analysis.statistics.groups import compare_two, level, permutation_test, spread
 from parley.analysis.statistics.mixed_models import slopes
-from parley.analysis.statistics.permutation_test import permutation_test
 from parley.analysis.statistics.results import Result
 
 ROOMS, SEATS, ROUNDS, APART, SLOPES_APART = 20, 3, 6, 1.0, 0.2

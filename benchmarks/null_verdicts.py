@@ -21,16 +21,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Ends, Floats, correlation_interval, interval, mean_interval, share_interval
+from parley.analysis.bootstrap import (
+    Ends,
+    Floats,
+    correlation_interval,
+    interval,
+    mean_interval,
+    nanmean,
+    share_interval,
+)
 from parley.analysis.deliberation.position_change import clustered_mean
 from parley.analysis.metrics import drift, first_cycle, forecast
 from parley.analysis.metrics._cells import Cell
 from parley.analysis.metrics.drift import ratio
 from parley.analysis.metrics.polarisation import spreading
-from parley.analysis.nan_statistics import nanmean
-from parley.analysis.statistics.groups import compare_two, level, pairs, spread
+from parley.analysis.statistics.groups import compare_two, level, pairs, permutation_test, spread
 from parley.analysis.statistics.mixed_models import slopes
-from parley.analysis.statistics.permutation_test import permutation_test
 from parley.analysis.statistics.results import Result
 from parley.analysis.studies.intervention import effect
 

@@ -102,7 +102,7 @@ def _linked(prose: str, up: str) -> str:
 
 def draw(name: str, path: Path) -> None:
     """The main figure of a preset on the rule-based speaker; a run is kept until the code or the data of a floor change."""
-    from parley.analysis.report import main_figure
+    from parley.analysis.run_report import main_figure
 
     folder = RUNS / f"{name}-{_state(pages.shrunk(name))}"
     if run.main(["--scenario", name, "--llm", "oracle", "--out", str(folder), *pages.shrunk(name)]):

@@ -28,8 +28,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, get_type_hints
 
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.ownfiles import load_file, name_of, remember, split_path, stamp_of
-from parley.llm.spec import Spec, parse_spec
+from parley.llm.spec import Spec, load_file, name_of, parse_spec, remember, split_path, stamp_of
 from parley.llm.typed import as_hint
 
 

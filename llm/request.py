@@ -1,14 +1,20 @@
-"""What is asked of a language model, and what came back."""
+"""What is asked of a language model, and what came back.
+
+A conversation as one plain text, for models that go on from a text and know no turns.
+
+A closed question answered from a distribution over its answers.
+"""
 
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, cast
 
 from parley.llm.purposes import Facts
-from parley.llm.seeding import digest
+from parley.llm.seeding import derive, digest
 
 
 class Message(NamedTuple):
@@ -271,3 +277,45 @@ def check_replies(replies: list[Reply], expected: int) -> list[Reply]:
 def identity_text(backend: Backend) -> str:
     """The identity as canonical JSON, as it goes into journal keys."""
     return json.dumps(dict(backend.identity), sort_keys=True)
+
+
+OWN, ANSWER = "Me:", "Answer:"
+MOST = 4
+"""As many stop strings as servers take."""
+
+
+def plain_text(messages: Sequence[Message], closed: bool) -> str:
+    """One text for a completion model: persona, what was said (own lines as `Me:`), instruction, and a cue to go on."""
+    parts = [f"{OWN} {message.content}" if message.role == "assistant" else message.content for message in messages]
+    return "\n\n".join([*parts, ANSWER if closed else OWN])
+
+
+def stop_strings(request: Request) -> tuple[str, ...]:
+    """Where the text that a completion model writes is no longer its turn: the request's own stop strings, then labels at the
+    beginning of a line, its own and as many others' as there is room for.
+    """
+    labels = [OWN, *([ANSWER] if request.answers else []), *(f"{name}:" for name in sorted(request.names or ()))]
+    return tuple(dict.fromkeys([*request.sampling.stop, *(f"\n{label}" for label in labels)]))[:MOST]
+
+
+COVERED = 0.5
+"""The least probability that the allowed answers must have together. With less the model was saying something else: its text is
+read, and what cannot be read is missing.
+"""
+
+
+def set_choice(reply: Reply, request: Request, shares: Sequence[float]) -> None:
+    """Put a distribution into a reply: shares by answer, scaled to sum to 1. What they came to before is `covered`.
+
+    Its text is the most probable answer at temperature 0 (of equals the one that is listed last), else one drawn with the
+    request's seed.
+    """
+    answers, temperature = request.answers, request.sampling.temperature
+    if temperature == 0:
+        reply.text = answers[max(range(len(answers)), key=lambda place: (shares[place], place))]
+    else:
+        weights = [(share / max(shares)) ** (1 / temperature) for share in shares]
+        reply.text = random.Random(derive(request.seed, "answer")).choices(answers, weights)[0]
+    total = sum(shares)
+    reply.covered = min(total, 1.0)
+    reply.answers = {answer: share / total for answer, share in zip(answers, shares, strict=True)}

@@ -44,7 +44,7 @@ from parley.model.agent_factory import (
     represent_members,
 )
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
-from parley.model.debate_sides import alternate_sides
+from parley.model.custom import Topology, scenario_on
 from parley.model.events import Endowed, Event, Posed, Seated
 from parley.model.interventions import Intervention, initially_absent, intervene
 from parley.model.missing_replies import MissingTally
@@ -57,7 +57,7 @@ from parley.model.scenario import MEDIATOR as PARTY
 from parley.model.scenario import Scenario
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_questionnaire, run_surveys
-from parley.model.topology import Topology, scenario_on
+from parley.model.trait_assignment import alternate_sides
 from parley.model.validation import check_taught
 
 QUICK = 2

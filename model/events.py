@@ -17,7 +17,7 @@ class Header:
     """Everything needed to run it again. `given` are the arguments given, the rest of `scenario` was defaulted.
 
     `stand_ins`: which seats were held by a surrogate, and its fidelity (model/surrogate_seats.py).
-    `parties`: name and colour (each may be empty) of those whose persona files give them (agents/party.py).
+    `parties`: name and colour (each may be empty) of those whose persona files give them (agents/persona.py).
     """
 
     kind: ClassVar[str] = "header"

@@ -32,8 +32,17 @@ from parley.agents.opinion_dynamics import Law, open_law
 from parley.agents.opinion_dynamics.base import Codes, Floats
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
-from parley.model.links import chosen, linked
-from parley.model.people import EVERYBODY, Party, begun, by_node, parse_parties, placed, seated
+from parley.model.population_setup import (
+    EVERYBODY,
+    Party,
+    begun,
+    by_node,
+    chosen,
+    linked,
+    parse_parties,
+    placed,
+    seated,
+)
 
 MIDDLE = 5.0
 LARGEST = 100_000_000

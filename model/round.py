@@ -23,7 +23,7 @@ from parley.model.room import RoomState, RunContext, record_call
 from parley.model.surveys import run_surveys
 
 if TYPE_CHECKING:
-    from parley.agents.retrieval import Trace
+    from parley.agents.memory import Trace
     from parley.model.room import RoomState, RunContext
 
 

@@ -14,8 +14,7 @@ from typing import Any
 from parley.agents.datafiles import HERE as AGENTS
 from parley.agents.mediators import MEDIATORS, open_mediator
 from parley.agents.persona import persona_set
-from parley.agents.question import set_path
-from parley.agents.questionnaire import SHIPPED as QUESTIONNAIRE
+from parley.agents.question import QUESTIONNAIRE, set_path
 from parley.agents.reasoning import ABILITIES, NONE
 from parley.agents.representative import HERE as REPRESENTATIVE
 from parley.agents.topic import PROMPTS, TOPICS, topic_file

@@ -20,11 +20,20 @@ from parley.llm.seeding import digest
 from parley.llm.spec import split_pair
 from parley.llm.typed import as_fields
 from parley.model import validation
-from parley.model.environment_spec import EnvironmentSpec
 from parley.model.interventions import Intervention, parse_interventions
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.model import Model as ModelChange
-from parley.model.scenario_blocks import BLOCKS, FIELD_BLOCKS, TOP, Models, People, Speech, Subject, Surveys
+from parley.model.scenario_blocks import (
+    BLOCKS,
+    FIELD_BLOCKS,
+    TOP,
+    EnvironmentSpec,
+    Models,
+    People,
+    Speech,
+    Subject,
+    Surveys,
+)
 from parley.model.trait_assignment import TraitAssignment, assign_traits
 
 MEDIATOR, REPRESENTATIVE = "mediator", "representative"

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from parley.agents.agent import Rating
 from parley.agents.participant import Participant, agreement_probe
-from parley.agents.questionnaire import questionnaire
+from parley.agents.question import questionnaire
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Probe
 from parley.llm.driver import Conversation, ask_all

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from parley.agents.party import NO_NAMES, article, load_party, party_name
-from parley.agents.persona import party_of, persona_set
+from parley.agents.persona import NO_NAMES, article, load_party, party_name, party_of, persona_set
 from parley.environments.base import Group
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario, read_preset

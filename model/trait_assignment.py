@@ -1,8 +1,11 @@
-"""Assigns roles, temperaments and confirmation biases: what a preset gives to parties and seats, as traits of each agent."""
+"""Assigns roles, temperaments and confirmation biases: what a preset gives to parties and seats, as traits of each agent.
+
+Which side each debater of a room argues for, from what the debaters thought before (the field `sides`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +16,7 @@ from parley.llm.seeding import stream
 if TYPE_CHECKING:
     from parley.model.casting import SeatPlace
     from parley.model.scenario import Scenario
+
 
 EVERYBODY, MARK = "", "/"
 ByParty = Mapping[str, str]
@@ -77,3 +81,24 @@ def _read(field: str, entries: Iterable[str], names: Collection[str]) -> ByParty
             raise UserError(f"{field}: write PARTY:VALUE, each party once, or VALUE for everybody, not {entry!r}")
         by_party[who] = value
     return by_party
+
+
+MIDDLE = 5.0
+"""The middle of a topic's axis, 0-10. An attitude there is on neither side."""
+
+
+def alternate_sides(attitudes: Sequence[float | None]) -> list[int | None]:
+    """Sides in seat order: the first debater argues for its own belief, the next against that belief, and so on in turn.
+
+    So of two debaters who agree, one argues for its belief and one against it. Without a side for the first, none has one.
+
+    >>> alternate_sides([8.0, 9.0]), alternate_sides([2.0, None]), alternate_sides([5.0, 9.0])
+    ([1, -1], [-1, 1], [None, None])
+    """
+    first = side_of(attitudes[0])
+    return [None if first is None else first if number % 2 == 0 else -first for number in range(len(attitudes))]
+
+
+def side_of(attitude: float | None) -> int | None:
+    """1 above the middle of the topic's axis, -1 below it; None at the middle and for a missing attitude."""
+    return None if attitude is None or attitude == MIDDLE else 1 if attitude > MIDDLE else -1

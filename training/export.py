@@ -24,7 +24,7 @@ from parley.llm.backends.hf.loading import Loaded, load_model
 from parley.llm.errors import UserError
 from parley.llm.model_hubs import cached_files
 from parley.training.base_model import BaseModel
-from parley.training.model_card_notes import ORGANISM, USE
+from parley.training.tuning.model_card import ORGANISM, USE
 
 NAMES = "People's names are tokens to it, which only `--llm pocket:FOLDER` puts in."
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parley.agents.question import Question
-from parley.agents.ranking_parser import Places
 from parley.agents.reply_cleaning import clean_speech, is_refusal
+from parley.agents.social_choice import Places
 from parley.agents.topic import PROMPTS
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.prompts import prompt

@@ -38,8 +38,7 @@ from parley.agents.mediators.base import (
     request_texts,
 )
 from parley.agents.mediators.draft_revise import TOKENS_PER_WORD
-from parley.agents.ranking_parser import LETTERS, Places, read_ranking
-from parley.agents.social_choice import Contest, Order, Tally, borda, break_ties, schulze
+from parley.agents.social_choice import LETTERS, Contest, Order, Places, Tally, borda, break_ties, read_ranking, schulze
 from parley.agents.topic import PROMPTS
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.prompts import prompt

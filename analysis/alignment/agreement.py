@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from parley.analysis.alignment.review import RANDOM
+from parley.analysis.alignment.persona_validation import RANDOM
 from parley.analysis.bootstrap import FEWEST, NONE, Floats, interval
 
 COLUMNS = ["sample", "raters", "measure", "items", "agreed", "value", "low", "high"]

@@ -16,7 +16,7 @@ from parley.analysis.card.estimates import CardEstimate, estimate_table
 from parley.analysis.card.figure import forest_plot
 from parley.analysis.card.page import page
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.scenario import Scenario

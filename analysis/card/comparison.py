@@ -24,8 +24,8 @@ from parley.analysis.card.labels import DIFFERENCE, SHARES, cell, unit
 from parley.analysis.card.sections import Quantity, quantities
 from parley.analysis.card.sections.human_benchmark import PUBLIC
 from parley.analysis.formatting import DASH, escape_markdown, markdown_table
-from parley.analysis.reporting import Report
-from parley.analysis.web.document import Chapter
+from parley.analysis.html_page import Chapter
+from parley.analysis.report import Report
 from parley.llm.errors import UserError
 
 NUMBERS = ("estimate", "low", "high", "null", "instrument")

@@ -17,8 +17,7 @@ from parley.agents.topic import load_topic
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate
 from parley.analysis.card.labels import NAMES, ends
 from parley.analysis.card.sections.null_conditions import EFFECTS
-from parley.analysis.figures import new_figure
-from parley.analysis.party_styles import STYLES
+from parley.analysis.figures import STYLES, new_figure
 
 KINDS: dict[str, dict[str, Any]] = {
     "Republicans": {"color": STYLES["republican"]["color"], "marker": "s"},

@@ -16,10 +16,9 @@ from typing import NamedTuple
 import pandas as pd
 
 from parley.agents.persona import Persona, all_personas, persona_set
-from parley.analysis.alignment.interviews import Item, questions
-from parley.analysis.alignment.persona_validation import Validation, validate_personas
+from parley.analysis.alignment.persona_validation import Item, Validation, questions, validate_personas
 from parley.analysis.card.conditions import Batch, three
-from parley.analysis.judge.judging import Judging, judge_run
+from parley.analysis.statement_judge import Judging, judge_run
 from parley.analysis.tables import Tables
 from parley.llm.budget import NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar

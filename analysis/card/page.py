@@ -13,7 +13,7 @@ from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate
 from parley.analysis.card.labels import cell, condition, ends, judge, share, unit, units, value
 from parley.analysis.card.sections import Quantity
 from parley.analysis.formatting import DASH, format_number, join_phrases, markdown_table
-from parley.analysis.web.document import Chapter, document
+from parley.analysis.html_page import Chapter, document
 
 if TYPE_CHECKING:
     from parley.analysis.card.card import Card

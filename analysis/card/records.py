@@ -20,7 +20,7 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis.formatting import count_table
-from parley.analysis.human.table import Source
+from parley.analysis.human.readers import Source
 from parley.analysis.influence_model import GIVEN, RoomPassages
 from parley.analysis.tables import Tables
 

@@ -1,4 +1,1 @@
-"""Deliberations as data: episodes, who may stand in for whom, and how near a representative comes to the person.
-
-episode.py      what one group did on one question, and its file format (docs/deliberation.md)
-"""
+"""Private deliberations and digital representatives, as data and as measurements (docs/deliberation.md)."""

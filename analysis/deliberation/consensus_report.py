@@ -44,7 +44,7 @@ from parley.analysis.formatting import (
     format_estimate,
     strip_controls,
 )
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.summary import again, missing, open_summary, run_on
 from parley.analysis.tables import Tables, write_tables
 from parley.llm.budget import UNPRICED, Prices

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from parley.agents.persona_generator import write_personas
-from parley.agents.questionnaire import questionnaire
+from parley.agents.question import questionnaire
 from parley.analysis.deliberation.episode import Episode, renamed, write_episodes
 from parley.analysis.deliberation.run_episodes import episodes_of_run
 from parley.analysis.journaled_calls import check_manifest, open_journal

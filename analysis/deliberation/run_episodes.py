@@ -15,8 +15,7 @@ from statistics import fmean
 
 import numpy as np
 
-from parley.agents.question import Question
-from parley.agents.questionnaire import questionnaire
+from parley.agents.question import Question, questionnaire
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, mean_interval
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN
 from parley.analysis.deliberation.episode import HUMAN, Episode
-from parley.analysis.deliberation.payoff_calibration import Calibration
 from parley.analysis.deliberation.payoffs import open_payoff
 from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
-from parley.analysis.deliberation.preference_judge import win_rates
-from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, REGIMES, STRANGER, summary
+from parley.analysis.deliberation.preference_judge import LOSS, TIE, WIN, win_rates
+from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, REGIMES, STRANGER, Calibration, summary
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import count_phrase, count_table, format_estimate, format_number, markdown_table
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.llm.backends import split_spec
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import Statement
 from parley.agents.representative import Critique, parse_knowledge
 from parley.analysis.deliberation.episode import Episode, to_line
-from parley.analysis.deliberation.payoff_calibration import Calibration, calibrate_payoff, rated_statements
 from parley.analysis.deliberation.payoffs import open_payoff
-from parley.analysis.deliberation.preference_judge import compare, pairs, table
+from parley.analysis.deliberation.preference_judge import compare_statements, statement_pairs, statement_table
 from parley.analysis.deliberation.representation import (
     Author,
     Cases,
@@ -31,10 +30,13 @@ from parley.analysis.deliberation.substitution import (
     OWN,
     SILENT,
     STRANGER,
+    Calibration,
     Statements,
     Texts,
+    calibrate_payoff,
     discrepancies,
     profiles,
+    rated_statements,
     represented,
     resimulated,
     substituted,
@@ -186,9 +188,11 @@ def _payoffs(groups: Sequence[Episode], told: Statements, asked: Substitution, d
 
 def _verdicts(told: Statements, asked: Substitution, desk: CallDesk) -> pd.DataFrame:
     """What the judge prefers: the statement with representatives, or that without."""
-    both = pairs(told)
-    found: list[Verdict] = desk.ask([compare(pair, asked.seed) for pair in both], asked.judge, "verdicts", undecided)
-    return table(both, found)
+    both = statement_pairs(told)
+    found: list[Verdict] = desk.ask(
+        [compare_statements(pair, asked.seed) for pair in both], asked.judge, "verdicts", undecided
+    )
+    return statement_table(both, found)
 
 
 def _calibration(episodes: Sequence[Episode], asked: Substitution, desk: CallDesk) -> Calibration | None:
@@ -210,10 +214,10 @@ def _calibration(episodes: Sequence[Episode], asked: Substitution, desk: CallDes
         for (seat, told), scores in zip(shown.items(), found, strict=True)
         for (name, rating), score in zip(told, scores, strict=True)
     ]
-    table = pd.DataFrame(rows, columns=["episode", "participant", "statement", "rating", "score"]).astype(
+    statement_table = pd.DataFrame(rows, columns=["episode", "participant", "statement", "rating", "score"]).astype(
         {"score": float}
     )
-    return calibrate_payoff(table, same_scale=asked.payoff == "judge")
+    return calibrate_payoff(statement_table, same_scale=asked.payoff == "judge")
 
 
 def _unsaid(statement: Statement) -> str | None:

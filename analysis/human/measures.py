@@ -21,12 +21,12 @@ import pandas as pd
 from scipy.stats import ttest_rel
 
 from parley.analysis.bootstrap import Floats, correlation, correlation_interval, interval, mean_interval
-from parley.analysis.human.table import Source, complete
+from parley.analysis.human.readers import Source, complete
 from parley.analysis.statistics.results import Result
 from parley.llm.seeding import derive
 
 FEWEST = 10
-"""People below which no correlation is told, as in `analysis/judge/quality.py`."""
+"""People below which no correlation is told, as in `analysis/judge_quality.py`."""
 SHUFFLES = 999
 EQUAL = 1e-9
 """Opinions that differ by less are equal; what is above it is rounding."""

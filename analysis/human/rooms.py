@@ -7,8 +7,8 @@ import pandas as pd
 
 from parley.agents.topic import TURNS, load_topic, scales
 from parley.analysis.formatting import group_title
-from parley.analysis.human.table import COLUMNS, Source, others_mean, toward_majority
-from parley.analysis.judge.judging import SCALE
+from parley.analysis.human.readers import COLUMNS, Source, others_mean, toward_majority
+from parley.analysis.statement_judge import SCALE
 from parley.analysis.tables import Tables
 from parley.environments.dyads import POST, TALK, partners
 from parley.llm.errors import UserError

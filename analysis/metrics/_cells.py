@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Floats, is_even, mean_interval, too_few
-from parley.analysis.rating_values import rating_value
-from parley.analysis.tables import Tables
+from parley.analysis.tables import Tables, rating_value
 
 DEFAULT, REFERENCE = "default", "reference"
 KEYS = ("topic", "group", "party")
@@ -30,7 +29,7 @@ SMALLEST_GAP = 0.05
 class Cell:
     """`attitudes` has a row a (room, agent) and a column a survey, named by its round (0 first); NaN: no rating could be read.
 
-    `measure` says what attitudes are: `expected` or `rating` (analysis/rating_values.py). `default` is the Default's
+    `measure` says what attitudes are: `expected` or `rating` (analysis/tables.py). `default` is the Default's
     mean before the
     debates (see `default_level`); None where there is none, and then `lacks` says why. `line` is the Default's attitude by room
     and round where one is seated, else None.

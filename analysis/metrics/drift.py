@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats, interval, mean_interval
+from parley.analysis.bootstrap import Floats, interval, mean_interval, slope
 from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics._cells import DEFAULT, Cell, bounded, cells, frame, spans, toward, with_interval
-from parley.analysis.nan_statistics import slope
 from parley.analysis.tables import Tables
 
 ORDER = 2

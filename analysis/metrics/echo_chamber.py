@@ -7,12 +7,11 @@ from collections import defaultdict
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.bootstrap import Floats, nanmean
 from parley.analysis.metrics import _network
 from parley.analysis.metrics._cells import with_interval
 from parley.analysis.metrics._network import Links, Population, by_survey, correlation, heard_mean, populations
 from parley.analysis.metrics._rooms import KEYS, Room, RoomMeasurement
-from parley.analysis.nan_statistics import nanmean
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 

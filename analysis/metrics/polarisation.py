@@ -8,8 +8,7 @@ from scipy.stats import kurtosis, skew
 
 from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._rooms import Room, RoomMeasurement, missing_measurements, rated_rooms, room_means, rooms
-from parley.analysis.rating_values import rating_value
-from parley.analysis.tables import Tables
+from parley.analysis.tables import Tables, rating_value
 
 ORDER = 7
 TITLE = "Polarisation"

@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from parley.analysis.figures import add_legend, new_figure
+from parley.analysis.bootstrap import nanmean, quartiles
+from parley.analysis.figures import STYLES, add_legend, new_figure, styles_by_party
 from parley.analysis.formatting import (
     DASH,
     Column,
@@ -24,12 +25,9 @@ from parley.analysis.formatting import (
     frame_table,
     markdown_table,
 )
-from parley.analysis.nan_statistics import nanmean, quartiles
-from parley.analysis.party_styles import STYLES, styles_by_party
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.scores.contrasts import sorted_by_p
-from parley.analysis.scores.gradients import CONVERTED, ECHO, echo_chambers, gradients
-from parley.analysis.scores.reversion import REFERENCES, STATISTICS, ratios
+from parley.analysis.scores.reversion import CONVERTED, ECHO, REFERENCES, STATISTICS, echo_chambers, gradients, ratios
 from parley.analysis.scores.table import HIGH, LOW, ScoreLine, lines
 from parley.analysis.scores.ucl import DIFFER, compare, is_smoothed, smoothed
 
@@ -81,7 +79,7 @@ def write(
 ) -> Path:
     """Write report.md, figures and tables; return the path of the first. `published`: smoothed scores and statement units first.
 
-    chosen: the conditions that are compared (see `compare`). people: who sat where (analysis/scores/run_means.py). already: the
+    chosen: the conditions that are compared (see `compare`). people: who sat where (analysis/scores/table.py). already: the
     scores are smoothed, whether or not they look so.
     """
     looks = is_smoothed(scores)

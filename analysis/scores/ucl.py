@@ -16,14 +16,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
-from parley.analysis.nan_statistics import nanmean
+from parley.analysis.bootstrap import Floats, nanmean
 from parley.analysis.scores.contrasts import ONE_EACH, by_cast, contrast
-from parley.analysis.scores.gradients import quartile_range
-from parley.analysis.scores.run_means import by_run, casts, same_texts, values
-from parley.analysis.scores.table import lines
-from parley.analysis.statistics.groups import level, spread
-from parley.analysis.statistics.permutation_test import permutation_test
+from parley.analysis.scores.reversion import quartile_range
+from parley.analysis.scores.table import by_run, casts, lines, same_texts, values
+from parley.analysis.statistics.groups import level, permutation_test, spread
 from parley.analysis.statistics.results import Result, table
 
 EMA, FROM = 0.5, 3
@@ -89,7 +86,7 @@ def compare(
 
     chosen: which conditions are compared with each other; else every two, then all of a topic's. Compared are the agents that sit
     in all of them: a room's mean says nothing of a room of others. already: the scores are smoothed. people: who sat where
-    (analysis/scores/run_means.py), for the tests by run.
+    (analysis/scores/table.py), for the tests by run.
     """
     found = [
         _topic(str(topic), rows, published, chosen, already, people)

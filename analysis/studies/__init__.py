@@ -1,1 +1,1 @@
-"""Studies: generators that yield scenarios, are sent the tables of their records, and return what follows from them."""
+"""Studies. Each is a generator: it yields scenarios, receives the tables of their records and returns a result."""

@@ -23,11 +23,10 @@ from matplotlib.lines import Line2D
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, interval
-from parley.analysis.figures import make_panels, new_figure
+from parley.analysis.figures import make_panels, new_figure, styles_by_party
 from parley.analysis.formatting import Column, estimate, format_estimate, group_title
 from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
-from parley.analysis.party_styles import styles_by_party
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.summary import asked_of_model
 from parley.analysis.tables import Tables
 from parley.llm.answer_sharing import REUSE

@@ -15,10 +15,9 @@ import pandas as pd
 from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate
-from parley.analysis.rating_values import rating_value
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions
-from parley.analysis.tables import Tables
+from parley.analysis.tables import Tables, rating_value
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 

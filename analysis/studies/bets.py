@@ -16,11 +16,10 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import mean_interval, share_interval
-from parley.analysis.figures import add_legend, new_figure, plot_line
+from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import format_estimate
 from parley.analysis.metrics.confidence import PROBE, SURE
-from parley.analysis.party_styles import OTHERS
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions
 from parley.analysis.tables import Tables
 from parley.model.scenario import Scenario

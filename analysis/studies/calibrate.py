@@ -27,7 +27,7 @@ from parley.agents.topic import load_topic
 from parley.analysis.figures import make_canvas, style
 from parley.analysis.formatting import format_estimate, format_number
 from parley.analysis.influence_model import NAMES, recover_parameters
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.dynamics import Parameters, planted
 from parley.llm.backends.oracle.phrases import topics

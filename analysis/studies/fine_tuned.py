@@ -30,11 +30,10 @@ from matplotlib.lines import Line2D
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, mean_interval
-from parley.analysis.figures import make_panels, new_figure
+from parley.analysis.figures import STYLES, make_panels, new_figure
 from parley.analysis.formatting import Column, estimate, format_number, format_span
 from parley.analysis.metrics._cells import DEFAULT
-from parley.analysis.party_styles import STYLES
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import TopicBank, topics
 from parley.model.events import Header

@@ -26,9 +26,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from parley.agents.surrogate_agent import SURROGATE
-from parley.analysis import disclaimers, intervention_text
+from parley.analysis import disclaimers, provenance
 from parley.analysis.bootstrap import FEWEST, mean_interval, too_few, why_no_interval
-from parley.analysis.figures import make_panels, new_figure
+from parley.analysis.figures import make_panels, new_figure, styles_of_run
 from parley.analysis.formatting import (
     count_phrase,
     format_estimate,
@@ -37,9 +37,8 @@ from parley.analysis.formatting import (
     seat_title,
 )
 from parley.analysis.metrics._cells import REFERENCE
-from parley.analysis.party_styles import styles_of_run
 from parley.analysis.plots import MARK, mark
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.interventions.base import Saying
@@ -248,7 +247,7 @@ def write_intervention(found: InterventionResult, folder: Path) -> Path:
     report.add(_headline(found.effects), HOW.format(found.first, NO_PLACEBO if found.beside is None else ""))
     if found.untouched:
         report.add(f"In {count_phrase(found.untouched, 'room')} nobody was meant; they are left out.")
-    report.lines(intervention_text.intervention_table(found.tables))
+    report.lines(provenance.intervention_table(found.tables))
     report.section("Effects")
     report.table(*_effects_table(found, found.effects))
     if found.beside is not None:

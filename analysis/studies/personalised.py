@@ -17,10 +17,9 @@ from parley.analysis.bootstrap import mean_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import estimate, format_estimate
 from parley.analysis.human.measures import measure_source
-from parley.analysis.human.readers import SALVI, find, salvi
+from parley.analysis.human.readers import ALL, SALVI, Source, find, salvi
 from parley.analysis.human.rooms import RUN, of_run
-from parley.analysis.human.table import ALL, Source
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario

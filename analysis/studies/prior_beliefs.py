@@ -17,11 +17,10 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, means_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, group_title
-from parley.analysis.rating_values import rating_value
-from parley.analysis.reporting import Report
-from parley.analysis.tables import Tables
-from parley.model.debate_sides import alternate_sides, side_of
+from parley.analysis.report import Report
+from parley.analysis.tables import Tables, rating_value
 from parley.model.scenario import Scenario
+from parley.model.trait_assignment import alternate_sides, side_of
 
 CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "sequential": {"protocol": "sequential"},

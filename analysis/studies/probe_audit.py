@@ -23,7 +23,7 @@ from parley.analysis.bootstrap import mean_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate
 from parley.analysis.journaled_calls import check_manifest, run_journaled
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask

@@ -24,8 +24,7 @@ import pandas as pd
 from scipy.sparse import block_diag, csr_array
 
 from parley.agents.opinion_dynamics.surrogate import Surrogate
-from parley.analysis.bootstrap import Floats, mean_interval
-from parley.analysis.nan_statistics import nanmean
+from parley.analysis.bootstrap import Floats, mean_interval, nanmean
 from parley.analysis.surrogate.fit import ROOMS, Transitions, fit_response
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream

@@ -1,1 +1,1 @@
-"""What a sweep finds (docs/sweeps.md): measured cell by cell, one tidy table, the effect of each field, figure and summary."""
+"""The report of a sweep: a tidy table, the effect of each setting, figures (docs/sweeps.md)."""

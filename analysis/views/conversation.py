@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import solara
 
-from parley.analysis import intervention_text
+from parley.analysis import provenance
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.formatting import format_number
 from parley.analysis.tables import Tables
@@ -51,7 +51,7 @@ def said(tables: Tables, room: str, last: int, search: str = "") -> list[Line]:
         if round_:
             found.append(line(f"Round {round_}", tag="h3"))
         for act in acts[acts["round"] == round_].to_dict("records"):
-            found.append(line(intervention_text.intervention_event(act, seated), "turn outside"))
+            found.append(line(provenance.intervention_event(act, seated), "turn outside"))
         found += [turn(row, party[row["agent"]]) for row in here]
         found += _rated(ratings[ratings["round"] == round_], round_)
     return found

@@ -7,9 +7,8 @@ import pandas as pd
 import solara
 from matplotlib.figure import Figure
 
-from parley.analysis.figures import new_figure
+from parley.analysis.figures import new_figure, styles_of_run
 from parley.analysis.formatting import REFERENCE, seat_title
-from parley.analysis.party_styles import styles_of_run
 from parley.analysis.tables import Tables
 from parley.analysis.views._html import painted, picture
 from parley.analysis.views._session import Shown, surveyed

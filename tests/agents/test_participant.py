@@ -12,8 +12,7 @@ from data_checks import check_each
 from parley.agents.agent import DebateStyle
 from parley.agents.participant import Participant, agreement_probe
 from parley.agents.persona import Persona
-from parley.agents.question import POSITION, load_questions
-from parley.agents.questionnaire import QuestionnaireItem, questionnaire, read_answer
+from parley.agents.question import POSITION, QuestionnaireItem, load_questions, questionnaire, read_answer
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request, Sampling
 

@@ -9,10 +9,26 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.agents.backstory_filter import SHARED, find_clash, shared_sentences
-from parley.agents.party import Party, load_party
-from parley.agents.persona import DEFAULT, Persona, all_personas, genders, load_personas, parties, persona_set
-from parley.agents.persona_generator import LONGEST, SHORTEST, in_backstories, list_names
+from parley.agents.persona import (
+    DEFAULT,
+    Party,
+    Persona,
+    all_personas,
+    genders,
+    load_party,
+    load_personas,
+    parties,
+    persona_set,
+)
+from parley.agents.persona_generator import (
+    LONGEST,
+    SHARED,
+    SHORTEST,
+    find_clash,
+    in_backstories,
+    list_names,
+    shared_sentences,
+)
 from parley.agents.scales import LABELLED
 from parley.agents.topic import load_topic, scales, topic_names
 from parley.llm.errors import UserError

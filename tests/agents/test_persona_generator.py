@@ -8,15 +8,16 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.agents.backstory_filter import SHARED, shared_sentences
 from parley.agents.persona import VOTERS, load_personas
 from parley.agents.persona_generator import (
     ATTEMPTS,
     LONGEST,
+    SHARED,
     SHORTEST,
     generate_persona,
     in_backstories,
     list_names,
+    shared_sentences,
     to_toml,
     write_personas,
 )

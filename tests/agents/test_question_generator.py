@@ -13,7 +13,6 @@ from standins import Scrambled
 
 import run
 from parley.agents.question import load_questions, topics_of
-from parley.agents.question_filter import question_problem
 from parley.agents.question_generator import (
     BATCH,
     SEEDS,
@@ -21,6 +20,7 @@ from parley.agents.question_generator import (
     GeneratedQuestions,
     parse_question,
     propose_question,
+    question_problem,
     sample_seeds,
     write_questions,
 )

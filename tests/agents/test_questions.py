@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.agents.question import (
-    SHIPPED,
+    QUESTIONS,
     Question,
     assign_questions,
     load_questions,
@@ -23,7 +23,7 @@ from parley.agents.question import (
     to_toml,
     topics_of,
 )
-from parley.agents.question_filter import find_duplicate, question_problem
+from parley.agents.question_generator import find_duplicate, question_problem
 from parley.agents.topic import topic_names
 from parley.llm.errors import UserError
 
@@ -75,8 +75,8 @@ def test_an_id_stands_for_a_wording() -> None:
 
 def test_the_shipped_file_is_what_the_writer_writes(tmp_path: Path) -> None:
     """One format for the shipped and the written: nothing is lost between them."""
-    head = SHIPPED.read_text(encoding="utf-8").split("\n")[0].removeprefix("# ")
-    assert to_toml(OURS, head) == SHIPPED.read_text(encoding="utf-8")
+    head = QUESTIONS.read_text(encoding="utf-8").split("\n")[0].removeprefix("# ")
+    assert to_toml(OURS, head) == QUESTIONS.read_text(encoding="utf-8")
 
 
 @given(

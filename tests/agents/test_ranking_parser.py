@@ -8,8 +8,7 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.ranking_parser import LETTERS, read_ranking
-from parley.agents.social_choice import preference_levels
+from parley.agents.social_choice import LETTERS, preference_levels, read_ranking
 
 
 @check_each(

@@ -7,8 +7,7 @@ from data_checks import check_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parley.agents.question import Question
-from parley.agents.questionnaire import questionnaire
+from parley.agents.question import Question, questionnaire
 from parley.agents.representative import (
     HERE,
     CritiqueBrief,

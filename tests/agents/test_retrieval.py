@@ -7,9 +7,8 @@ from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parley.agents.memory import Retrieval, make_memory
+from parley.agents.memory import Retrieval, Trace, make_memory, memory_scores, min_max, novelty, relevance, top_memories
 from parley.agents.reasoning.base import read_insights
-from parley.agents.retrieval import Trace, memory_scores, min_max, novelty, relevance, top_memories
 from parley.agents.topic import load_topic
 from parley.llm.errors import UserError
 from parley.llm.request import Reply

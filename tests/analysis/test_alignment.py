@@ -20,19 +20,23 @@ import run
 from parley.agents.persona import PERSONAS, Persona
 from parley.analysis import judging
 from parley.analysis.alignment.agreement import ac1, alpha, confusion_counts, kappa, rater_agreement
-from parley.analysis.alignment.interviews import (
+from parley.analysis.alignment.persona_validation import (
     ALIGNED,
     NOT,
     RUBRIC,
     Item,
     Question,
+    Validation,
     interview,
+    interview_items,
+    items_to_review,
     questions,
+    review_ratings,
+    review_sheet,
+    validate_personas,
     verdict_item,
 )
-from parley.analysis.alignment.persona_validation import Validation, interview_items, validate_personas
-from parley.analysis.alignment.review import items_to_review, review_ratings, review_sheet
-from parley.analysis.alignment.share_heatmap import aligned_shares, draw_heatmap, pooled_share
+from parley.analysis.alignment.report import aligned_shares, draw_heatmap, pooled_share
 from parley.analysis.formatting import cell
 from parley.analysis.judging import compose, judge_item, read
 from parley.llm.backends.fake import Fake

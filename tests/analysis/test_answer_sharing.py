@@ -13,7 +13,7 @@ from data_checks import check_each
 from standins import Scrambled, opinionated
 
 import run
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.analysis.studies.answer_sharing import archetypes as study
 from parley.analysis.studies.answer_sharing import (
     calls_used,

@@ -21,7 +21,7 @@ pytest.importorskip("solara", reason="the [app] extra is not installed")
 pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from parley.analysis.web.report import write
+from parley.analysis.html_report import write
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model.scenario import load_preset

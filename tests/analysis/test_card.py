@@ -18,7 +18,6 @@ from benchmarks.audit_coverage import SETTINGS, audited
 from benchmarks.audit_coverage import held as in_memory
 from parley.agents.topic import load_topic
 from parley.analysis.card import records
-from parley.analysis.card.budget import plan_lines
 from parley.analysis.card.comparison import compare_cards, protocol_differences, read_card
 from parley.analysis.card.conditions import Batch, alone, asked, copy, empty, shuffled, three, two, wordings
 from parley.analysis.card.estimates import (
@@ -34,7 +33,7 @@ from parley.analysis.card.estimates import (
     proportion,
     simultaneous,
 )
-from parley.analysis.card.protocol import card_estimates, protocol_steps, run_protocol, tight_enough
+from parley.analysis.card.protocol import card_estimates, plan_lines, protocol_steps, run_protocol, tight_enough
 from parley.analysis.card.records import ConditionRecords, pack_passages, room_passages
 from parley.analysis.card.sections import quantities, sections
 from parley.analysis.card.sections.instrument import deviation

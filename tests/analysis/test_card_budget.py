@@ -8,8 +8,8 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.analysis.card.budget import audit_ledger
 from parley.analysis.card.interviews import INTERVIEWS, VERDICTS
+from parley.analysis.card.protocol import audit_ledger
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import FREE, Budget, Price
 from parley.llm.journal import Journal

@@ -19,10 +19,10 @@ from parley.analysis.card.estimates import ALL, CardEstimate, difference
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections.human_benchmark import MEASURES, NO_DATA, PAIRS, QUANTITIES, claims, over_blocks
 from parley.analysis.human.measures import measure_source
+from parley.analysis.human.readers import ALL as EVERYTHING
 from parley.analysis.human.readers import salvi
 from parley.analysis.human.report import read
 from parley.analysis.human.rooms import of_run
-from parley.analysis.human.table import ALL as EVERYTHING
 from parley.model.scenario import Scenario, load_preset
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"

@@ -13,12 +13,12 @@ import pytest
 
 import run
 from benchmarks.audit_coverage import held as in_memory
-from parley.analysis.alignment.interviews import interview
-from parley.analysis.card.budget import plan_lines as planned
+from parley.analysis.alignment.persona_validation import interview
 from parley.analysis.card.conditions import Batch, alone, same, three
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, jackknife, mean_estimate, paired_difference
 from parley.analysis.card.interviews import INTERVIEWS, VERDICTS, interview_batch, interview_calls
 from parley.analysis.card.protocol import card_estimates, protocol_steps, run_protocol
+from parley.analysis.card.protocol import plan_lines as planned
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.remedies import (
     Remedy,
@@ -32,7 +32,7 @@ from parley.analysis.card.remedies import (
     sentences,
 )
 from parley.analysis.card.sections import fidelity, sections, texts
-from parley.analysis.card.sections._spread import positive, spread
+from parley.analysis.card.sections._movement import positive, spread
 from parley.analysis.card.sections.diversity import ratio
 from parley.analysis.card.sections.fidelity import fitting
 from parley.analysis.card.sections.pull import lost

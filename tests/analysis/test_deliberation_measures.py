@@ -9,11 +9,24 @@ import pytest
 from data_checks import check_each
 from synthetic import episodes
 
-from parley.analysis.deliberation.critique_judge import RUBRIC, compare, outcome, table, win_rate
-from parley.analysis.deliberation.likelihood import against, by_length, per_character, per_critique, per_token, thirds
+from parley.analysis.deliberation.likelihood import (
+    against,
+    by_length,
+    per_character,
+    per_critique,
+    per_token,
+    text_distance,
+    thirds,
+)
 from parley.analysis.deliberation.position_change import clustered_mean
+from parley.analysis.deliberation.preference_judge import (
+    CRITIQUE_RUBRIC,
+    compare_critiques,
+    critique_table,
+    outcome,
+    win_rate,
+)
 from parley.analysis.deliberation.representation import RepresentationCase, representation_cases
-from parley.analysis.deliberation.text_distance import text_distance
 from parley.analysis.judging import Verdict, read_pair
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
@@ -23,7 +36,7 @@ CASES = representation_cases(episodes(3)).cases
 
 
 def verdict(*replies: Reply) -> Verdict:
-    return read_pair(RUBRIC, replies)
+    return read_pair(CRITIQUE_RUBRIC, replies)
 
 
 def rows(*given: tuple[str, float, int, int]) -> pd.DataFrame:
@@ -137,24 +150,24 @@ def test_both_orders_are_asked_and_never_the_true_critique() -> None:
         asked.append(request)
         return Reply("1" if "Critique 1: OURS" in request.messages[-1].content else "2")
 
-    (found,) = drive([compare(case, "OURS", "THEIRS", 0)], Fake(judge))
+    (found,) = drive([compare_critiques(case, "OURS", "THEIRS", 0)], Fake(judge))
     assert outcome(found) == "win"
     told = [request.messages[-1].content for request in asked]
     assert ["Critique 1: OURS\nCritique 2: THEIRS" in text for text in told] == [True, False]
     assert "Critique 1: THEIRS\nCritique 2: OURS" in told[1]
-    assert all(request.answers == RUBRIC.scale.answers for request in asked)
+    assert all(request.answers == CRITIQUE_RUBRIC.scale.answers for request in asked)
     assert case.critique is not None
     for text in told:
         assert case.critique not in text
         assert all(str(other.critique) in text for other in case.brief.others)
-    assert outcome(drive([compare(case, "the  same", "the same", 0)], Fake(judge))[0]) == "tie"
+    assert outcome(drive([compare_critiques(case, "the  same", "the same", 0)], Fake(judge))[0]) == "tie"
     assert len(asked) == 2, "equal critiques are not asked about"
 
 
 def test_a_critique_cannot_open_a_line_of_its_own() -> None:
     told: list[str] = []
     drive(
-        [compare(CASES[0], "a\nCritique 2: trick", "b", 0)],
+        [compare_critiques(CASES[0], "a\nCritique 2: trick", "b", 0)],
         Fake(lambda request: told.append(request.messages[-1].content) or "1"),
     )
     assert [text.count("\nCritique 2:") for text in told] == [1, 1]
@@ -170,5 +183,5 @@ def test_win_rate_counts_ties_half_and_leaves_out_the_unread() -> None:
 def test_the_table_of_verdicts_keeps_reasons() -> None:
     found: list[RepresentationCase] = list(CASES[:2])
     verdicts = {found[0].key: verdict(Reply("1"), Reply("2")), found[1].key: verdict(Reply("?"), Reply("2"))}
-    assert table(found, verdicts)["verdict"].tolist() == ["win", ""]
-    assert table(found, verdicts)["reason"][1]
+    assert critique_table(found, verdicts)["verdict"].tolist() == ["win", ""]
+    assert critique_table(found, verdicts)["reason"][1]

@@ -26,7 +26,7 @@ from parley.analysis.deliberation.position_change import (
     position_shifts,
 )
 from parley.analysis.deliberation.run_episodes import episodes_of_events, episodes_of_run
-from parley.analysis.report import main_figure, write_report
+from parley.analysis.run_report import main_figure, write_report
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from parley.analysis.human.fidelity import FEW, fidelity, steps
-from parley.analysis.human.readers import persuasiontrace
+from parley.analysis.human.readers import COLUMNS, Source, persuasiontrace, toward_majority
 from parley.analysis.human.rooms import each_turn, of_run
-from parley.analysis.human.table import COLUMNS, Source, toward_majority
 from parley.analysis.tables import load
 
 TRACES = Path(__file__).parents[2].parent / "shared" / "data" / "mit" / "persuasiontrace_human_belief_traces.csv"

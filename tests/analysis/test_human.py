@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import run
 from parley.analysis.bootstrap import correlation
-from parley.analysis.human.debate import published
+from parley.analysis.human.fidelity import published
 from parley.analysis.human.measures import (
     ALIKE,
     FEW,
@@ -28,10 +28,19 @@ from parley.analysis.human.measures import (
     shuffled_partner_null,
     traces,
 )
-from parley.analysis.human.readers import habermas, persuasiontrace, salvi, sources
+from parley.analysis.human.readers import (
+    ALL,
+    COLUMNS,
+    Source,
+    habermas,
+    others_mean,
+    persuasiontrace,
+    salvi,
+    sources,
+    toward_majority,
+)
 from parley.analysis.human.report import read
 from parley.analysis.human.rooms import of_run
-from parley.analysis.human.table import ALL, COLUMNS, Source, others_mean, toward_majority
 from parley.analysis.statistics.results import Result
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError

@@ -18,8 +18,8 @@ from data_checks import check_each
 import run
 from parley.agents.surrogate_agent import SURROGATE
 from parley.analysis import disclaimers
-from parley.analysis.commands import hold_all
-from parley.analysis.report import write_report
+from parley.analysis.commands.runs import hold_all
+from parley.analysis.run_report import write_report
 from parley.analysis.studies.intervention import (
     BRANCHES,
     PLACEBO,

@@ -17,14 +17,7 @@ from data_checks import check_each
 
 import run
 from parley.agents.topic import load_topic, scales, topic_names
-from parley.analysis.judge.judging import (
-    Judging,
-    examples,
-    score_table,
-    statement_item,
-    verdict_table,
-)
-from parley.analysis.judge.quality import (
+from parley.analysis.judge_quality import (
     _on_scale,
     against_themselves,
     against_truth,
@@ -36,10 +29,11 @@ from parley.analysis.judge.quality import (
     truth,
     warning,
     warning_of,
+    write,
 )
-from parley.analysis.judge.report import write
 from parley.analysis.judging import Item, Judge, Verdict, compose, judge_item, load_rubric, read
 from parley.analysis.scores.table import COLUMNS, checked
+from parley.analysis.statement_judge import Judging, examples, score_table, statement_item, verdict_table
 from parley.analysis.tables import Tables, load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
@@ -379,7 +373,7 @@ def test_a_turn_without_words_keeps_its_place(tables: Tables) -> None:
 
 def test_a_scale_that_is_turned_round_is_read_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between scale and axis there is one way, that of the scale: with its high end low, a 10 on a claim that counts up is 0."""
-    monkeypatch.setattr("parley.analysis.judge.quality.SCALE", "agreement_0_10_reversed")
+    monkeypatch.setattr("parley.analysis.judge_quality.SCALE", "agreement_0_10_reversed")
     of = pd.Series([slug for slug in ("racism", "climate_change") for _ in range(2)], index=[3, 1, 2, 0])
     scale = scales()["agreement_0_10_reversed"]
     sides = [load_topic(slug).probe("agreement").polarity for slug in of]

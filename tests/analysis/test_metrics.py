@@ -13,8 +13,7 @@ from data_checks import check_each
 from parley.analysis.metrics import confidence, crossing, drift, first_cycle, further, metrics, polarisation, trajectory
 from parley.analysis.metrics._cells import default_level
 from parley.analysis.metrics.drift import slope
-from parley.analysis.rating_values import rating_value
-from parley.analysis.tables import Tables, load
+from parley.analysis.tables import Tables, load, rating_value
 
 ALL = ("trajectory", "drift", "first_cycle", "crossing", "further", "confidence", "forecast")
 ROOMS = ("polarisation", "text_diversity")

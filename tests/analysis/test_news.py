@@ -12,11 +12,10 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.analysis.contagion_plot import contagion_figure
-from parley.analysis.deviation.judge import RUBRIC, source_of, verdicts
-from parley.analysis.deviation.report import by_role
+from parley.analysis.deviation import RUBRIC, by_role, source_of, verdicts
 from parley.analysis.judging import Judge, Verdict, missing, read
 from parley.analysis.metrics import applies, sis
+from parley.analysis.plots import contagion_figure
 from parley.analysis.tables import Tables, load, tables
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake

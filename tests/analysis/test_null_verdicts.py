@@ -8,8 +8,7 @@ from data_checks import check_each
 from null_verdicts import INTERVALS, KINDS, ratings
 from scipy.stats import binomtest
 
-from parley.analysis.bootstrap import FEWEST
-from parley.analysis.nan_statistics import nanmean
+from parley.analysis.bootstrap import FEWEST, nanmean
 from parley.model.scenario import load_preset, preset_names
 
 SETS = 120

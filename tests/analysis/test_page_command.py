@@ -8,7 +8,7 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.analysis import commands_page
+from parley.analysis.commands import page
 
 UI = ["--scenario", "three_way", "--llm", "oracle", "--ui"]
 
@@ -16,14 +16,14 @@ UI = ["--scenario", "three_way", "--llm", "oracle", "--ui"]
 def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(commands_page, "find_spec", lambda name: None)
+    monkeypatch.setattr(page, "find_spec", lambda name: None)
     assert run.main(UI) == 2
     assert capsys.readouterr().err == 'run.py: the page needs the [app] extra: python -m pip install -e ".[app]"\n'
 
 
 def test_a_taken_port_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A second page must not end in a traceback, nor take the first one's place without a word."""
-    monkeypatch.setattr(commands_page, "find_spec", lambda name: name)
+    monkeypatch.setattr(page, "find_spec", lambda name: name)
     with socket.socket() as first:
         first.bind(("127.0.0.1", 0))
         first.listen()

@@ -13,7 +13,7 @@ from standins import opinionated
 
 import run
 from parley.agents.persona import Persona, demographics, load_personas
-from parley.analysis.human.table import COLUMNS
+from parley.analysis.human.readers import COLUMNS
 from parley.analysis.studies.personalised import CONDITIONS, effects
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request

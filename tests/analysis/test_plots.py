@@ -16,10 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from parley.analysis.figures import add_caption, save
+from parley.analysis.figures import OTHERS, STYLES, add_caption, save, styles_by_party, styles_of_run
 from parley.analysis.formatting import group_title
 from parley.analysis.metrics.trajectory import compute
-from parley.analysis.party_styles import OTHERS, STYLES, styles_by_party, styles_of_run
 from parley.analysis.plots import attitudes, write_figures
 from parley.analysis.summary import caption
 from parley.analysis.tables import Tables, load

@@ -10,7 +10,7 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.analysis.population import distribution
+from parley.analysis.population_report import distribution
 from parley.model.population import ToParquet
 
 SMALL = [

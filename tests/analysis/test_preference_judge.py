@@ -11,8 +11,18 @@ from data_checks import check_each
 from synthetic import episodes
 
 from parley.agents.mediators.base import Statement
-from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN, outcome
-from parley.analysis.deliberation.preference_judge import COLUMNS, Pair, compare, pairs, table, win_rates
+from parley.analysis.deliberation.preference_judge import (
+    COLUMNS,
+    LOSS,
+    TIE,
+    WIN,
+    Pair,
+    compare_statements,
+    outcome,
+    statement_pairs,
+    statement_table,
+    win_rates,
+)
 from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, STRANGER, TRUE, Profile, profiles
 from parley.analysis.judging import PREFERRED, TIED, Verdict, missing
 from parley.llm.backends.fake import Fake
@@ -31,7 +41,7 @@ def judged(*replies: str | Reply, pair: Pair = PAIR) -> tuple[Verdict, list[Requ
         asked.append(request)
         return next(said)
 
-    (found,) = drive([compare(pair, 0)], Fake(answer))
+    (found,) = drive([compare_statements(pair, 0)], Fake(answer))
     return found, asked
 
 
@@ -88,7 +98,7 @@ def test_what_is_not_there_or_the_same_is_not_asked_about() -> None:
 def test_those_substituted_are_asked_about_and_the_repetition_is_the_same() -> None:
     """Three people, two repetitions: each alone, each with a stranger's, all three, and all three of the same again."""
     told = [(EPISODE, profile, Statement(" ".join(map(str, profile)))) for profile in profiles(EPISODE, 2)]
-    found = pairs(told)
+    found = statement_pairs(told)
     assert pd.Series([one.regime for one in found]).value_counts().to_dict() == {AGAIN: 6, ONE: 6, STRANGER: 6, ALL: 6}
     assert all(one.baseline.text == f"{TRUE}  {one.number}" for one in found)
     assert {one.voice.participant for one in found if str(one.ours.text).startswith("one s0p1 ")} == {"s0p1"}
@@ -98,7 +108,7 @@ def test_who_has_no_opinion_is_asked_about_nothing() -> None:
     mute = replace(EPISODE.voices[0], opinion=None, reasons={"opinion": "refusal"})
     episode = replace(EPISODE, voices=(mute, *EPISODE.voices[1:]))
     told = [(episode, Profile(regime, "", 0), Statement("x")) for regime in (TRUE, ALL)]
-    assert [one.voice.participant for one in pairs(told)] == ["s0p1", "s0p2"]
+    assert [one.voice.participant for one in statement_pairs(told)] == ["s0p1", "s0p2"]
 
 
 def test_rates_by_hand() -> None:
@@ -119,6 +129,6 @@ def test_rates_by_hand() -> None:
 
 
 def test_the_table_keeps_what_was_not_read() -> None:
-    found = table([PAIR, PAIR], [Verdict(PREFERRED), missing("timeout")])
+    found = statement_table([PAIR, PAIR], [Verdict(PREFERRED), missing("timeout")])
     assert found["verdict"].tolist() == [WIN, ""]
     assert found["reason"].tolist() == ["", "timeout"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.analysis.report import write_report
+from parley.analysis.run_report import write_report
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -70,7 +70,7 @@ def test_a_report_that_fails_leaves_no_summary_behind(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("parley.analysis.report.write_transcript", full)
+    monkeypatch.setattr("parley.analysis.run_report.write_transcript", full)
     with pytest.raises(UserError, match="No space left on device; the record is kept") as error:
         write_report(folder)
     assert len(str(error.value).splitlines()) == 1

@@ -8,7 +8,7 @@ import pandas as pd
 
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import estimate
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 
 TABLE = pd.DataFrame(
     {"who": ["<b>a|b</b>", "c"], "change": [1.0, float("nan")], "low": [0.5, float("nan")], "high": [1.5, 2.0]}

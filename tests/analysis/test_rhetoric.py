@@ -11,8 +11,7 @@ from data_checks import check_each
 
 import run
 from parley.analysis.judging import Judge, Verdict, missing, read
-from parley.analysis.rhetoric.report import effects, hearer_moves, shares
-from parley.analysis.rhetoric.tags import APPEALS, RUBRIC, tags
+from parley.analysis.rhetoric import APPEALS, RUBRIC, effects, hearer_moves, shares, tags
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake

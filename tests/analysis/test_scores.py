@@ -13,10 +13,9 @@ from data_checks import check_each
 from scipy import stats
 
 import run
-from parley.analysis.nan_statistics import slope
-from parley.analysis.scores.gradients import echo_chambers, gradients
+from parley.analysis.bootstrap import slope
 from parley.analysis.scores.report import figure, parties_of
-from parley.analysis.scores.reversion import ratio, ratios
+from parley.analysis.scores.reversion import echo_chambers, gradients, ratio, ratios
 from parley.analysis.scores.table import COLUMNS, checked, read
 from parley.analysis.scores.ucl import compare, is_smoothed, smoothed, statement_means
 from parley.analysis.statistics.groups import level, spread

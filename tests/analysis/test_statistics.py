@@ -16,9 +16,17 @@ from scipy import stats
 from scipy.stats import binomtest
 
 from parley.analysis.statistics import mixed_models
-from parley.analysis.statistics.groups import compare_paired, compare_two, hedges, level, pairs, spread, weighted_means
+from parley.analysis.statistics.groups import (
+    compare_paired,
+    compare_two,
+    hedges,
+    level,
+    pairs,
+    permutation_test,
+    spread,
+    weighted_means,
+)
 from parley.analysis.statistics.mixed_models import slopes
-from parley.analysis.statistics.permutation_test import permutation_test
 from parley.analysis.statistics.power import rooms_needed
 from parley.analysis.statistics.results import COLUMNS, Result, holm, table
 

@@ -13,14 +13,20 @@ from data_checks import check_each
 from scipy.stats import ttest_1samp
 
 import run
-from parley.analysis.judge.judging import Judging
-from parley.analysis.scores.components import ONE_CAST, components, runs_needed
-from parley.analysis.scores.contrasts import ONE_EACH, by_party, drifts, first_speaker, sharing
-from parley.analysis.scores.run_means import PEOPLE, by_run, casts
-from parley.analysis.scores.table import COLUMNS
+from parley.analysis.scores.contrasts import (
+    ONE_CAST,
+    ONE_EACH,
+    by_party,
+    components,
+    drifts,
+    first_speaker,
+    runs_needed,
+    sharing,
+)
+from parley.analysis.scores.table import COLUMNS, PEOPLE, by_run, casts
 from parley.analysis.scores.ucl import compare
-from parley.analysis.studies.structured.experiments import EXPERIMENTS, PRESET, experiment
-from parley.analysis.studies.structured.runner import run_experiment, scores
+from parley.analysis.statement_judge import Judging
+from parley.analysis.studies.structured.experiments import EXPERIMENTS, PRESET, experiment, run_experiment, scores
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 

@@ -19,7 +19,6 @@ from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statemen
 from parley.agents.representative import Critique
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.episode_readers import read_all, read_any
-from parley.analysis.deliberation.payoff_calibration import calibrate_payoff, rated_statements
 from parley.analysis.deliberation.payoffs import judge as judge_payoff
 from parley.analysis.deliberation.payoffs import names, open_payoff
 from parley.analysis.deliberation.payoffs import ranking as ranking_payoff
@@ -40,8 +39,10 @@ from parley.analysis.deliberation.substitution import (
     STRANGER,
     TRUE,
     Profile,
+    calibrate_payoff,
     discrepancies,
     profiles,
+    rated_statements,
     represented,
     resimulated,
     substituted,

@@ -10,15 +10,15 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.analysis.sweep.figure import crossing, figure
-from parley.analysis.sweep.interactions import interactions, pair_means
-from parley.analysis.sweep.report import depends, write
+from parley.analysis.sweep.report import crossing, depends, figure, write
 from parley.analysis.sweep.tables import (
     NO_SEED,
     CellMeasurement,
     field_effects,
+    interactions,
     key_cells,
     measure_cell,
+    pair_means,
     same_settings,
     title_cells,
 )

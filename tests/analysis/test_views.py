@@ -19,10 +19,14 @@ import ipyvuetify  # noqa: E402
 import run  # noqa: E402
 from parley.analysis.provenance import rerun_command  # noqa: E402
 from parley.analysis.views import _session, export, network, views  # noqa: E402
-from parley.analysis.views._controls import wanted  # noqa: E402
-from parley.analysis.views._fields import changed, fields_of, said  # noqa: E402
-from parley.analysis.views._layout import layout  # noqa: E402
+from parley.analysis.views._controls import (  # noqa: E402
+    changed,
+    fields_of,
+    said,
+    wanted,
+)
 from parley.analysis.views._session import Session, Shown  # noqa: E402
+from parley.analysis.views.network import layout  # noqa: E402
 from parley.analysis.views.page import STYLE, Status, Views  # noqa: E402
 from parley.llm.backends.fake import Fake  # noqa: E402
 from parley.model.events import Header  # noqa: E402
@@ -230,7 +234,7 @@ def test_linked_people_are_drawn_near_each_other() -> None:
 
 def test_exports_are_those_of_a_report(held: Callable[[str], Path]) -> None:
     """A table from the page and one from a report of the same run must not differ."""
-    from parley.analysis.report import write_report
+    from parley.analysis.run_report import write_report
 
     for preset in ("three_way", "consensus"):
         folder = held(preset)

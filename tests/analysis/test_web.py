@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import run
-from parley.analysis.web.document import Chapter, document
-from parley.analysis.web.report import examples, write
+from parley.analysis.html_page import Chapter, document
+from parley.analysis.html_report import examples, write
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request

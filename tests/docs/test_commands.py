@@ -17,9 +17,9 @@ import pytest
 from data_checks import check_each
 from documented import CARD, REPORTED, ROOT, Command, pages, printed, rule, shrunken
 
-import parley.analysis.report
 import run
-from parley.training.commands_representatives import COMMANDS
+from parley.analysis import run_report
+from parley.training.commands.representatives import COMMANDS
 
 ALL = list({tuple(command.words): command for command in printed()}.values())
 HELD = {tuple(shrunken(one, found)): one for one in ALL if (found := rule(one)) and found.how in ("hold", "plan")}
@@ -122,7 +122,7 @@ def test_it_runs(
 ) -> None:
     """As printed, with fewer rooms and people, and on the oracle in the place of the model in the box."""
     if HELD[words].page not in REPORTED and words[0] == "--scenario":
-        monkeypatch.setattr(parley.analysis.report, "write_report", lambda folder, *_: folder)
+        monkeypatch.setattr(run_report, "write_report", lambda folder, *_: folder)
     assert reader(list(words)) == 0, capsys.readouterr().err
 
 

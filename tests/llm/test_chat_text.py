@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from parley.llm.chat_text import plain_text, stop_strings
-from parley.llm.request import Message, Request, Sampling
+from parley.llm.request import Message, Request, Sampling, plain_text, stop_strings
 
 TALK = (
     Message("system", "You are Ann."), Message("user", "Bob: Guns!\n\nYour turn."), Message("assistant", "Yes."),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from data_checks import check_each
 
-from parley.llm.choices import set_choice
-from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.request import Message, Reply, Request, Sampling, set_choice
 
 
 @check_each(

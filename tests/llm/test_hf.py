@@ -22,9 +22,14 @@ from parley.llm.backends.hf.backend import Hf  # noqa: E402
 from parley.llm.backends.hf.kv_cache import CachedPrefix, PrefixCache, can_cache  # noqa: E402
 from parley.llm.backends.hf.prompt_lookup import PromptLookup  # noqa: E402
 from parley.llm.backends.hf.prompts import encode, fold_system_message  # noqa: E402
-from parley.llm.chat_text import plain_text  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
-from parley.llm.request import Message, Reply, Request, Sampling  # noqa: E402
+from parley.llm.request import (  # noqa: E402
+    Message,
+    Reply,
+    Request,
+    Sampling,
+    plain_text,
+)
 from parley.model.debate import DebateModel  # noqa: E402
 from parley.model.events import Rated, Utterance  # noqa: E402
 from parley.model.recorder import MemoryRecorder  # noqa: E402

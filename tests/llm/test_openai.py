@@ -21,9 +21,8 @@ from parley.llm.backends import open_spec
 from parley.llm.backends.openai import payload
 from parley.llm.backends.openai.backend import Openai
 from parley.llm.backends.openai.capabilities import EndpointSettings, open_endpoints
-from parley.llm.backends.openai.rate_limit import Clock, Endpoint
 from parley.llm.backends.openai.response import sanitise
-from parley.llm.backends.openai.transport import LINES, Connection, HttpAnswer, NoAnswer
+from parley.llm.backends.openai.transport import LINES, Clock, Connection, Endpoint, HttpAnswer, NoAnswer
 from parley.llm.budget import REPEATED
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import Unreachable, UserError

@@ -14,12 +14,11 @@ from pathlib import Path
 
 from standins import opinionated
 
-import parley.analysis.report
-import parley.analysis.tables
-import parley.model.recorder
 import run  # noqa: F401
+from parley.analysis import run_report, tables
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
+from parley.model import recorder
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
@@ -40,7 +39,7 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset
             die()
         return opinionated(request)
 
-    def torn(self: parley.model.recorder.FileRecorder, events: object) -> None:
+    def torn(self: recorder.FileRecorder, events: object) -> None:
         if where == "write" and next(writes) == count:
             self._file.write('{"kind":"utterance","room":"torn')
             self._file.flush()
@@ -52,12 +51,12 @@ def main(folder: Path, log: Path, where: str, count: int, in_flight: int, preset
             die()
         return table(frame, stem)
 
-    whole, parley.model.recorder.FileRecorder.write = parley.model.recorder.FileRecorder.write, torn
-    table = parley.analysis.tables.write_table
-    parley.analysis.tables.write_table = parley.analysis.report.write_table = dying
+    whole, recorder.FileRecorder.write = recorder.FileRecorder.write, torn
+    table = tables.write_table
+    tables.write_table = run_report.write_table = dying
     scenario = load_preset(preset).with_settings(SETTINGS)
     run_scenario(RunSpec(scenario, folder), backend=Fake(answer, in_flight=in_flight))
-    parley.analysis.report.write_report(folder)
+    run_report.write_report(folder)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import run  # noqa: F401  (`parley` is this checkout)
-from parley.analysis.report import write_report
+from parley.analysis.run_report import write_report
 from parley.llm.backends import open_spec
 from parley.llm.request import Reply, Request, Wrapper
 from parley.model.scenario import Scenario, load_preset

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import parley
 from parley.environments.graphs._given import Given
-from parley.model.topology import FILE
+from parley.model.custom import FILE
 
 SMALL: dict[str, Any] = {
     "llm": "oracle", "topics": "racism", "repetitions": 2, "rounds": 1, "reference": "", "progress": False,

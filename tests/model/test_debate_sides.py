@@ -13,10 +13,10 @@ from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.debate import DebateModel
-from parley.model.debate_sides import alternate_sides, side_of
 from parley.model.events import Rated, Utterance
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset
+from parley.model.trait_assignment import alternate_sides, side_of
 
 Small = Callable[..., Scenario]
 

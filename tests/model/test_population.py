@@ -15,8 +15,8 @@ from data_checks import check_each
 
 from parley.environments.graphs import GRAPHS
 from parley.llm.errors import UserError
-from parley.model.people import Party, begun, parse_parties, seated
 from parley.model.population import AGENTS, ATTITUDES, PopulationModel, ToParquet
+from parley.model.population_setup import Party, begun, parse_parties, seated
 
 TWO = "republican:3:1,democrat:8:1:3"
 

@@ -12,7 +12,7 @@ from standins import Scrambled, opinionated
 import run
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics.trajectory import compute
-from parley.analysis.report import write_report
+from parley.analysis.run_report import write_report
 from parley.analysis.studies.intervention import control
 from parley.analysis.tables import load
 from parley.llm.backends.fake import Fake

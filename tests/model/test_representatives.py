@@ -13,10 +13,10 @@ from standins import Scrambled, opinionated
 from synthetic import episodes
 
 import parley.llm.driver
-from parley.agents.questionnaire import questionnaire
+from parley.agents.question import questionnaire
 from parley.analysis.deliberation.episode import Voice
 from parley.analysis.deliberation.run_episodes import _row, episodes_of_run, representation_means, written_critiques
-from parley.analysis.report import SUMMARY, write_report
+from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.summary import _used
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec

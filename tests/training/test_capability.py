@@ -20,9 +20,8 @@ from parley.llm.backends.oracle.phrases import sentences, topics
 from parley.llm.backends.pocket import WEIGHTS
 from parley.llm.errors import UserError
 from parley.llm.request import Message
-from parley.training.capability.completions import completions, halves
-from parley.training.capability.facts import facts
 from parley.training.capability.items import CHOICES, TaskItem
+from parley.training.capability.tasks import completions, facts, halves
 
 if TYPE_CHECKING:
     from parley.training.capability.measure import Capability

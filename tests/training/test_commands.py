@@ -10,7 +10,7 @@ from data_checks import check_each
 
 from parley.llm.errors import UserError
 from parley.training.base_model import base_model
-from parley.training.commands import arms
+from parley.training.commands.tuning import arms
 
 
 def tuned(folder: Path, seed: int, *parties: str, llm: str = "pocket") -> Path:

@@ -38,7 +38,7 @@ from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402
 from parley.training.base_model import BaseModel, base_model  # noqa: E402
-from parley.training.commands_export import export, weighted  # noqa: E402
+from parley.training.commands.export import export, weighted  # noqa: E402
 from parley.training.export import merge_adapters  # noqa: E402
 from parley.training.pocket.stance_transfer_check import fine_tune, first_ratings  # noqa: E402
 from parley.training.pocket_corpus.single_questions import questions_on  # noqa: E402

@@ -20,12 +20,12 @@ pytest.importorskip("lm_eval", reason="the [eval] extra is not installed")
 
 from parley.agents.persona import DEFAULT  # noqa: E402
 from parley.agents.topic import topic_names  # noqa: E402
-from parley.analysis.commands import hold_all  # noqa: E402
+from parley.analysis.commands.runs import hold_all  # noqa: E402
 from parley.analysis.studies.fine_tuned import fine_tuned  # noqa: E402
 from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.model.scenario import load_preset  # noqa: E402
 from parley.training.capability.measure import Capability, measure  # noqa: E402
-from parley.training.commands import arms  # noqa: E402
+from parley.training.commands.tuning import arms  # noqa: E402
 from parley.training.tuning.pipeline import Pipeline, TuningPlan  # noqa: E402
 from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe  # noqa: E402
 

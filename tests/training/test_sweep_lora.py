@@ -14,7 +14,7 @@ import run
 from parley.analysis.tables import load
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
-from parley.training.studies.sweep_lora import cells, report, sweep, table
+from parley.training.sweep_lora import cells, report, sweep, table
 
 BASE = load_preset("fine_tuned").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 

@@ -21,9 +21,12 @@ from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402
 from parley.training.base_model import BaseModel, base_model  # noqa: E402
 from parley.training.tuning import trainers  # noqa: E402
-from parley.training.tuning.dpo_reference import check_start  # noqa: E402
 from parley.training.tuning.recipe import Recipe  # noqa: E402
-from parley.training.tuning.trainers import last_checkpoint, trainable  # noqa: E402
+from parley.training.tuning.trainers import (  # noqa: E402
+    check_start,
+    last_checkpoint,
+    trainable,
+)
 
 DATED = "Today is {{ date_string or strftime_now('%d %b %Y') }}." + CHAT
 ASKED = {"prompt": [{"role": "user", "content": "Why?"}]}

@@ -17,9 +17,19 @@ from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Message, Reply, Request
 from parley.training.tuning import answers, dataset
-from parley.training.tuning.answers import PersonaAnswer, interview, people, runs
+from parley.training.tuning.answers import (
+    TURNS,
+    PersonaAnswer,
+    given,
+    interview,
+    parse,
+    people,
+    question_problem,
+    runs,
+    statements,
+    write_questions,
+)
 from parley.training.tuning.dataset import check, digest_of, examples, held_out, pairs, split
-from parley.training.tuning.questions import TURNS, given, parse, problem, statements, write_questions
 
 SEED_ITEMS = Path(__file__).parents[3] / "shared" / "data" / "reference" / "seed_items.json"
 
@@ -68,7 +78,7 @@ def test_no_reply_breaks_the_reader(text: str) -> None:
     ],
 )
 def test_questions_with_a_stance_of_their_own_are_dropped(question: str, reason: str) -> None:
-    assert problem(question, given()) == reason
+    assert question_problem(question, given()) == reason
 
 
 def test_the_known_truth_speaker_writes_a_hundred() -> None:

@@ -14,8 +14,7 @@ from parley.agents.persona import DEFAULT, Persona, load_personas
 from parley.llm.backends.oracle.phrases import TopicBank, data, recognised, topics
 from parley.llm.backends.pocket import taught_topics
 from parley.llm.backends.pocket.names import SLOTS
-from parley.llm.chat_text import plain_text
-from parley.llm.request import Message
+from parley.llm.request import Message, plain_text
 from parley.training.pocket_corpus.listeners import seated
 
 CHOICES = 4

@@ -20,12 +20,12 @@ from parley.agents.representative import KINDS
 from parley.analysis.deliberation.likelihood import MEASURES, against
 from parley.analysis.figures import new_figure
 from parley.analysis.formatting import Column, estimate
-from parley.analysis.reporting import Report
+from parley.analysis.report import Report
 from parley.llm.errors import UserError
 from parley.training.base_model import base_model
-from parley.training.representatives.dataset_builder import DatasetBuilder, name_model
+from parley.training.representatives.dataset import DatasetBuilder, name_model
+from parley.training.representatives.measures import OWN, STRANGER, load, scored
 from parley.training.representatives.recipe import NOTHING, Lesson
-from parley.training.representatives.scoring import OWN, STRANGER, load, scored
 
 PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 """The base, each alone, the study's best, all of it."""

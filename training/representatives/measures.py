@@ -1,18 +1,22 @@
-"""A trained representative beside the model as it is and beside a stranger's, on people and questions that it has not seen."""
+"""How likely a local model finds the critiques that participants wrote, as their own representative and as a stranger's.
+
+A trained representative beside the model as it is and beside a stranger's, on people and questions that it has not seen.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.deliberation.critique_judge import LOSS, TIE, WIN, compare, win_rate
-from parley.analysis.deliberation.critique_judge import table as verdict_table
-from parley.analysis.deliberation.likelihood import MEASURES, against
+from parley.analysis.deliberation.likelihood import MEASURES, against, text_distance
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
+from parley.analysis.deliberation.preference_judge import LOSS, TIE, WIN, compare_critiques, win_rate
+from parley.analysis.deliberation.preference_judge import critique_table as verdict_table
 from parley.analysis.deliberation.representation import (
     Author,
     RepresentationCase,
@@ -23,13 +27,54 @@ from parley.analysis.deliberation.representation import (
     strangers,
     write_texts,
 )
-from parley.analysis.deliberation.text_distance import text_distance
 from parley.analysis.formatting import cell, count_table, format_estimate, markdown_table
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict, undecided
-from parley.training.representatives.dataset_builder import DatasetBuilder
+from parley.llm.backends.hf.loading import Loaded, load_model
+from parley.training.base_model import BaseModel
+from parley.training.likelihood import likelihoods
+from parley.training.representatives.dataset import DatasetBuilder, TrainedRepresentative, text
 from parley.training.representatives.recipe import Lesson
-from parley.training.representatives.scoring import OWN, STRANGER, load, scored, untrained
+
+OWN, STRANGER = "own", "stranger"
+BATCH = 8
+
+
+def load(model: TrainedRepresentative) -> Loaded:
+    """The model to be scored."""
+    base = model.base
+    if model.folder is None:
+        return load_model(base.name, base.dtype, base.load, base.device)
+    if model.adapter:
+        return load_model(base.name, base.dtype, base.load, base.device, [str(model.folder)])
+    return load_model(str(model.folder), base.dtype, base.load, base.device)
+
+
+def scored(
+    found: Sequence[RepresentationCase], knows: str, loaded: Loaded, seed: int, batch: int = BATCH
+) -> pd.DataFrame:
+    """Two rows a case: `asked` own (its own prompt) and stranger (that of another participant of the same episode, drawn with
+    the seed; no row where there is none). Columns: case, episode, session, participant, asked, logp (nats, the end of the
+    critique included), tokens, characters.
+    """
+    others = strangers(found, seed)
+    pairs = [
+        (case, asked, told) for case in found for asked, told in ((OWN, case), (STRANGER, others.get(case.key))) if told
+    ]
+    texts = [text(case, knows, asked) for case, _, asked in pairs]
+    values = likelihoods(texts, loaded.model, loaded.tokenizer, batch, ended=True)
+    rows: list[dict[str, Any]] = [
+        {"case": case.key, "episode": case.episode, "session": case.session, "participant": case.participant,
+         "asked": asked, "logp": value.logp, "tokens": value.tokens, "characters": len(one.reply)}
+        for (case, asked, _), one, value in zip(pairs, texts, values, strict=True)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def untrained(llm_base: BaseModel, llm: str) -> TrainedRepresentative:
+    """The model as it is."""
+    return TrainedRepresentative(llm, "", llm_base, None)
+
 
 TRAINED, BASE, PERSON = "trained", "untrained", "the person"
 TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}
@@ -44,7 +89,7 @@ JUDGED = (
 HUMAN = "the participant's own critique (golden)"
 
 
-def likelihoods(
+def critique_likelihoods(
     workshop: DatasetBuilder, llm: str, lesson: Lesson, found: Sequence[RepresentationCase]
 ) -> dict[str, pd.DataFrame]:
     """The rows of `scored` for the trained model asked as itself and as a stranger, and for the model as it is."""
@@ -78,7 +123,7 @@ def judged(
     tables = {}
     for name, other in ((STRANGER, said[STRANGER]), (BASE, said[BASE]), (PERSON, own)):
         both = [case for case in found if case.key in said[TRAINED] and case.key in other]
-        asked = [compare(case, said[TRAINED][case.key], other[case.key], seed) for case in both]
+        asked = [compare_critiques(case, said[TRAINED][case.key], other[case.key], seed) for case in both]
         verdicts: list[Verdict] = desk.ask(asked, judge, f"verdicts {name}", undecided)
         tables[name] = verdict_table(both, dict(zip([case.key for case in both], verdicts, strict=True)))
     return tables
@@ -98,7 +143,7 @@ def _far(case: RepresentationCase, own: Mapping[str, str]) -> float:
 def measure(workshop: DatasetBuilder, llm: str, lesson: Lesson, judge: str, limit: int | None, desk: CallDesk) -> Path:
     """All measures on the test side; measure.md, with likelihood.csv, critiques.csv and verdicts.csv. The path of the first."""
     found = workshop.tested(limit)
-    rows = likelihoods(workshop, llm, lesson, found)
+    rows = critique_likelihoods(workshop, llm, lesson, found)
     _csv(rows, "model", workshop.folder / "likelihood.csv")
     said = critiques(workshop, llm, lesson, found, desk)
     wrote = {PERSON: {case.key: case.critique or "" for case in found}, **said}

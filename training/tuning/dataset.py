@@ -16,8 +16,7 @@ from parley.agents.persona import Persona
 from parley.analysis.formatting import escape_markdown, markdown_table
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest, stream
-from parley.training.tuning.answers import PersonaAnswer, reasons, runs
-from parley.training.tuning.questions import statements
+from parley.training.tuning.answers import PersonaAnswer, reasons, runs, statements
 
 Example = dict[str, Any]
 SHOWN = 5

@@ -19,7 +19,7 @@ from statistics import fmean, stdev
 
 from parley.model import cli
 from parley.model.progress import bar
-from parley.training.commands import add_plan, plan_from_args
+from parley.training.commands.tuning import add_plan, plan_from_args
 from parley.training.tuning.model_card import read_values
 from parley.training.tuning.pipeline import Pipeline
 from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe

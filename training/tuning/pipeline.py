@@ -28,7 +28,7 @@ from parley.llm.request import Backend
 from parley.llm.retry import Retry
 from parley.llm.seeding import digest
 from parley.training.base_model import BaseModel, base_model
-from parley.training.tuning.answers import PersonaAnswer, interview, people
+from parley.training.tuning.answers import PersonaAnswer, Questions, interview, people, write_questions
 from parley.training.tuning.dataset import (
     Example,
     card,
@@ -41,9 +41,8 @@ from parley.training.tuning.dataset import (
     split,
     write_answers,
 )
-from parley.training.tuning.dpo_reference import START, check_start
-from parley.training.tuning.questions import Questions, write_questions
 from parley.training.tuning.recipe import DPO, PARTIES, SFT, Recipe
+from parley.training.tuning.trainers import START, check_start
 
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
 KEPT = 512

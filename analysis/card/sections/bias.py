@@ -12,6 +12,7 @@ import pandas as pd
 
 from parley.agents.datafiles import read_toml
 from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import nanmean
 from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
 from parley.analysis.card.estimates import (
     ALL,
@@ -28,7 +29,6 @@ from parley.analysis.card.labels import DIFFERENCE
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.formatting import format_number, join_phrases
-from parley.analysis.nan_statistics import nanmean
 from parley.model.scenario import Scenario
 
 SECTION = "bias"

@@ -13,7 +13,7 @@ from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, is_
 from parley.analysis.card.labels import percent
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
-from parley.analysis.card.sections._spread import positive, spread
+from parley.analysis.card.sections._movement import positive, spread
 from parley.analysis.metrics.text_diversity import distinct
 from parley.model.scenario import Scenario
 

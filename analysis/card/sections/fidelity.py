@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from parley.agents.reply_cleaning import is_refusal
-from parley.analysis.alignment.interviews import ALIGNED
+from parley.analysis.alignment.persona_validation import ALIGNED
 from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, three
 from parley.analysis.card.estimates import (
     ALL,

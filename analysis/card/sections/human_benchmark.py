@@ -23,8 +23,8 @@ from parley.analysis.human.measures import (
     stayed_put,
     within,
 )
+from parley.analysis.human.readers import Source, complete
 from parley.analysis.human.rooms import of_run
-from parley.analysis.human.table import Source, complete
 from parley.analysis.statistics.results import Result
 from parley.model.scenario import Scenario
 

@@ -13,7 +13,7 @@ from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
 from parley.analysis.card.estimates import ALL, RATING, WORDING, CardEstimate, find_estimate, mean_estimate
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
-from parley.analysis.card.sections._spread import positive, spread
+from parley.analysis.card.sections._movement import positive, spread
 from parley.analysis.card.sections.bias import answers
 from parley.analysis.formatting import format_number
 from parley.model.scenario import Scenario

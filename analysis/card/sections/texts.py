@@ -18,7 +18,7 @@ from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections.null_conditions import directions
 from parley.analysis.formatting import format_number
-from parley.analysis.judge.quality import against_themselves, against_truth, comparable, faults, on_axis
+from parley.analysis.judge_quality import against_themselves, against_truth, comparable, faults, on_axis
 from parley.model.scenario import Scenario
 
 SECTION = "texts"

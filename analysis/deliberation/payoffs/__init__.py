@@ -3,7 +3,7 @@
 A module has `UNIT` (what its numbers are), `MOST` (statements that it can score at once, None: any number) and
 `score(episode, voice, statements, seed)`, a conversation that returns a `Verdict` for each statement. None of them is the
 payoff model of the study (a fine-tuned model of 1B parameters, not published): they stand in for it, and
-`analysis/deliberation/payoff_calibration.py` says how well where there are final ratings.
+`analysis/deliberation/substitution.py` says how well where there are final ratings.
 """
 
 from __future__ import annotations

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parley.agents.ranking_parser import LETTERS, read_ranking
 from parley.agents.representative import knowledge_line
-from parley.agents.social_choice import borda
+from parley.agents.social_choice import LETTERS, borda, read_ranking
 from parley.agents.topic import PROMPTS
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.judging import Verdict, missing

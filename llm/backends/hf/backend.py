@@ -20,8 +20,7 @@ from parley.llm.backends.hf.loading import Loaded
 from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, Read
 from parley.llm.backends.hf.prompt_lookup import PromptLookup
 from parley.llm.backends.hf.prompts import encode, is_plain
-from parley.llm.chat_text import stop_strings
-from parley.llm.request import Reply, Request
+from parley.llm.request import Reply, Request, stop_strings
 
 ANSWER_TOKENS = 16
 """Tokens kept for an allowed answer when the length of a closed question is reckoned."""

@@ -20,8 +20,7 @@ import torch
 from parley.llm.backends.hf.loading import Loaded
 from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, Read
 from parley.llm.backends.hf.prompts import is_plain
-from parley.llm.choices import COVERED, set_choice
-from parley.llm.request import Reply, Request, Usage
+from parley.llm.request import COVERED, Reply, Request, Usage, set_choice
 
 
 class AllowedAnswer:

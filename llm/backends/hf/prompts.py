@@ -7,8 +7,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from parley.llm.chat_text import plain_text
-from parley.llm.request import Message, Request
+from parley.llm.request import Message, Request, plain_text
 
 DATE = "26 Jul 2024"
 """What templates that state a date are told: the same prompt today and tomorrow."""

@@ -16,11 +16,9 @@
     client     fast (aiohttp), or official (each call through the openai client)
 
     payload.py       requests as JSON
-    response.py      what came back, as a reply or a named failure
-    logprobs.py      distributions from tokens
+    response.py      what came back, as a reply or a named failure; distributions from tokens
     capabilities.py  what an endpoint can do, and opening it
-    transport.py     the way of one call
-    rate_limit.py    how many calls at once, how fast
+    transport.py     the way of one call; how many calls at once, how fast
     backend.py       send and receive
 
 Which way a rating was read is in the record (`how`), what was found about the endpoint in its header. A key is never written

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from parley.llm.backends.openai import payload
-from parley.llm.backends.openai.rate_limit import NO_ROOM, Clock, Endpoint
 from parley.llm.backends.openai.response import BUSY, STOP, parse_response, retry_after
-from parley.llm.backends.openai.transport import Connection, NoAnswer
+from parley.llm.backends.openai.transport import NO_ROOM, Clock, Connection, Endpoint, NoAnswer
 from parley.llm.budget import REPEATED
 from parley.llm.driver import complete_all
 from parley.llm.errors import UserError

@@ -18,11 +18,27 @@ from openai import AsyncOpenAI
 
 from parley.llm.backends.openai import payload
 from parley.llm.backends.openai.backend import Loop, Openai, Policy
-from parley.llm.backends.openai.logprobs import has_logprobs
 from parley.llm.backends.openai.payload import CHAT, CHOICE, LOGPROBS, EndpointAbilities
-from parley.llm.backends.openai.rate_limit import LONGEST, Clock, Endpoint
-from parley.llm.backends.openai.response import BUSY, PASSING, STOP, parse_response, retry_after, sanitise, usage_of
-from parley.llm.backends.openai.transport import LINES, UNREACHABLE, Connection, HttpAnswer, NoAnswer
+from parley.llm.backends.openai.response import (
+    BUSY,
+    PASSING,
+    STOP,
+    has_logprobs,
+    parse_response,
+    retry_after,
+    sanitise,
+    usage_of,
+)
+from parley.llm.backends.openai.transport import (
+    LINES,
+    LONGEST,
+    UNREACHABLE,
+    Clock,
+    Connection,
+    Endpoint,
+    HttpAnswer,
+    NoAnswer,
+)
 from parley.llm.errors import Unreachable, UserError
 from parley.llm.request import Message, Reply, Request, Sampling
 

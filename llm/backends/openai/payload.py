@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from parley.llm.chat_text import MOST, plain_text, stop_strings
-from parley.llm.request import Message, Request
+from parley.llm.request import MOST, Message, Request, plain_text, stop_strings
 
 CHAT, COMPLETIONS = "chat", "completions"
 PATHS = {CHAT: "/chat/completions", COMPLETIONS: "/completions"}

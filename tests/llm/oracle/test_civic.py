@@ -11,8 +11,7 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.persona import load_personas
-from parley.agents.question import load_questions, read_public
-from parley.agents.questionnaire import questionnaire
+from parley.agents.question import load_questions, questionnaire, read_public
 from parley.agents.scales import NUMERIC, Scale
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.deliberation import Read, agreement, bank, habit, law, now, position, read

@@ -11,8 +11,7 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.agent import Debater
-from parley.agents.backstory_filter import find_clash
-from parley.agents.persona_generator import in_backstories, request_facts
+from parley.agents.persona_generator import find_clash, in_backstories, request_facts
 from parley.agents.topic import PROMPTS, load_topic
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.dynamics import planted

@@ -1,0 +1,169 @@
+"""The commands `run.py population` and `surrogate`."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.cli import Parser, add_option, natural
+from parley.model.progress import bar
+
+if TYPE_CHECKING:
+    from parley.model.population import PopulationModel
+
+
+LABEL = "population.json"
+
+
+def population_parser() -> Parser:
+    """The options of `run.py population`."""
+    parser = Parser(
+        "population",
+        "Simulate up to millions of agents with an opinion-dynamics model on a sparse graph (docs/populations.md).",
+        "population --law deffuant --agents 10000",
+        cli.seed(),
+        cli.out("runs/population-<time>"),
+    )
+    add_option(
+        parser,
+        "--law NAME[:FILE][,key=value]",
+        "the model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, or surrogate:FILE of run.py surrogate",
+        required=True,
+    )
+    add_option(
+        parser,
+        "--graph NAME[,key=value]",
+        "the network, with the options of docs/networks.md: small_world,degree=10 (default), random, ring, blocks, scale_free, "
+        "geometric, complete, or file,path=FILE",
+        default="small_world,degree=10",
+    )
+    add_option(parser, "--agents N", "how many agents", natural, default=100_000)
+    add_option(parser, "--steps N", "how many steps", natural, default=20)
+    add_option(parser, "--every K", "record every K-th step (default: 1, each)", natural, default=1)
+    add_option(
+        parser,
+        "--parties NAME[:MEAN:SD][:WEIGHT],...",
+        "the parties and where their attitudes begin (default: one party, evenly over the axis; a fitted law has its own)",
+        default="",
+    )
+    return parser
+
+
+def population(arguments: Sequence[str]) -> int:
+    """`run.py population --law LAW`: a large population moved by a law."""
+    options = population_parser().parse_args(arguments)
+    if options.every < 1 or options.steps % options.every:
+        raise UserError(
+            f"--every {options.every}: {options.steps} steps must be a multiple of it, so that the last is recorded"
+        )
+    run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
+    folder = options.out or Path("runs") / f"population-{time.strftime('%Y%m%d-%H%M%S')}"
+    command = f"python run.py population {shlex.join(arguments)}"
+    print(f"summary  {_held(run, folder, command)}\nfigure   {folder / 'figures' / 'distribution.png'}")
+    return 0
+
+
+def _held(run: dict[str, Any], folder: Path, command: str) -> Path:
+    """Run it, unless the folder has it; its summary. What cannot be built claims no folder."""
+    from parley.agents.opinion_dynamics import open_law
+    from parley.analysis.population_report import SUMMARY, write
+    from parley.model.population import PopulationModel
+
+    law = open_law(run["law"])
+    mine = run | {"fit": law.digest} | _file(run["graph"])
+    if (folder / SUMMARY).exists():
+        _claimed(folder, mine)
+        print("this population is finished; nothing was run")
+        return folder / SUMMARY
+    model = PopulationModel(law, run["graph"], run["agents"], run["parties"], run["steps"], run["seed"])
+    _claimed(folder, mine)
+    print(f"folder   {folder}", flush=True)
+    _record(model, folder, run)
+    for line in filter(None, (law.caption, law.extrapolation(run["steps"]))):
+        print(line)
+    return write(folder, model.datacollector.get_model_vars_dataframe(), run, law, command)
+
+
+def _file(graph: str) -> dict[str, str]:
+    """The digest of the file that a graph is read from; a changed one is another population."""
+    from parley.environments.graphs import GRAPHS
+    from parley.llm.seeding import digest
+
+    if not graph.startswith("file,"):
+        return {}
+    try:
+        return {"file": digest(Path(GRAPHS.get(graph).path).read_bytes().hex()).hex()}
+    except (ValueError, OSError) as error:
+        raise UserError(f"graph {graph}: {error}") from error
+
+
+def _record(model: PopulationModel, folder: Path, run: dict[str, Any]) -> None:
+    """Run a population, which stands, with its attitudes recorded from the start."""
+    recorder = model.recorder = _recorder(folder, run)
+    with bar(run["law"], run["steps"], "step") as progress:
+        try:
+            recorder.open(model.codes, [party.name for party in model.parties], model.nodes)
+            recorder.write(0, model.opinions)
+            model.run(progress)
+        finally:
+            recorder.close(whole=model.over and model.error is None)
+
+
+def _recorder(folder: Path, run: dict[str, Any]) -> Any:
+    from parley.model.population import ToParquet
+    from parley.model.run_folder import code_revision, package_versions
+
+    return ToParquet(folder, run["every"], run | {"revision": code_revision(), "versions": package_versions()})
+
+
+def _claimed(folder: Path, run: dict[str, Any]) -> None:
+    """One folder, one population. Errors: UserError on a folder of another, or of something else."""
+    from parley.analysis.journaled_calls import check_manifest
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()) and not (folder / LABEL).exists():
+            raise UserError(f"{folder} is not empty and holds no population; give another --out")
+        check_manifest(folder / LABEL, run, "population")
+    except OSError as error:
+        raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
+
+
+def surrogate_parser() -> Parser:
+    """The options of `run.py surrogate`."""
+    parser = Parser(
+        "surrogate",
+        "Fit how the agents of a run respond to what they read, check the fit on rooms it has not seen, and write it for "
+        "`run.py population --law surrogate:FILE` (docs/populations.md).",
+        "surrogate runs/a",
+        cli.out("RUN/surrogate.json", "FILE"),
+    )
+    add_option(parser, "RUN", "a run folder with a survey after each round", Path)
+    add_option(
+        parser,
+        "--heard",
+        "what agents respond to\ngrades: what was said, graded by the rule-based speaker (default, where only our own "
+        "models speak)\nattitudes: the attitude of the agent that spoke",
+        default="",
+        choices=("grades", "attitudes"),
+    )
+    return parser
+
+
+def surrogate(arguments: Sequence[str]) -> int:
+    """`run.py surrogate RUN`: fit a response to a recorded run, and say how near it comes to rooms that it has not seen."""
+    options = surrogate_parser().parse_args(arguments)
+    from parley.analysis.surrogate.report import surrogate as fitted
+    from parley.analysis.surrogate.report import write
+    from parley.analysis.tables import load
+
+    found = fitted(load(options.run), options.heard)
+    for topic in found["topics"].values():
+        print("\n".join(topic["told"]))
+    print(f"surrogate {write(found, options.out or options.run / 'surrogate.json')}")
+    return 0

@@ -1,1 +1,0 @@
-"""Studies that train: each in a file of its own."""
