@@ -107,7 +107,7 @@ def _fields_in(path: Path) -> list[tuple[str, str, str]]:
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
         if token.type == tokenize.COMMENT
     }
-    kinds = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
+    kinds = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name != "EnvironmentSpec"]
     found = []
     for node in (node for kind in kinds for node in kind.body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
