@@ -1,7 +1,8 @@
 #!/bin/sh
-# Sets up what a job needs and does it:   sh do.sh demo | test | test-local | test-all | docs
-# test: all checks of the code, and all tests that need no torch. test-local: the tests that need torch, transformers or a browser.
-# test-all: test and test-local in one environment, each test once.
+# Sets up what a job needs and does it:   sh do.sh demo | test | test-thorough | test-local | test-all | docs
+# test: all checks of the code, and the quick tests that need no torch. test-thorough: the slower ones (whole commands, thousands of
+# simulated debates, kill and resume). test-local: the tests that need torch, transformers or a browser.
+# test-all: all of these in one environment, each test once.
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
 set -eu
 cd "$(dirname "$0")"
@@ -57,7 +58,11 @@ demo)
 test)
     install "[dev]"
     check_code
-    run_tests
+    run_tests -m "not slow and not thorough"
+    ;;
+test-thorough)
+    install "[dev]"
+    run_tests -m "thorough and not slow"
     ;;
 test-local)
     install "$local_extras" "torch==2.13.0"
@@ -74,7 +79,7 @@ docs)
     "$env/bin/python" docs/build.py
     ;;
 *)
-    echo "usage: sh do.sh demo | test | test-local | test-all | docs" >&2
+    echo "usage: sh do.sh demo | test | test-thorough | test-local | test-all | docs" >&2
     exit 2
     ;;
 esac

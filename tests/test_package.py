@@ -69,6 +69,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.mark.thorough
 def test_a_wheel_holds_one_name_and_all_data(wheel: Path) -> None:
     """Nothing called `agents`, `model` or `llm` lies in site-packages, and every file of data in the rooms is in the wheel."""
     names = zipfile.ZipFile(wheel).namelist()
@@ -88,6 +89,7 @@ def test_a_wheel_holds_one_name_and_all_data(wheel: Path) -> None:
     assert data - set(names) == set()
 
 
+@pytest.mark.thorough
 def test_from_a_wheel_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
     """A run, its report and the library, where no checkout is near; a user's own `model.py` and `run.py` are no matter."""
     site, home = tmp_path / "site", tmp_path / "home"

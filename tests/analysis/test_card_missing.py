@@ -23,6 +23,8 @@ from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import sections
 from parley.model.scenario import load_preset
 
+pytestmark = pytest.mark.thorough
+
 SMALL = {
     "topics": "racism,climate_change",
     "repetitions": 5,

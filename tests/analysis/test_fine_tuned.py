@@ -29,6 +29,8 @@ from parley.llm.backends.oracle.dynamics import planted
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
+pytestmark = pytest.mark.thorough
+
 ROOMS = 12
 BASE = load_preset("fine_tuned").with_settings({"topics": "racism,illegal_immigration", "repetitions": ROOMS})
 ARMS = (

@@ -21,6 +21,7 @@ def test_there_is_no_verdict_below_five_rooms(name: str) -> None:
     assert {INTERVALS[name](rng, rooms, kind) for rooms in range(2, FEWEST) for kind in KINDS} == {None}
 
 
+@pytest.mark.thorough
 @check_each("name", INTERVALS)
 @check_each("kind", ["normal", "rounded", "missing"])
 def test_false_claims_at_ten_rooms_are_about_one_in_twenty(name: str, kind: str) -> None:

@@ -20,6 +20,8 @@ from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
+pytestmark = pytest.mark.thorough
+
 SEEDS = 30
 ROOMS = 10
 OTHER = {"kappa": 0.12, "mu": 0.02}

@@ -170,6 +170,7 @@ def test_the_median_is_that_of_the_authors_code() -> None:
     assert found["mean"] == pytest.approx((between - 5) / (between - 3))
 
 
+@pytest.mark.thorough
 def test_scores_that_are_smoothed_are_not_smoothed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Thirds are not smoothed, sevenths of a distribution cannot be told; what becomes thirds when it is undone is."""
     rng = np.random.default_rng(0)

@@ -245,6 +245,7 @@ def test_rooms_needed_by_hand() -> None:
     assert rooms_needed(0.0, [0.5], [0.8])["rooms"].isna().all()
 
 
+@pytest.mark.thorough
 @check_each(("test", "sets"), [("level", 400), ("two", 400), ("interval", 200), ("mixed round", 80)])
 def test_false_alarms_are_one_in_twenty(test: str, sets: int) -> None:
     """Under the null, with rooms that differ: what so few data sets can tell from 5%; benchmarks/false_alarms.py takes 2,000."""

@@ -112,6 +112,7 @@ def test_every_rule_that_holds_nothing_says_why() -> None:
     assert {rule(one).why != "" for one in ALL if rule(one) and rule(one).how != "hold"} == {True}  # type: ignore[union-attr]
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")  # two rooms of the oracle may be nearly alike
 @pytest.mark.parametrize("words", HELD, ids=lambda words: label(HELD[words]))
 def test_it_runs(

@@ -10,6 +10,8 @@ import nbclient
 import nbformat
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "docs" / "first_steps.ipynb"
 MOST = 60

@@ -12,6 +12,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "library.md").read_text(encoding="u
 CODE = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
 
 
+@pytest.mark.thorough
 @check_each("code", CODE, ids=["scenario", "run", "functions", "experiment"])
 def test_the_code_runs(
     code: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -154,6 +154,7 @@ def test_an_interrupt_ends_at_once_and_loses_nothing(tmp_path: Path) -> None:
     assert (len(calls), calls["failure"].isna().all()) == (30, True)
 
 
+@pytest.mark.thorough
 def test_killed_again_and_again_nothing_is_lost_and_nothing_asked_twice(tmp_path: Path) -> None:
     """kill -9 at three places. What the journal holds is not asked again, and the record is that of an undisturbed run."""
     here = threading.Event()

@@ -11,6 +11,8 @@ from parley.analysis.tables import load
 
 from .loopback import Act, Body, Loopback, digest, likely, said
 
+pytestmark = pytest.mark.thorough
+
 
 def person(body: Body, time: int = 1) -> Act:
     """A debater with likeliest tokens."""

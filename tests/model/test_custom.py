@@ -14,6 +14,8 @@ import parley
 from parley.environments.graphs._given import Given
 from parley.model.custom import FILE
 
+pytestmark = pytest.mark.thorough
+
 SMALL: dict[str, Any] = {
     "llm": "oracle", "topics": "racism", "repetitions": 2, "rounds": 1, "reference": "", "progress": False,
 }  # fmt: skip

@@ -93,6 +93,7 @@ def deliberated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return tree(folder)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("where", "count", "in_flight"), [("ask", 700, 4), ("write", 60, 0)])
 def test_a_killed_deliberation_goes_on_and_ends_like_an_undisturbed_one(
     tmp_path: Path, deliberated: dict[str, bytes], where: str, count: int, in_flight: int
@@ -118,6 +119,7 @@ def journaled(folder: Path) -> set[str]:
         return {row[0].hex() for row in database.execute("SELECT key FROM outcomes")}
 
 
+@pytest.mark.thorough
 def test_killed_twice_and_a_torn_journal_tail(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     """A write-ahead log that was cut short loses its tail and nothing else."""
     folder = tmp_path / "run"

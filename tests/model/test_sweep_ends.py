@@ -17,6 +17,8 @@ from data_checks import check_each
 
 import run
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 DESIGN = [
     "sweep",

@@ -18,6 +18,8 @@ import parley
 from parley.llm.backends.oracle.backend import HANDLERS
 from parley.llm.purposes import PURPOSES
 
+pytestmark = pytest.mark.thorough
+
 PACKAGE = Path(parley.__file__).parent
 FOLDERS = ("agents", "analysis", "environments", "llm", "model", "training")
 SYLLABLES = ("bal", "dor", "fen", "gim", "kul", "lof", "mip", "nar", "pov", "rud", "sel", "tun", "vax", "wib", "zet")
