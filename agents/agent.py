@@ -17,8 +17,7 @@ import mesa
 from parley.agents.inner_thoughts import InnerThoughts
 from parley.agents.memory import Summary, header_of, make_memory
 from parley.agents.persona import DEFAULT, Persona
-from parley.agents.reasoning import open_ability
-from parley.agents.reasoning.base import Note
+from parley.agents.reasoning import Note, open_ability
 from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, shortened, speaks_for
 from parley.agents.scales import Reading
 from parley.agents.topic import PROMPTS, Probe, Topic, answer_order
@@ -32,15 +31,15 @@ SURVEY_TOKENS = 40
 
 
 class DebateStyle(NamedTuple):
-    """How a debate is held: the words used for it, the reply's length and temperature, the memory and the reader of ratings.
+    """How a debate is held: the words used for it, the reply's length and temperature, the memory and the reader of
+    ratings.
 
-    `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what becomes of
-    a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
-    `think`: what is done before speaking (agents/reasoning/). `importance`, `reflect`: see `agents.memory.Retrieval`. `listing`:
-    the order in which the answers to a survey are named (agents.topic.answer_order). `reminder`: whether it is told
-    who it is before
-    every utterance, survey and private thought (not where it sums up, reflects, weighs what it remembers, is interviewed or fills
-    in the questionnaire).
+    `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what
+    becomes of a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last
+    (its last words). `think`: what is done before speaking (agents/reasoning.py). `importance`, `reflect`: see
+    `agents.memory.Retrieval`. `listing`: the order in which the answers to a survey are named
+    (agents.topic.answer_order). `reminder`: whether it is told who it is before every utterance, survey and private
+    thought (not where it sums up, reflects, weighs what it remembers, is interviewed or fills in the questionnaire).
     """
 
     frame: str
@@ -68,10 +67,11 @@ class Speech(NamedTuple):
 class Rating(NamedTuple):
     """One answered survey: the value on the probe's scale (or None and a reason), and the raw reply.
 
-    `attitude` is the value on the topic's 0-10 axis, `expected` the mean of the answer distribution on that axis (both None for
-    a probe that measures something else), and `probabilities` the distribution itself, where the backend gives it. `how` names
-    the reader, and the way a closed question was answered where a backend has several (`strict, logprobs`). `covered` is the
-    probability that all allowed answers had together before they were scaled to sum to 1 (None where that is not known).
+    `attitude` is the value on the topic's 0-10 axis, `expected` the mean of the answer distribution on that axis (both
+    None for a probe that measures something else), and `probabilities` the distribution itself, where the backend gives
+    it. `how` names the reader, and the way a closed question was answered where a backend has several (`strict,
+    logprobs`). `covered` is the probability that all allowed answers had together before they were scaled to sum to 1
+    (None where that is not known).
     """
 
     probe: str
@@ -88,8 +88,9 @@ class Rating(NamedTuple):
 class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     """An agent of a debate. Subclass it, and pass the class as `agent_class` to `DebateModel` or `parley.run`.
 
-    An agent knows its persona, its topic, what it remembers and its last ratings. It knows neither the round nor the room, and
-    nobody else's persona. It never calls a model: it composes a request, and later reads the reply. The model makes the agents.
+    An agent knows its persona, its topic, what it remembers and its last ratings. It knows neither the round nor the
+    room, and nobody else's persona. It never calls a model: it composes a request, and later reads the reply. The model
+    makes the agents.
 
     Attributes
     ----------
@@ -167,17 +168,16 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         Parameters
         ----------
         form : str
-            What is asked for: `reply`, or `opening`, `closing` (structured debates), `post`, `talk` (networks), `opinion`,
-            `critique` (private deliberations).
+            What is asked for: `reply`, or `opening`, `closing` (structured debates), `post`, `talk` (networks),
+            `opinion`, `critique` (private deliberations).
 
         Returns
         -------
         str
             The paragraph. Everything before it (persona, memory) stays as it is.
 
-        Notes
-        -----
-        The rule-based speaker (`oracle`) reads the persona and what was said, so it answers the same whatever is asked here.
+        Notes ----- The rule-based speaker (`oracle`) reads the persona and what was said, so it answers the same
+        whatever is asked here.
         """
 
     def _tempting(self) -> tuple[str, ...]:
@@ -198,7 +198,9 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self.memory.hear(name, text)
 
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
-        """Ask for an utterance of a form: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
+        """Ask for an utterance of a form: the next `reply`, an `opening` or `closing` statement, an `opinion`, a
+        `critique`.
+        """
         self._instruction = self.instruction(form)
         if self.character.role:
             self._instruction += f" {self.character.ask}"
@@ -209,8 +211,8 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         )
 
     def absorb_speech(self, reply: Reply) -> Speech:
-        """Clean the reply and remember it. A failed or empty one, a refusal, one in another's name, or one that only repeats
-        what was asked leaves no trace.
+        """Clean the reply and remember it. A failed or empty one, a refusal, one in another's name, or one that only
+        repeats what was asked leaves no trace.
         """
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
@@ -247,7 +249,9 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         )
 
     def kind(self, probe: Probe) -> str:
-        """Whose answers to a survey question might be its own: class and character, which survey it is, the rating before."""
+        """Whose answers to a survey question might be its own: class and character, which survey it is, the rating
+        before.
+        """
         last = self._stood.get(probe.name)
         state = "unread" if last is None else f"{last:.0f}"
         persona, survey = self.persona, f"survey {self._surveys[probe.name]}"
@@ -255,7 +259,9 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         return "|".join([*named, *map(str, self.character), survey, state])
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
-        """Read the rating and keep it as this agent's attitude (None when there is none: the last one is not carried on)."""
+        """Read the rating and keep it as this agent's attitude (None when there is none: the last one is not carried
+        on).
+        """
         reading = (
             probe.read(reply.text, self.manner.reader) if reply.failure is None else Reading(None, reply.failure.name)
         )
@@ -293,7 +299,9 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
 
 
 class Debater(DebateAgent):
-    """Hears everybody in the room. `side` is what it was given to argue for, in words; `sided`: it says nothing without one."""
+    """Hears everybody in the room. `side` is what it was given to argue for, in words; `sided`: it says nothing without
+    one.
+    """
 
     side, sided = "", False
 

@@ -1,4 +1,6 @@
-"""What a member of a debate asks itself: a note before it speaks, insights, how important a line is. Nobody else is told."""
+"""What a member of a debate asks itself: a note before it speaks, insights, how important a line is. Nobody else is
+told.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from parley.agents.memory import LEAST, MOST, Memory, Retrieval, Trace
 from parley.agents.persona import persona_reminder
-from parley.agents.reasoning.base import INSIGHTS, Ability, Note, read_insights
+from parley.agents.reasoning import INSIGHTS, Ability, Note, read_insights
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
 from parley.agents.topic import PROMPTS
 from parley.llm.prompts import prompt
@@ -52,7 +54,9 @@ class InnerThoughts:
         )
 
     def absorb_thought(self, reply: Reply) -> Note:
-        """Keep the note until the next one. One that cannot be read is None with a reason: the older one is not kept on."""
+        """Keep the note until the next one. One that cannot be read is None with a reason: the older one is not kept
+        on.
+        """
         failure = reply.failure.name if reply.failure else "empty"
         self.note = self.ability.read(reply.text) if self.ability and reply.text else Note(None, failure)
         return self.note
@@ -105,7 +109,9 @@ class InnerThoughts:
         return Request(messages, sampling, seed, WEIGHTS.answers, "importance", "", *own, facts)
 
     def absorb_importance(self, reply: Reply, trace: Trace) -> Reading:
-        """Keep the importance (1 to 10), or None with a reason: such a memory is found by the rest of what is known of it."""
+        """Keep the importance (1 to 10), or None with a reason: such a memory is found by the rest of what is known of
+        it.
+        """
         reading = read_rating(reply.text, WEIGHTS) if reply.failure is None else Reading(None, reply.failure.name)
         trace.importance = reading.value
         return reading

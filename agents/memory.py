@@ -1,9 +1,10 @@
 """Which memories come to mind: by recency, importance and relevance.
 
-Source: Park et al. 2023, "Generative Agents", section on the memory stream: each of the three scaled to 0-1 over all memories,
-and summed with equal weights; recency decays by .995 a step. Departures: a step is a line said (theirs an hour of their world),
-counted from when it was said (theirs from when it was last retrieved: here asking leaves no trace); relevance is the cosine of
-word weights (theirs of embeddings); importance is asked of the model only where a scenario says so, else it is novelty.
+Source: Park et al. 2023, "Generative Agents", section on the memory stream: each of the three scaled to 0-1 over all
+memories, and summed with equal weights; recency decays by .995 a step. Departures: a step is a line said (theirs an
+hour of their world), counted from when it was said (theirs from when it was last retrieved: here asking leaves no
+trace); relevance is the cosine of word weights (theirs of embeddings); importance is asked of the model only where a
+scenario says so, else it is novelty.
 
 What an agent remembers of a conversation, as the chat messages it is sent.
 
@@ -72,7 +73,8 @@ def min_max(values: Sequence[float | None]) -> list[float | None]:
 
 
 def relevance(query: str, texts: Sequence[str]) -> list[float]:
-    """Cosine of the word weights of each text with those of the query, 0-1: count times ln((1 + n) / (1 + texts with it)) + 1.
+    """Cosine of the word weights of each text with those of the query, 0-1: count times ln((1 + n) / (1 + texts with
+    it)) + 1.
 
     >>> [round(one, 2) for one in relevance("more trains", ["trains", "buses"])]
     [0.58, 0.0]
@@ -216,7 +218,8 @@ class Summary(_Lines):
 
 
 class Retrieval(_Lines):
-    """The last `size` lines in full, and of what came before, own insights among it, the `size` memories that come to mind.
+    """The last `size` lines in full, and of what came before, own insights among it, the `size` memories that come to
+    mind.
 
     `importance`: novelty, or asked (then `weigh` gives it). After every `reflect` lines (0: never) it wants to reflect.
     """

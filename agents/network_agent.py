@@ -12,11 +12,14 @@ from parley.agents.topic import PROMPTS, Topic
 from parley.llm.prompts import prompt
 
 NAMED, LATELY = 5, 32
-"""Up to how many others are told by name; of who said one of so many lines heard last an agent might be tempted to write some."""
+"""Up to how many others are told by name; of who said one of so many lines heard last an agent might be tempted to
+write some.
+"""
 
 
 class NetworkDebater(Debater):
-    """`hears` are those whom it hears at the start, `people` how many take part, `changing` whether it may come to hear others.
+    """`hears` are those whom it hears at the start, `people` how many take part, `changing` whether it may come to hear
+    others.
 
     Where it hears everybody, and they are few, it is told what it would be told at a table.
     """

@@ -18,9 +18,9 @@ STATEMENTS = ("draft", "revision")
 class Participant(DebateAgent):
     """`people` is how many deliberate, itself among them: all that it is told of the others.
 
-    `position` is its first readable agreement with the question's statement (1-7), None before that; `said` its opinion and
-    its critique of the draft, by form; `statement` what the mediator said last; `answers` what it answered of the questionnaire,
-    by item.
+    `position` is its first readable agreement with the question's statement (1-7), None before that; `said` its opinion
+    and its critique of the draft, by form; `statement` what the mediator said last; `answers` what it answered of the
+    questionnaire, by item.
     """
 
     def __init__(
@@ -89,7 +89,9 @@ class Participant(DebateAgent):
         return ""
 
     def compose_item(self, item: QuestionnaireItem, seed: int, again: bool = False) -> Request:
-        """Ask an item of the questionnaire: the persona and the item alone, so that nothing that was said colours the answer."""
+        """Ask an item of the questionnaire: the persona and the item alone, so that nothing that was said colours the
+        answer.
+        """
         asked = item.ask()
         text = prompt(PROMPTS, "reask").fill(survey=asked) if again else asked
         sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)

@@ -176,15 +176,16 @@ _MARKDOWN = re.compile(r"\*+|\b_+|_+\b|\.{2,}")
 def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Reading:
     """Read the rating in a reply.
 
-    `strict` (default): one number, or one label of a labelled scale, that lies on the scale. Told twice the same is once;
-    "8/10" and "8 out of 10" name the scale's end and are 8 on a scale that ends at 10; an echo of the range is skipped.
-    Decimals between the ends are kept, years behind the rating are skipped. What cannot be read is put into English words,
-    as far as agents/languages.toml has them (German, French, Spanish), and read again. Anything else is None: empty,
-    refusal, no_number, several_numbers, out_of_range, unclear_number (glued, percent, a comma between what may be two
-    numbers, spelt in a sentence, denied, a bound, or not where an answer stands: alone, first before a break, or at the end
-    of a clause after a cue such as "I'd rate it"; so no list number and no count),
-    other_scale (a denominator that is not the scale's end), no_label, several_labels, denied_label, label_and_number_disagree.
-    `paper`: the first number, clamped to the scale (Taubenfeld et al. leave it open; this is what their public code does).
+    `strict` (default): one number, or one label of a labelled scale, that lies on the scale. Told twice the same is
+    once; "8/10" and "8 out of 10" name the scale's end and are 8 on a scale that ends at 10; an echo of the range is
+    skipped. Decimals between the ends are kept, years behind the rating are skipped. What cannot be read is put into
+    English words, as far as agents/languages.toml has them (German, French, Spanish), and read again. Anything else is
+    None: empty, refusal, no_number, several_numbers, out_of_range, unclear_number (glued, percent, a comma between what
+    may be two numbers, spelt in a sentence, denied, a bound, or not where an answer stands: alone, first before a
+    break, or at the end of a clause after a cue such as "I'd rate it"; so no list number and no count), other_scale (a
+    denominator that is not the scale's end), no_label, several_labels, denied_label, label_and_number_disagree.
+    `paper`: the first number, clamped to the scale (Taubenfeld et al. leave it open; this is what their public code
+    does).
     """
     if text and text.isascii() and text.isdigit() and reader != "paper":  # nearly every reply
         return _on_scale(float(text), scale)
@@ -199,7 +200,9 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
 
 
 def _plain(text: str) -> str:
-    """In lower case, with plain spaces, digits, hyphens and apostrophes, and without empty lines, emphasis and ellipses."""
+    """In lower case, with plain spaces, digits, hyphens and apostrophes, and without empty lines, emphasis and
+    ellipses.
+    """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_SAME)
     lines = [" ".join(line.split()) for line in _MARKDOWN.sub(" ", text.lower()).splitlines()]
@@ -212,7 +215,9 @@ def _first_number(text: str, scale: Scale) -> Reading:
 
 
 def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
-    """The one number of a text, if it stands where an answer stands (or `anywhere`, beside a label that it must agree with)."""
+    """The one number of a text, if it stands where an answer stands (or `anywhere`, beside a label that it must agree
+    with).
+    """
     found = _read_english(_without_years(_COMMA.sub(_point, text), scale), scale, anywhere)
     if found.value is None and (found.reason != "no_number" or replace_number_words(text)):
         return _read_english(_without_years(_COMMA.sub(_point, in_english(text)), scale), scale, anywhere)

@@ -1,13 +1,15 @@
-"""Social choice: rankings or scores of k candidates in, one order of them out. Pure functions; ties are left until `break_ties`.
+"""Social choice: rankings or scores of k candidates in, one order of them out. Pure functions; ties are left until
+`break_ties`.
 
-Candidates are numbered 0 .. k-1. A ballot names them best first; candidates in a tuple are tied: (2, (0, 1)) is 2 > 0 = 1.
-Whom a ballot does not name stands below all it names, tied (as Schulze 2011 reads such ballots). An empty ballot prefers nobody.
-Scores are rows of numbers, a row a voter, higher is better, NaN for missing. **Missing is never a number**: a candidate is judged
-by the scores it has (`voices` says how many), one without any has the value NaN and stands last. Comparing candidates that were
-scored by different voters favours those whom their critics passed over: where that can happen, look at `voices`.
+Candidates are numbered 0 .. k-1. A ballot names them best first; candidates in a tuple are tied: (2, (0, 1)) is 2 > 0 =
+1. Whom a ballot does not name stands below all it names, tied (as Schulze 2011 reads such ballots). An empty ballot
+prefers nobody. Scores are rows of numbers, a row a voter, higher is better, NaN for missing. **Missing is never a
+number**: a candidate is judged by the scores it has (`voices` says how many), one without any has the value NaN and
+stands last. Comparing candidates that were scored by different voters favours those whom their critics passed over:
+where that can happen, look at `voices`.
 
-An order is a tuple of tied groups, best first, indices ascending within a group: ((4,), (0, 2), (1, 3)).
-All errors are ValueError: a candidate named twice or out of range, ragged or infinite scores, no voters where scores tell k.
+An order is a tuple of tied groups, best first, indices ascending within a group: ((4,), (0, 2), (1, 3)). All errors are
+ValueError: a candidate named twice or out of range, ragged or infinite scores, no voters where scores tell k.
 
 The one function that reads a ranking in arrow notation out of a reply.
 """
@@ -43,7 +45,9 @@ class Contest:
 
 @dataclass(frozen=True)
 class Tally:
-    """The outcome of a rule that gives each candidate a value (NaN: nobody scored it); voices: voters who ranked or scored it."""
+    """The outcome of a rule that gives each candidate a value (NaN: nobody scored it); voices: voters who ranked or
+    scored it.
+    """
 
     order: Order
     values: tuple[float, ...]
@@ -54,9 +58,9 @@ def schulze(ballots: Iterable[Ballot], candidates: int) -> Contest:
     """Schulze's method: a is better than b if the strongest path from a to b is stronger than the strongest back.
 
     Source: Schulze 2011, Social Choice and Welfare 36(2), 267-303; the strength of a link is its winning votes.
-    "Better" is transitive, but two candidates that are level with a third need not be level. The order lists whom nobody betters,
-    then whom nobody left betters, and so on: its first group is Schulze's set of potential winners, and whoever is better stands
-    higher. The public Habermas Machine orders its examples likewise.
+    "Better" is transitive, but two candidates that are level with a third need not be level. The order lists whom
+    nobody betters, then whom nobody left betters, and so on: its first group is Schulze's set of potential winners, and
+    whoever is better stands higher. The public Habermas Machine orders its examples likewise.
 
     >>> schulze([(0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 1, 2)], 3).order
     ((0,), (1,), (2,))
@@ -87,7 +91,8 @@ def pairwise(ballots: Iterable[Ballot], candidates: int) -> Matrix:
 
 
 def strongest_paths(votes: Matrix) -> Matrix:
-    """A path is as strong as its weakest link, a link exists where a majority of those who tell the two apart is for it.
+    """A path is as strong as its weakest link, a link exists where a majority of those who tell the two apart is for
+    it.
 
     Source: Schulze 2011 (the Floyd-Warshall algorithm with max and min). The example is Condorcet's cycle of 60 voters.
 
@@ -105,10 +110,11 @@ def strongest_paths(votes: Matrix) -> Matrix:
 
 
 def borda(ballots: Iterable[Ballot], candidates: int) -> Tally:
-    """A point for every candidate ranked below, half a point for every other one tied: a ballot gives k(k-1)/2 points in all.
+    """A point for every candidate ranked below, half a point for every other one tied: a ballot gives k(k-1)/2 points
+    in all.
 
-    Source: Borda 1784, with the usual mean of the places for ties. The points of a lifted candidate rise and no other's do
-    (monotone); the winner of all pairwise majorities can lose.
+    Source: Borda 1784, with the usual mean of the places for ties. The points of a lifted candidate rise and no other's
+    do (monotone); the winner of all pairwise majorities can lose.
 
     >>> borda([(0, 1, 2), (1,)], 3)
     Tally(order=((1,), (0,), (2,)), values=(2.5, 3.0, 0.5), voices=(1, 2, 1))
@@ -125,7 +131,8 @@ def borda(ballots: Iterable[Ballot], candidates: int) -> Tally:
 def approval(scores: Scores, at_least: float) -> Tally:
     """The share, among those who scored a candidate, of those who gave it `at_least` this score.
 
-    Source: Brams and Fishburn 1978, American Political Science Review 72(3), with a score for the line that each voter draws.
+    Source: Brams and Fishburn 1978, American Political Science Review 72(3), with a score for the line that each voter
+    draws.
 
     >>> approval([(7, 4, math.nan), (5, 2, 6)], at_least=5).values
     (1.0, 0.0, 1.0)
@@ -145,9 +152,11 @@ def utilitarian(scores: Scores) -> Tally:
 
 
 def maximin(scores: Scores) -> Tally:
-    """The lowest score, as in Rawls's difference principle (1971). Ties are left as they are, not broken by the second lowest.
+    """The lowest score, as in Rawls's difference principle (1971). Ties are left as they are, not broken by the second
+    lowest.
 
-    So whom everybody prefers stands higher, but who is preferred by some, with the others level, may tie (weak Pareto only).
+    So whom everybody prefers stands higher, but who is preferred by some, with the others level, may tie (weak Pareto
+    only).
 
     >>> maximin([(1, 3, 3), (7, 3, 4)])
     Tally(order=((1, 2), (0,)), values=(1, 3, 3), voices=(2, 2, 2))
@@ -168,11 +177,12 @@ def ballots_of(scores: Scores) -> tuple[Ballot, ...]:
 
 
 def break_ties(order: Order, ballots: Iterable[Ballot], rng: random.Random) -> tuple[int, ...]:
-    """One strict order: a tied group as a ballot drawn at random ranks it, what is still tied as the next does, then by lot.
+    """One strict order: a tied group as a ballot drawn at random ranks it, what is still tied as the next does, then by
+    lot.
 
     Source: Schulze 2011 (TBRC, the tie-breaking ranking of the candidates), applied within the groups of `order`; the
-    public Habermas Machine breaks ties so. rng: a named stream (`llm.seeding.stream`); it takes the same draws tie or no tie,
-    and for one state of it the outcome depends on the order of the ballots: let that be the order of the seats.
+    public Habermas Machine breaks ties so. rng: a named stream (`llm.seeding.stream`); it takes the same draws tie or
+    no tie, and for one state of it the outcome depends on the order of the ballots: let that be the order of the seats.
 
     >>> break_ties(((2,), (0, 1)), [(1, 0, 2)], random.Random(0))
     (2, 1, 0)
@@ -242,7 +252,9 @@ _ONE = r"[\[(\"'`*]*[A-Za-z][\])\"'`*]*"
 _CHAIN = re.compile(rf"(?<![\w'>=<~])({_ONE}(?: [>=] {_ONE})+)(?![\w'])")
 _ASIDE = re.compile(r"(?<!\w)([A-Za-z])\s*(<|,|\band\b)\s*(?=([A-Za-z])(?!\w))")
 _LOOSE = (",", "and")
-"""These count only where no chain orders the letters: a chain may be followed by words, `, I think` or `, a clear order`."""
+"""These count only where no chain orders the letters: a chain may be followed by words, `, I think` or `, a clear
+order`.
+"""
 _DENIED = re.compile(r"\b(?:not|never|rather than|instead of|cannot)\b|n't\b", re.I)
 
 
@@ -258,12 +270,13 @@ class ParsedRanking(NamedTuple):
 
 
 def read_ranking(text: str | None, count: int) -> ParsedRanking:
-    """Read the ranking of `count` things called A, B, C, ...: all of them, each once, with an arrow or a tie between any two.
+    """Read the ranking of `count` things called A, B, C, ...: all of them, each once, with an arrow or a tie between
+    any two.
 
-    Arrows are >, ->, =>, →, ≻; a tie is =, ~, ≈ or /. Letters may be small, quoted, bracketed or called "Statement B". Told
-    twice the same is once, and words around it do no harm, those behind a comma neither. Anything else is None: empty,
-    no_ranking, several_rankings, unordered (< between two of the letters, a comma or "and" where the arrows leave one
-    of them out), unknown_letter, repeated, incomplete, denied ("not A > B").
+    Arrows are >, ->, =>, →, ≻; a tie is =, ~, ≈ or /. Letters may be small, quoted, bracketed or called "Statement B".
+    Told twice the same is once, and words around it do no harm, those behind a comma neither. Anything else is None:
+    empty, no_ranking, several_rankings, unordered (< between two of the letters, a comma or "and" where the arrows
+    leave one of them out), unknown_letter, repeated, incomplete, denied ("not A > B").
 
     >>> read_ranking("Ranking: B > C = A.", 3), read_ranking("B > A", 3)
     (Ranked(order=(1, (0, 2)), reason=None), Ranked(order=None, reason='incomplete'))

@@ -1,8 +1,8 @@
 """The exam of an environment: what `parley.environments.base.Environment` promises. Each check takes its class.
 
-`parley.testing.check_environment` runs them all. The dataclass is made with its defaults and, for every option that is a closed
-choice (a Literal, or what a registry has), with each value of that choice. Where laws are those of a table, at which all hear
-all, networks have stricter or looser ones of their own: each law says so.
+`parley.testing.check_environment` runs them all. The dataclass is made with its defaults and, for every option that is
+a closed choice (a Literal, or what a registry has), with each value of that choice. Where laws are those of a table, at
+which all hear all, networks have stricter or looser ones of their own: each law says so.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def rounds(kind: Kind) -> Iterator[tuple[Environment, Room, int, list[Turn]]]:
 
 
 def every_member_speaks_exactly_once_a_round(kind: Kind) -> None:
-    """In a network nobody speaks twice, and everybody speaks where chance does not decide how many do. Where the environment
-    says `often`, as often as everybody else.
+    """In a network nobody speaks twice, and everybody speaks where chance does not decide how many do. Where the
+    environment says `often`, as often as everybody else.
     """
     for environment, place, round_, turns in rounds(kind):
         spoken = sorted(turn.speaker for turn in turns if turn.speaker != MEDIATOR)
@@ -125,8 +125,8 @@ def a_mediator_speaks_once_and_last_where_there_is_one(kind: Kind) -> None:
 
 
 def hearers_are_exactly_the_others_or_the_mediator_alone(kind: Kind) -> None:
-    """Whoever sits with a mediator is heard by it alone, and it by everybody; at other tables everybody hears everybody,
-    or, where the environment says `narrow`, somebody hears everybody.
+    """Whoever sits with a mediator is heard by it alone, and it by everybody; at other tables everybody hears
+    everybody, or, where the environment says `narrow`, somebody hears everybody.
 
     In a network nobody hears a speaker but by a link to it.
     """
@@ -148,7 +148,9 @@ def hearers_are_exactly_the_others_or_the_mediator_alone(kind: Kind) -> None:
 
 
 def what_goes_together_is_of_one_form(kind: Kind) -> None:
-    """Turns that are asked at once are asked for the same, of different people (who hear each other afterwards, if at all)."""
+    """Turns that are asked at once are asked for the same, of different people (who hear each other afterwards, if at
+    all).
+    """
     for _, _, _, turns in rounds(kind):
         assert not any(turn.together for turn in turns[:1])
         for wave in concurrent_turns(turns):

@@ -1,4 +1,6 @@
-"""What a networked room knows of itself: its links, its wall, the attitudes of its people, and where its draws come from."""
+"""What a networked room knows of itself: its links, its wall, the attitudes of its people, and where its draws come
+from.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 class Links:
-    """Who hears whom: `hears[a]` are those whom a hears, `heard_by[b]` those who hear b (keys, in the order of the links)."""
+    """Who hears whom: `hears[a]` are those whom a hears, `heard_by[b]` those who hear b (keys, in the order of the
+    links).
+    """
 
     def __init__(self, members: Iterable[int], pairs: Iterable[tuple[int, int]]):
         hears: dict[int, list[int]] = {member: [] for member in members}
@@ -67,7 +71,9 @@ class Feed(NamedTuple):
 
 @dataclass
 class Timeline:
-    """The posts of a room that can be shown, by iteration; by reader, what it was shown and how it voted on each author."""
+    """The posts of a room that can be shown, by iteration; by reader, what it was shown and how it voted on each
+    author.
+    """
 
     posts: dict[int, Post] = field(default_factory=dict)
     read: dict[int, set[int]] = field(default_factory=dict)
@@ -92,7 +98,8 @@ class Timeline:
 
 @dataclass(slots=True)
 class SocialGraph:
-    """One networked room. `attitude` gives somebody's last rating (0-10) or None; `draw(*name)` opens a named random stream.
+    """One networked room. `attitude` gives somebody's last rating (0-10) or None; `draw(*name)` opens a named random
+    stream.
 
     `known` keeps what was worked out before from draws alone, so that it need not be worked out again.
     """
@@ -103,7 +110,7 @@ class SocialGraph:
     wall: Timeline = field(default_factory=Timeline)
     known: dict[tuple[str, int], Any] = field(default_factory=dict)
 
-    def apart(self, one: int, other: int) -> float | None:
+    def distance(self, one: int, other: int) -> float | None:
         """The distance between two attitudes in points, or None where one of them is not known."""
         mine, theirs = self.attitude(one), self.attitude(other)
         return None if mine is None or theirs is None else abs(mine - theirs)

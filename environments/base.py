@@ -19,8 +19,8 @@ MEDIATOR = 0
 class Group(NamedTuple):
     """People seated together, by party or PARTY:VARIANT; `name` labels the condition in tables and figures.
 
-    `mediated`: whether a mediator is with them, who has no seat of its own. `networked`: whether links say who hears whom.
-    `people`: the name of the persona that each seat is for, "" for anyone; empty where no seat is for one.
+    `mediated`: whether a mediator is with them, who has no seat of its own. `networked`: whether links say who hears
+    whom. `people`: the name of the persona that each seat is for, "" for anyone; empty where no seat is for one.
     """
 
     name: str
@@ -48,7 +48,8 @@ class Room(NamedTuple):
     """One seated group as the environment sees it.
 
     `seated` are the agents' ids in seat order, `shuffled` the same ids in an order drawn once for this room, and
-    `reshuffle()` draws a new order (a stream of its own for each room and round). `society` is what a network knows of it.
+    `reshuffle()` draws a new order (a stream of its own for each room and round). `society` is what a network knows of
+    it.
     """
 
     seated: tuple[int, ...]
@@ -60,8 +61,8 @@ class Room(NamedTuple):
 class Turn(NamedTuple):
     """One reply: who speaks and who hears it.
 
-    `form` is what is asked for (opinion, draft, critique, revision; post, talk; "" for whatever the format of the debate has
-    in this round). `together`: asked at once with the turn before it, so that neither hears the other first.
+    `form` is what is asked for (opinion, draft, critique, revision; post, talk; "" for whatever the format of the
+    debate has in this round). `together`: asked at once with the turn before it, so that neither hears the other first.
     """
 
     speaker: int
@@ -73,8 +74,9 @@ class Turn(NamedTuple):
 class Environment(Protocol):
     """Stateless: the same room and round give the same turns.
 
-    Everybody speaks once a round, everybody else hears it. One that differs says so by a class variable: `often` (as often as
-    everybody else), `narrow` (some of the others hear a turn), `silent` (how many of the last seats hear and do not speak).
+    Everybody speaks once a round, everybody else hears it. One that differs says so by a class variable: `often` (as
+    often as everybody else), `narrow` (some of the others hear a turn), `silent` (how many of the last seats hear and
+    do not speak).
     """
 
     def groups(self) -> tuple[Group, ...]:

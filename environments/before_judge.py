@@ -4,7 +4,8 @@ Options
     parties   whose people debate, a group for each (republican, democrat)
     size      debaters of a group (2)
     judge     the party of the judge, the last seat (default)
-    protocol  sequential (each hears the others before it speaks) or simultaneous (all write at once, then read the others)
+    protocol  sequential (each hears the others before it speaks) or simultaneous (all write at once, then read the
+              others)
     order     as for round_table, of the debaters; in a simultaneous debate it is the order in which the judge reads
 """
 

@@ -1,13 +1,15 @@
-"""dyads: people of one room talk two by two; in rounds 1 .. n - 1 everybody talks with everybody once, then it begins again.
+"""dyads: people of one room talk two by two; in rounds 1 .. n - 1 everybody talks with everybody once, then it begins
+again.
 
 Options
     seats      who sits there, an even number of people (republican, democrat, republican, democrat)
     exchanges  how often each of a pair speaks in its talk (3)
-    posts      who reads the public post that everybody writes before each talk: partner, room, or none (nobody writes one)
+    posts      who reads the public post that everybody writes before each talk: partner, room, or none (nobody writes
+               one)
 
-A round is one talk of every pair, side by side; nobody else hears it. Who meets whom first, and who opens, is drawn once for
-each room (the circle method of round-robin tournaments on that order). In the record of a round the openers of the pairs speak
-first, in some order, and their partners answer in the same order (`partners` reads it back).
+A round is one talk of every pair, side by side; nobody else hears it. Who meets whom first, and who opens, is drawn
+once for each room (the circle method of round-robin tournaments on that order). In the record of a round the openers of
+the pairs speak first, in some order, and their partners answer in the same order (`partners` reads it back).
 """
 
 from __future__ import annotations

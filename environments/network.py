@@ -4,15 +4,16 @@ Options
     parties     the parties of the people, in turn (republican, democrat); a party named twice has twice the share
     size        how many people there are (60)
     graph       the links at the start: complete, ring, small_world, scale_free, random, blocks, geometric, file
-                (environments/graphs)
-    rule        who meets whom in a round: neighbours, pairs, posts, sequential, bounded_confidence (environments/rules)
-    activation  who speaks in a round: every, share, poisson, hawkes (environments/activation)
-    rewiring    how links change between rounds: none, nearer (environments/rewiring)
-    timing      simultaneous (default): nobody hears anybody of a round before it has spoken; sequential: one after another
+                (environments/graphs.py)
+    rule        who meets whom in a round: neighbours, pairs, posts, sequential, bounded_confidence (environments/rules.py)
+    activation  who speaks in a round: every, share, poisson, hawkes (environments/activation.py)
+    rewiring    how links change between rounds: none, nearer (environments/rewiring.py)
+    timing      simultaneous (default): nobody hears anybody of a round before it has spoken; sequential: one after
+                another
     order       as for round_table, of those who speak one after another (reshuffled)
 
-Graph, rule, activation and rewiring may have options of their own: `graph=small_world,degree=6,rewired=0.1` (docs/networks.md).
-One room is one population. Its graph is drawn for each repetition, the same on every topic.
+Graph, rule, activation and rewiring may have options of their own: `graph=small_world,degree=6,rewired=0.1`
+(docs/networks.md). One room is one population. Its graph is drawn for each repetition, the same on every topic.
 """
 
 from __future__ import annotations
@@ -26,9 +27,7 @@ from typing import Annotated, Literal
 from parley.environments._social_graph import Feed, Pairs, SocialGraph
 from parley.environments.activation import ACTIVATION
 from parley.environments.base import Group, Order, Room, Turn, speaking_order
-from parley.environments.graphs import GRAPHS
-from parley.environments.graphs._base import Node
-from parley.environments.graphs.file import File
+from parley.environments.graphs import GRAPHS, File, Node
 from parley.environments.rewiring import REWIRING
 from parley.environments.rules import RULES
 from parley.llm.registry import Registry

@@ -1,7 +1,8 @@
 """Mediators: what is made of everybody's opinions and critiques. The folder is the registry.
 
-A module defines one frozen dataclass with `speak(brief, seed)`, a conversation that yields requests and returns a `Statement`
-(agents/mediators/base.py), and `calls(members)`. Its fields are the options of `mediator = "habermas,candidates=4"`.
+A module defines one frozen dataclass with `speak(brief, seed)`, a conversation that yields requests and returns a
+`Statement` (agents/mediators/base.py), and `calls(members)`. Its fields are the options of `mediator =
+"habermas,candidates=4"`.
 """
 
 from __future__ import annotations

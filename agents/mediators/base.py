@@ -39,9 +39,11 @@ class ParticipantInput(NamedTuple):
 
 @dataclass(frozen=True)
 class MediatorBrief:
-    """All that the mediator goes by, members in seat order. `previous` is its own last statement, None before there is one.
+    """All that the mediator goes by, members in seat order. `previous` is its own last statement, None before there is
+    one.
 
-    `sampling` holds temperature and top_p, `adapter` and `voice` which model speaks for it (see `parley.llm.request.Request`).
+    `sampling` holds temperature and top_p, `adapter` and `voice` which model speaks for it (see
+    `parley.llm.request.Request`).
     """
 
     question: Question
@@ -62,7 +64,9 @@ class MediatorBrief:
 
 
 class Candidate(NamedTuple):
-    """A statement that was written, or None and the reason. `raw` is the reply, where cleaning changed it; `asked` how often."""
+    """A statement that was written, or None and the reason. `raw` is the reply, where cleaning changed it; `asked` how
+    often.
+    """
 
     text: str | None
     reason: str | None = None
@@ -71,7 +75,8 @@ class Candidate(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """How a member (its place in the brief) is predicted to rank the candidates, by their numbers, best first (ties in tuples).
+    """How a member (its place in the brief) is predicted to rank the candidates, by their numbers, best first (ties in
+    tuples).
 
     None and a reason where no reply could be read; `raw` is the last reply, `earlier` are those before it.
     """
@@ -87,7 +92,8 @@ class Ranking(NamedTuple):
 class Statement(NamedTuple):
     """What the mediator says, or None and a reason; and what it considered.
 
-    `order` are the numbers of the candidates that could be read, best first, `tied` how many of them the rule put first.
+    `order` are the numbers of the candidates that could be read, best first, `tied` how many of them the rule put
+    first.
     """
 
     text: str | None
@@ -100,7 +106,9 @@ class Statement(NamedTuple):
 
 
 class Mediator(ABC):
-    """The base of every mediator, options in a frozen dataclass. Stateless: same brief, seeds and replies, same statement."""
+    """The base of every mediator, options in a frozen dataclass. Stateless: same brief, seeds and replies, same
+    statement.
+    """
 
     @abstractmethod
     def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:

@@ -1,7 +1,7 @@
 """draft_revise: a prompt for the draft and a prompt for the revision.
 
-The mediator of the study of digital representatives as it is described: one draft, one revision, the mediator itself a black box.
-Its model there was fine-tuned, its prompts are not published; the wording is our own.
+The mediator of the study of digital representatives as it is described: one draft, one revision, the mediator itself a
+black box. Its model there was fine-tuned, its prompts are not published; the wording is our own.
 
 Options
     words   length of a statement that is asked for (100)

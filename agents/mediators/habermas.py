@@ -1,23 +1,24 @@
 """habermas: many candidate statements, a predicted ranking of them for each member, and Schulze's choice.
 
-The mechanism of the Habermas Machine (Tessler, Bakker et al. 2024, Science), after its public code. Each candidate is written
-from opinions and critiques in an order of its own. For every member the model predicts how that member would rank them, shown in
-an order drawn for the member. Schulze's method makes one order of the rankings (`social_choice.schulze`); ties at any place are
-broken by ballots drawn by lot (`social_choice.break_ties`), and the first is the statement. The revision is made likewise, from
-the last statement and the critiques of it.
+The mechanism of the Habermas Machine (Tessler, Bakker et al. 2024, Science), after its public code. Each candidate is
+written from opinions and critiques in an order of its own. For every member the model predicts how that member would
+rank them, shown in an order drawn for the member. Schulze's method makes one order of the rankings
+(`social_choice.schulze`); ties at any place are broken by ballots drawn by lot (`social_choice.break_ties`), and the
+first is the statement. The revision is made likewise, from the last statement and the critiques of it.
 
 Options
     candidates   statements that are written (16); 26 at most, one letter each
     words        length of a statement that is asked for (100)
-    rule         schulze, or borda: what makes one order of the rankings (schulze). The rules of `social_choice` that go by scores
+    rule         schulze, or borda: what makes one order of the rankings (schulze). The rules of `social_choice` that go
+                 by scores
                  (approval, utilitarian, maximin) need ratings of candidates, which are not asked for here
 
-Departures: one model, prompted, writes and ranks (there: a fine-tuned writer and a reward model; the public code prompts both).
-The reply is the statement, without the reasoning that the public prompts ask for first. A ballot may hold ties.
-Rankings are asked for at temperature 0. One that cannot be read is asked for again in other words, at the temperature of
-statements (1 where that is 0): the same greedy question would have the same answer. What cannot be read in ATTEMPTS replies is
-missing with its reason: the member has no ballot, and the others decide. Where nobody has one, the statement is missing; nothing
-is chosen by lot.
+Departures: one model, prompted, writes and ranks (there: a fine-tuned writer and a reward model; the public code
+prompts both). The reply is the statement, without the reasoning that the public prompts ask for first. A ballot may
+hold ties. Rankings are asked for at temperature 0. One that cannot be read is asked for again in other words, at the
+temperature of statements (1 where that is 0): the same greedy question would have the same answer. What cannot be read
+in ATTEMPTS replies is missing with its reason: the member has no ballot, and the others decide. Where nobody has one,
+the statement is missing; nothing is chosen by lot.
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ def _chosen(
 def _ranked(
     brief: MediatorBrief, seed: Seed, candidates: Sequence[Candidate], usable: Sequence[int]
 ) -> Conversation[tuple[Ranking, ...]]:
-    """The predicted ranking of every member who wrote anything, all asked at once; unreadable ones up to ATTEMPTS times."""
+    """The predicted ranking of every member who wrote anything, all asked at once; unreadable ones up to ATTEMPTS
+    times.
+    """
     wrote = [place for place, heard in enumerate(brief.members) if heard.opinion or heard.critique]
     shown = {place: random.Random(seed("ballot", place)).sample(usable, len(usable)) for place in wrote}
     found: dict[int, Ranking] = {}

@@ -1,7 +1,7 @@
 """majority: a baseline without a model. The statement is the question's declarative form or its negation.
 
-It is that of the side on which more position scores are (above or below 4); an even split is decided by lot. The revision is the
-draft again.
+It is that of the side on which more position scores are (above or below 4); an even split is decided by lot. The
+revision is the draft again.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from data_checks import check_each
 
-from parley.agents.reasoning import ability_names, open_ability
-from parley.agents.reasoning.base import labelled_parts
+from parley.agents.reasoning import ability_names, labelled_parts, open_ability
 from parley.agents.topic import load_topic
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
