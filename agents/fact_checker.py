@@ -43,7 +43,7 @@ class FactChecker(NamedTuple):
         """
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
-        text = clean_speech(reply.text, self.name, speaks_for(names) if names else None)
+        text = clean_speech(reply.text, self.name, speaks_for(tuple(names)) if names else None)
         if not text:
             return Speech(None, "empty")
         if _NOTHING.match(text):

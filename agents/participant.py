@@ -27,7 +27,6 @@ class Participant(DebateAgent):
         self,
         model: Any,
         persona: Persona,
-        name: str,
         topic: Topic,
         people: int,
         manner: Any,
@@ -35,7 +34,7 @@ class Participant(DebateAgent):
         voice: str = "",
     ):
         opening = prompt(PROMPTS, "deliberation").fill(number=people, question=topic.question)
-        super().__init__(model, persona, name, topic, opening, (), manner, adapter, voice)
+        super().__init__(model, persona, topic, manner, opening, adapter=adapter, voice=voice)
         self._facts["issue"] = topic.question
         self.position: float | None = None
         self.statement: str | None = None

@@ -154,7 +154,7 @@ def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
 
     One line, because a line break followed by a name would read as somebody else's line in the next prompt.
 
-    >>> clean_speech('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(["Bob"]))
+    >>> clean_speech('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(("Bob",)))
     'I agree.'
     """
     text = _unquoted(text.strip())
@@ -167,7 +167,8 @@ def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
     return _unquoted(" ".join(text.split()))
 
 
-def speaks_for(names: Sequence[str]) -> re.Pattern[str]:
+@lru_cache(maxsize=1024)
+def speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
     """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `[Bob]:`, `BOB
     (nods):`.
     """

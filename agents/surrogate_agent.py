@@ -78,7 +78,7 @@ class SurrogateAgent(DebateAgent):
         grade: Grade,
         probe: str,
     ):
-        super().__init__(model, persona, persona.name, topic, "", (), manner, "", "")
+        super().__init__(model, persona, topic, manner)
         self.prepares, self.response, self.probe = False, response, probe
         self._grade = grade
         self._at: float | None = None
