@@ -355,11 +355,6 @@ def read_response(path: Path, topic: str) -> Mapping[str, Any]:
     return fit
 
 
-def law_names() -> list[str]:
-    """Return the names of all laws, sorted."""
-    return LAWS.names()
-
-
 def open_law(spec: str) -> Law:
     """Make the law of a spec. Errors: UserError if a name, option or value is wrong."""
     law: Law = LAWS.open(spec)

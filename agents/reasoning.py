@@ -117,11 +117,6 @@ class Bounded(Ability):
         return plain_note(text)
 
 
-def ability_names() -> list[str]:
-    """Return the names of all abilities, sorted."""
-    return ABILITIES.names()
-
-
 def open_ability(spec: str) -> Ability | None:
     """Make the ability of a spec; None for "none". Errors: UserError if a name, option or value is wrong."""
     ability: Ability | None = None if spec == NONE else ABILITIES.get(spec)

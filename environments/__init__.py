@@ -20,11 +20,6 @@ ENVIRONMENTS = Registry(
 )
 
 
-def environment_names() -> list[str]:
-    """Return the names of all environments, sorted."""
-    return ENVIRONMENTS.names()
-
-
 def environment_class(name: str) -> Any:
     """Return the dataclass of an environment. Errors: UserError if the name is unknown."""
     return ENVIRONMENTS.find(name)

@@ -5,7 +5,8 @@ Options
     size        how many people there are (60)
     graph       the links at the start: complete, ring, small_world, scale_free, random, blocks, geometric, file
                 (environments/graphs.py)
-    rule        who meets whom in a round: neighbours, pairs, posts, sequential, bounded_confidence (environments/rules.py)
+    rule        who meets whom in a round: neighbours, pairs, posts, sequential, bounded_confidence
+                (environments/rules.py)
     activation  who speaks in a round: every, share, poisson, hawkes (environments/activation.py)
     rewiring    how links change between rounds: none, nearer (environments/rewiring.py)
     timing      simultaneous (default): nobody hears anybody of a round before it has spoken; sequential: one after

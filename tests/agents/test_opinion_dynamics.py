@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from parley.agents.opinion_dynamics import (
+    LAWS,
     Deffuant,
     DeGroot,
     Floats,
@@ -19,7 +20,6 @@ from parley.agents.opinion_dynamics import (
     Law,
     concurrent_batches,
     draw_meetings,
-    law_names,
     neighbour_mean,
     open_law,
 )
@@ -55,7 +55,7 @@ def after(law: Law, opinions: Floats, graph: csr_array, steps: int, seed: int = 
 
 
 def test_the_folder_is_the_registry() -> None:
-    assert set(CLASSICAL) <= set(law_names())
+    assert set(CLASSICAL) <= set(LAWS.names())
     assert open_law("deffuant,epsilon=1.5,mu=0.25") == Deffuant(1.5, 0.25)
 
 
