@@ -24,14 +24,7 @@ class Participant(DebateAgent):
     """
 
     def __init__(
-        self,
-        model: Any,
-        persona: Persona,
-        topic: Topic,
-        people: int,
-        manner: Any,
-        adapter: str = "",
-        voice: str = "",
+        self, model: Any, persona: Persona, topic: Topic, people: int, manner: Any, adapter: str = "", voice: str = ""
     ):
         opening = prompt(PROMPTS, "deliberation").fill(number=people, question=topic.question)
         super().__init__(model, persona, topic, manner, opening, adapter=adapter, voice=voice)

@@ -226,11 +226,7 @@ def _facts(one: Persona) -> list[str]:
     age = one.age or (int(found[0]) if len(found) == 1 else 0)
     name = party_name(one.party)
     person = [] if one.party == DEFAULT else [f"{article(name)} {name}"]
-    return [
-        *([f"a {PEOPLE[one.gender]}"] if one.gender else []),
-        *person,
-        *([f"{age} years old"] if age else []),
-    ]
+    return [*([f"a {PEOPLE[one.gender]}"] if one.gender else []), *person, *([f"{age} years old"] if age else [])]
 
 
 def introduction(people: Sequence[Persona], as_: str) -> str:
