@@ -1,15 +1,14 @@
-"""The agent of every debate: a thin mesa.Agent that composes requests and absorbs replies.
+"""The agents of debates: each is a mesa.Agent that composes requests and reads replies.
 
-What it has in common with the participant of a private deliberation (agents/participant.py) is `DebateAgent`.
+`DebateAgent` is the base class of all agents. `Debater` takes part in a debate, `Participant` (agents/participant.py)
+in a private deliberation.
 """
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import mesa
@@ -17,10 +16,8 @@ import mesa
 from parley.agents.inner_thoughts import InnerThoughts
 from parley.agents.memory import Summary, header_of, make_memory
 from parley.agents.persona import DEFAULT, Persona
-from parley.agents.reasoning import open_ability
-from parley.agents.reasoning.base import Note
+from parley.agents.reasoning import Note, open_ability
 from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, shortened, speaks_for
-from parley.agents.scales import Reading
 from parley.agents.topic import PROMPTS, Probe, Topic, answer_order
 from parley.agents.traits import PLAIN, Traits
 from parley.llm.prompts import prompt
@@ -32,15 +29,21 @@ SURVEY_TOKENS = 40
 
 
 class DebateStyle(NamedTuple):
-    """How a debate is held: the words used for it, the reply's length and temperature, the memory and the reader of ratings.
+    """How debates are run: what they are called, lengths and temperatures, memory, and how ratings are read.
 
-    `format`: free, or structured (a case, a question and a role, statements at the beginning and the end). `cut`: what becomes of
-    a reply of more than `words` words: none (it stays), sentence (its last whole sentence within them), last (its last words).
-    `think`: what is done before speaking (agents/reasoning/). `importance`, `reflect`: see `agents.memory.Retrieval`. `listing`:
-    the order in which the answers to a survey are named (agents.topic.answer_order). `reminder`: whether it is told
-    who it is before
-    every utterance, survey and private thought (not where it sums up, reflects, weighs what it remembers, is interviewed or fills
-    in the questionnaire).
+    frame       what the prompts call it: debate, conversation
+    words       how many words a reply may have
+    cut         what happens to a longer reply: none (it stays), sentence (its last whole sentence within the limit),
+                last (its
+                last words)
+    reader      how ratings are read (agents/scales.py)
+    format      free, or structured (a case, a question, a role, opening and closing statements)
+    think       what an agent does before it speaks (agents/reasoning.py)
+    importance  and reflect: see `agents.memory.Retrieval`
+    listing     the order in which the answers to a survey question are listed (`agents.topic.answer_order`)
+    reminder    whether an agent is told who it is before every utterance, survey and private thought (not before
+                summaries,
+                reflections, ratings of importance, interviews and the questionnaire)
     """
 
     frame: str
@@ -59,19 +62,21 @@ class DebateStyle(NamedTuple):
 
 
 class Speech(NamedTuple):
-    """What an agent said, or None and the reason for its silence."""
+    """What an agent said, or None and the reason why it said nothing."""
 
     text: str | None
     reason: str | None
 
 
 class Rating(NamedTuple):
-    """One answered survey: the value on the probe's scale (or None and a reason), and the raw reply.
+    """One answer to a survey question: the value on the probe's scale (or None and a reason), and the raw reply.
 
-    `attitude` is the value on the topic's 0-10 axis, `expected` the mean of the answer distribution on that axis (both None for
-    a probe that measures something else), and `probabilities` the distribution itself, where the backend gives it. `how` names
-    the reader, and the way a closed question was answered where a backend has several (`strict, logprobs`). `covered` is the
-    probability that all allowed answers had together before they were scaled to sum to 1 (None where that is not known).
+    attitude       the value on the topic's 0-10 axis (None if the probe measures something else)
+    expected       the mean of the answer distribution on that axis (None in the same case)
+    probabilities  the answer distribution, if the backend gives it
+    how            the reader, and the way in which a closed question was answered if a backend has several (`strict,
+                   logprobs`)
+    covered        the probability of all allowed answers together before they were scaled to sum to 1 (None if unknown)
     """
 
     probe: str
@@ -88,8 +93,9 @@ class Rating(NamedTuple):
 class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     """An agent of a debate. Subclass it, and pass the class as `agent_class` to `DebateModel` or `parley.run`.
 
-    An agent knows its persona, its topic, what it remembers and its last ratings. It knows neither the round nor the room, and
-    nobody else's persona. It never calls a model: it composes a request, and later reads the reply. The model makes the agents.
+    An agent knows its persona, its topic, its memory and its last ratings. It knows neither the round, nor the room,
+    nor the personas of others. It never calls a model: it composes a request, and later reads the reply. The model
+    makes the agents.
 
     Attributes
     ----------
@@ -124,33 +130,32 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self,
         model: Any,
         persona: Persona,
-        name: str,
         topic: Topic,
-        opening: str,
-        others: Sequence[str],
         manner: DebateStyle,
-        adapter: str,
-        voice: str,
+        opening: str = "",
+        others: Sequence[str] = (),
+        adapter: str = "",
+        voice: str = "",
     ):
         super().__init__(model)
-        self.persona, self.name, self.topic, self.manner = persona, name, topic, manner
+        self.persona, self.name, self.topic, self.manner = persona, persona.name, topic, manner
         self.adapter, self.voice = adapter, voice
         header = prompt(PROMPTS, header_of(manner.memory)).text
         self.memory = make_memory(manner.memory, opening, header, manner.importance, manner.reflect)
-        self.ratings: dict[str, Rating] = {}
-        self.muted = self.absent = self.late = False
-        self._stood: dict[str, float | None] = {}
-        self._surveys = Counter[str]()
-        self.hearers: tuple[str, ...] = ()
-        self._system = Message("system", persona.backstory)
-        self.character, self._instruction = PLAIN, ""
-        self._facts: Facts = {"topic": topic.title, "frame": manner.frame, "words": manner.words}
-        self._others = tuple(others)
         self.prepares = manner.think != "none" or manner.memory.startswith(("summary", "retrieve"))
         self.ability, self.note = open_ability(manner.think), Note(None)
+        self.muted = self.absent = self.late = False
+        self.hearers: tuple[str, ...] = ()
+        self.ratings: dict[str, Rating] = {}
+        self.character = PLAIN
+        self._last_attitudes: dict[str, float | None] = {}
+        self._surveys = Counter[str]()
+        self._others, self._instruction = tuple(others), ""
+        self._system = Message("system", persona.backstory)
+        self._facts: Facts = {"topic": topic.title, "frame": manner.frame, "words": manner.words}
 
     def assign_traits(self, character: Traits) -> None:
-        """Give it a role, a temperament, a confirmation bias. Before anything is said."""
+        """Give the agent a role, a temperament and a confirmation bias, before anything is said."""
         self.character = character
         self._system = Message("system", " ".join(filter(None, [self.persona.backstory, character.told])))
         self._facts |= {
@@ -167,8 +172,8 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         Parameters
         ----------
         form : str
-            What is asked for: `reply`, or `opening`, `closing` (structured debates), `post`, `talk` (networks), `opinion`,
-            `critique` (private deliberations).
+            What is asked for: `reply`, or `opening`, `closing` (structured debates), `post`, `talk` (networks),
+            `opinion`, `critique` (private deliberations).
 
         Returns
         -------
@@ -177,123 +182,121 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
 
         Notes
         -----
-        The rule-based speaker (`oracle`) reads the persona and what was said, so it answers the same whatever is asked here.
+        The rule-based speaker (`oracle`) reads the persona and what was said. It answers the same whatever this
+        paragraph says.
         """
 
     def _tempting(self) -> tuple[str, ...]:
-        """Whose lines it might be tempted to write."""
+        """Return the agents in whose name a reply might go on."""
         return self._others
 
     @property
     def _names(self) -> frozenset[str]:
-        """Everybody whose lines may be in what it is sent."""
+        """All names of which lines may be in a request."""
         return self.memory.names.union((self.name,), self._others)
 
     def blocked_reason(self, form: str) -> str | None:
-        """Why nothing can be asked of it in this form now, if so."""
+        """Return why the agent cannot be asked for this form now, or None if it can."""
         return "absent" if self.absent else "muted" if self.muted else None
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:
-        """Remember a line that somebody else said."""
+        """Remember a line that another agent said."""
         self.memory.hear(name, text)
 
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
-        """Ask for an utterance of a form: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
+        """Ask for an utterance: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""
         self._instruction = self.instruction(form)
         if self.character.role:
             self._instruction += f" {self.character.ask}"
-        messages = (self._system, *self.memory.messages(self._noted(self._instruction)))
-        facts: Facts = {**self._facts, "form": form}
-        return Request(
-            messages, self.manner.sampling, seed, (), "speech", "", *self._speaks, names=self._names, facts=facts
-        )
+        messages = self._chat(self._noted(self._instruction))
+        return self._request("speech", messages, self.manner.sampling, seed, Facts(form=form))
 
     def absorb_speech(self, reply: Reply) -> Speech:
-        """Clean the reply and remember it. A failed or empty one, a refusal, one in another's name, or one that only repeats
-        what was asked leaves no trace.
+        """Clean the reply and remember it.
+
+        A failed or empty reply, a refusal, a reply in another agent's name, and one that only repeats the prompt leave
+        no trace.
         """
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
         others = self._tempting() if ":" in reply.text else ()
         own = cut_echo(reply.text, self.topic, self.name)
-        text = clean_speech(own, self.name, _speaks_for(others) if others else None)
+        text = clean_speech(own, self.name, speaks_for(others) if others else None)
+        if not text and clean_speech(own, self.name, None):
+            return Speech(None, "spoke_for_others")
         if not text:
-            return Speech(None, self._unsaid(reply.text, own))
+            return Speech(None, "echo" if clean_speech(reply.text, self.name, None) else "empty")
         if is_refusal(text):
             return Speech(None, "refusal")
         text = shortened(text, self.manner.words, self.manner.cut)
         self.memory.spoke(self._instruction, text)
         return Speech(text, None)
 
-    def _unsaid(self, text: str, own: str) -> str:
-        """Why nothing is left of a reply, of which `own` repeats nothing that was asked."""
-        if clean_speech(own, self.name, None):
-            return "spoke_for_others"
-        return "echo" if clean_speech(text, self.name, None) else "empty"
-
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
-        """Ask a survey question on a copy of what is remembered: neither question nor answer is ever remembered."""
+        """Ask a survey question on a copy of the memory: neither question nor answer is ever remembered."""
         question = probe.ask(self.manner.frame, answer_order(probe, self.manner.listing, seed))
         self._surveys[probe.name] += not again
         if again:
             question = prompt(PROMPTS, "reask").fill(survey=question)
-        sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)
-        messages = (self._system, *self.memory.messages(self._reminded(question)))
-        kind = "" if again else self.kind(probe)
-        answers = probe.scale.answers
-        facts: Facts = {**self._facts, **probe.facts}
-        return Request(
-            messages, sampling, seed, answers, "survey", probe.prefix, *self._speaks, kind, self._names, facts
+        return self._request(
+            "survey",
+            self._chat(self._reminded(question)),
+            Sampling(self.manner.survey_temperature, SURVEY_TOKENS),
+            seed,
+            probe.facts,
+            answers=probe.scale.answers,
+            answer_prefix=probe.prefix,
+            archetype="" if again else self.kind(probe),
         )
 
     def kind(self, probe: Probe) -> str:
-        """Whose answers to a survey question might be its own: class and character, which survey it is, the rating before."""
-        last = self._stood.get(probe.name)
+        """Return a key for agents who may share answers to a survey question: persona class, traits, which survey, last
+        rating.
+        """
+        last = self._last_attitudes.get(probe.name)
         state = "unread" if last is None else f"{last:.0f}"
         persona, survey = self.persona, f"survey {self._surveys[probe.name]}"
-        named = (self.topic.slug, probe.name, persona.party, persona.variant, self.adapter, self.voice)
-        return "|".join([*named, *map(str, self.character), survey, state])
+        class_ = (self.topic.slug, probe.name, persona.party, persona.variant, self.adapter, self.voice)
+        return "|".join([*class_, *map(str, self.character), survey, state])
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
-        """Read the rating and keep it as this agent's attitude (None when there is none: the last one is not carried on)."""
-        reading = (
-            probe.read(reply.text, self.manner.reader) if reply.failure is None else Reading(None, reply.failure.name)
-        )
-        attitude = probe.attitude(reading.value) if reading.value is not None and probe.on_axis else None
-        shares = tuple([reply.answers[answer] for answer in probe.scale.answers]) if reply.answers else None
-        expected = probe.attitude(probe.scale.expected(reply.answers)) if reply.answers and probe.on_axis else None
-        how = f"{self.manner.reader}, {reply.way}" if reply.way else self.manner.reader
-        rating = Rating(
-            probe.name, reading.value, reading.reason, attitude, expected, shares, reply.text, how, reply.covered
-        )
-        self.ratings[probe.name], self._stood[probe.name] = rating, attitude
+        """Read a rating and keep it as this agent's attitude. An unreadable one is None: the last one is not carried
+        on.
+        """
+        reader = self.manner.reader
+        value, reason = (None, reply.failure.name) if reply.failure else probe.read(reply.text, reader)
+        how = f"{reader}, {reply.way}" if reply.way else reader
+        attitude = probe.attitude(value) if value is not None and probe.on_axis else None
+        shares, expected = None, None
+        if reply.answers:
+            shares = tuple([reply.answers[answer] for answer in probe.scale.answers])
+            expected = probe.attitude(probe.scale.expected(reply.answers)) if probe.on_axis else None
+        rating = Rating(probe.name, value, reason, attitude, expected, shares, reply.text, how, reply.covered)
+        self.ratings[probe.name], self._last_attitudes[probe.name] = rating, attitude
         return rating
 
     def compose_interview(self, question: str, seed: int) -> Request:
-        """Ask anything, on a copy of what is remembered, as in a survey; nothing of it is remembered."""
-        messages = (self._system, *self.memory.messages(question))
-        facts: Facts = {**self._facts, "question": question}
-        return Request(
-            messages, self.manner.sampling, seed, (), "interview", "", *self._speaks, names=self._names, facts=facts
-        )
+        """Ask any question on a copy of the memory, as in a survey; nothing of it is remembered."""
+        return self._request("interview", self._chat(question), self.manner.sampling, seed, Facts(question=question))
 
     def compose_summary(self, seed: int) -> Request:
-        """Ask for a summary of what is about to be forgotten (while `memory.overflows`)."""
-        old = self.memory.overflow()
+        """Ask for a summary of what will be forgotten next (while `memory.overflows`)."""
+        *older, last = self.memory.overflow()
         ask = prompt(PROMPTS, "summary").fill(frame=self.manner.frame, words=SUMMARY_TOKENS // 2)
-        last = Message("user", f"{old[-1].content}\n\n{ask}".strip())
-        sampling = Sampling(self.manner.survey_temperature, SUMMARY_TOKENS)
-        messages = (self._system, *old[:-1], last)
-        return Request(messages, sampling, seed, (), "summary", "", *self._speaks, names=self._names, facts=self._facts)
+        messages = (self._system, *older, Message("user", f"{last.content}\n\n{ask}".strip()))
+        return self._request("summary", messages, Sampling(self.manner.survey_temperature, SUMMARY_TOKENS), seed)
 
     def absorb_summary(self, reply: Reply) -> None:
-        """Put the summary in the place of the old lines; without one they stay."""
+        """Replace the old lines by their summary; without a summary they stay."""
         if reply.text and isinstance(self.memory, Summary):
             self.memory.absorb(reply.text.strip())
 
 
 class Debater(DebateAgent):
-    """Hears everybody in the room. `side` is what it was given to argue for, in words; `sided`: it says nothing without one."""
+    """An agent who hears everyone in the room.
+
+    `side` is the side that it was told to argue for, in words; `sided` means that it says nothing without a side.
+    """
 
     side, sided = "", False
 
@@ -301,7 +304,6 @@ class Debater(DebateAgent):
         self,
         model: Any,
         persona: Persona,
-        name: str,
         topic: Topic,
         others: Sequence[str],
         manner: DebateStyle,
@@ -309,11 +311,12 @@ class Debater(DebateAgent):
         voice: str = "",
         known: str = "",
     ):
-        opening = _opening(persona, name, topic, others, manner, known)
-        super().__init__(model, persona, name, topic, opening, others, manner, adapter, voice)
+        """others: the names that it is told of; known: a sentence about these others."""
+        opening = _opening(persona, topic, others, manner, known)
+        super().__init__(model, persona, topic, manner, opening, others, adapter, voice)
 
     def assign_side(self, for_: bool | None) -> None:
-        """Give it the side for or against the topic's claim; None: there is none to give, and it stays silent."""
+        """Assign the side for or against the topic's claim; None: it has no side, so it stays silent."""
         self.sided = True
         stance, claim = "for" if for_ else "against", self.topic.claim
         self.side = "" if for_ is None else prompt(PROMPTS, "side").fill(stance=stance, claim=claim)
@@ -324,10 +327,10 @@ class Debater(DebateAgent):
         return super().blocked_reason(form) or ("no_side" if self.sided and not self.side else None)
 
     def instruction(self, form: str) -> str:
-        return f"{self.side} {self._plain(form)}".strip()
+        return f"{self.side} {self._plain_instruction(form)}".strip()
 
-    def _plain(self, form: str) -> str:
-        """The words without the side."""
+    def _plain_instruction(self, form: str) -> str:
+        """Return the instruction without the side."""
         if form == "talk":
             return prompt(PROMPTS, "statement_talk").fill(others=join_names(self.hearers))
         if form != "reply":
@@ -337,25 +340,18 @@ class Debater(DebateAgent):
         return prompt(PROMPTS, "turn").text
 
 
-@lru_cache(maxsize=1024)
-def _speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
-    """`speaks_for`, made when there is a colon to look at: a pattern takes as long to make as ten turns to hold."""
-    return speaks_for(names)
-
-
 def join_names(names: Sequence[str]) -> str:
-    """`Ann, Bob and Cem`."""
+    """Return `Ann, Bob and Cem`."""
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _opening(persona: Persona, name: str, topic: Topic, others: Sequence[str], manner: DebateStyle, known: str) -> str:
-    """What somebody is told before the debate. `known`: a sentence on the others."""
-    named = f"; the others are {join_names(others)}" if len(others) > 1 else ""
-    named = f"; the other is {others[0]}" if len(others) == 1 else named
-    slots = {"frame": manner.frame, "topic": topic.title, "name": name, "words": manner.words, "others": named}
+def _opening(persona: Persona, topic: Topic, others: Sequence[str], manner: DebateStyle, known: str) -> str:
+    """Return what an agent is told before the debate. known: a sentence about the others."""
+    are = "other is" if len(others) == 1 else "others are"
+    named = f"; the {are} {join_names(others)}" if others else ""
+    slots = {"frame": manner.frame, "topic": topic.title, "name": persona.name, "words": manner.words, "others": named}
     if manner.format == "free":
-        return " ".join([prompt(PROMPTS, "opening").fill(**slots), *([known] if known else [])])
+        return f"{prompt(PROMPTS, 'opening').fill(**slots)} {known}".rstrip()
     role = prompt(PROMPTS, "role_listener" if persona.party == DEFAULT else "role_persuader").text
     slots |= {"question": topic.question, "case": topic.case}
-    told = [prompt(PROMPTS, "opening_structured").fill(**slots), role, known]
-    return " ".join(" ".join(told).split())
+    return " ".join(f"{prompt(PROMPTS, 'opening_structured').fill(**slots)} {role} {known}".split())

@@ -18,7 +18,9 @@ _NOTHING = re.compile(r"\W*nothing to correct\b", re.I)
 
 
 class FactChecker(NamedTuple):
-    """`name` is what its lines stand under, `words` the length that is asked for, `voice` the model that it writes through."""
+    """`name` is what its lines stand under, `words` the length that is asked for, `voice` the model that it writes
+    through.
+    """
 
     name: str
     words: int
@@ -36,10 +38,12 @@ class FactChecker(NamedTuple):
         return Request(messages, sampling, seed, (), PURPOSE, voice=self.voice, names=heard, facts=facts)
 
     def read(self, reply: Reply, names: Sequence[str]) -> Speech:
-        """The correction as one line; None with the reason where there is none. names: whose lines it may not go on to write."""
+        """The correction as one line; None with the reason where there is none. names: whose lines it may not go on to
+        write.
+        """
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
-        text = clean_speech(reply.text, self.name, speaks_for(names) if names else None)
+        text = clean_speech(reply.text, self.name, speaks_for(tuple(names)) if names else None)
         if not text:
             return Speech(None, "empty")
         if _NOTHING.match(text):

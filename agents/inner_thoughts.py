@@ -1,12 +1,15 @@
-"""What a member of a debate asks itself: a note before it speaks, insights, how important a line is. Nobody else is told."""
+"""Private requests of an agent: a note before it speaks, insights, how important a memory is. No other agent reads
+them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from parley.agents.memory import LEAST, MOST, Memory, Retrieval, Trace
 from parley.agents.persona import persona_reminder
-from parley.agents.reasoning.base import INSIGHTS, Ability, Note, read_insights
+from parley.agents.reasoning import INSIGHTS, Ability, Note, read_insights
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
 from parley.agents.topic import PROMPTS
 from parley.llm.prompts import prompt
@@ -23,7 +26,7 @@ WEIGHTS = Scale(
 
 
 class InnerThoughts:
-    """A part of `parley.agents.agent.DebateAgent`, which has what is named here."""
+    """The part of `parley.agents.agent.DebateAgent` that asks the agent in private, with the attributes that it needs."""
 
     memory: Memory
     manner: DebateStyle
@@ -38,74 +41,104 @@ class InnerThoughts:
     def _names(self) -> frozenset[str]:
         raise NotImplementedError
 
-    @property
-    def _speaks(self) -> tuple[str, str]:
-        return self.adapter, self.voice
-
-    def compose_thought(self, seed: int) -> Request:
-        """Ask for the note that its ability makes before it speaks, on a copy of what is remembered."""
-        assert self.ability is not None
-        messages = (self._system, *self.memory.messages(self._noted(self.ability.ask(self.manner.frame))))
-        sampling = self.manner.sampling._replace(max_tokens=self.ability.tokens)
+    def _request(
+        self,
+        purpose: str,
+        messages: tuple[Message, ...],
+        sampling: Sampling,
+        seed: int,
+        facts: Facts | None = None,
+        **closed: Any,
+    ) -> Request:
+        """Return a request to the model of this agent. closed: answers, answer_prefix, archetype of a closed question."""
+        all_facts: Facts = {**self._facts, **(facts or {})}
         return Request(
-            messages, sampling, seed, (), self.ability.name, "", *self._speaks, names=self._names, facts=self._facts
+            messages,
+            sampling,
+            seed,
+            purpose=purpose,
+            adapter=self.adapter,
+            voice=self.voice,
+            names=self._names,
+            facts=all_facts,
+            **closed,
         )
 
-    def absorb_thought(self, reply: Reply) -> Note:
-        """Keep the note until the next one. One that cannot be read is None with a reason: the older one is not kept on."""
-        failure = reply.failure.name if reply.failure else "empty"
-        self.note = self.ability.read(reply.text) if self.ability and reply.text else Note(None, failure)
-        return self.note
+    def _chat(self, instruction: str) -> tuple[Message, ...]:
+        """Return the persona, all that the agent remembers, and an instruction."""
+        return (self._system, *self.memory.messages(instruction))
 
     def _noted(self, instruction: str) -> str:
-        """What it is asked, after what it noted for itself."""
+        """Return an instruction after the agent's note, if it has one."""
         if self.note.text is not None:
             instruction = f"{prompt(PROMPTS, 'note').fill(note=self.note.text)}\n\n{instruction}"
         return self._reminded(instruction)
 
     def _reminded(self, instruction: str) -> str:
-        """What it is asked, after who it is, where that is told every time; never remembered."""
+        """Return an instruction after a reminder of who the agent is, if the style asks for one; it is never
+        remembered.
+        """
         return f"{persona_reminder(self._system.content)}\n\n{instruction}" if self.manner.reminder else instruction
+
+    def compose_thought(self, seed: int) -> Request:
+        """Ask for the note that the ability makes before the agent speaks, on a copy of the memory."""
+        assert self.ability is not None
+        sampling = self.manner.sampling._replace(max_tokens=self.ability.tokens)
+        messages = self._chat(self._noted(self.ability.ask(self.manner.frame)))
+        return self._request(self.ability.name, messages, sampling, seed)
+
+    def absorb_thought(self, reply: Reply) -> Note:
+        """Keep the note until the next one. An unreadable note is None with a reason; the older one is not kept."""
+        assert self.ability is not None
+        self.note = _note_in(reply, self.ability.read)
+        return self.note
 
     @property
     def reflects(self) -> bool:
-        """Whether it is time to draw its conclusions."""
+        """Whether it is time to ask for insights."""
         return isinstance(self.memory, Retrieval) and self.memory.reflects
 
     def compose_reflection(self, seed: int) -> Request:
-        """Ask for its insights into what was said since the last ones (while it `reflects`)."""
+        """Ask for insights into what was said since the last ones (while the agent `reflects`)."""
         assert isinstance(self.memory, Retrieval)
         messages = (self._system, *self.memory.recent(prompt(PROMPTS, "reflection").fill(frame=self.manner.frame)))
         sampling = self.manner.sampling._replace(max_tokens=INSIGHT_TOKENS)
-        facts: Facts = {**self._facts, "count": INSIGHTS}
-        return Request(messages, sampling, seed, (), "reflection", "", *self._speaks, names=self._names, facts=facts)
+        return self._request("reflection", messages, sampling, seed, Facts(count=INSIGHTS))
 
     def absorb_reflection(self, reply: Reply) -> Note:
-        """Keep the insights; the note has one a line."""
-        failure = reply.failure.name if reply.failure else "empty"
-        note = read_insights(reply.text) if reply.text else Note(None, failure)
+        """Keep the insights; the note has one per line."""
+        note = _note_in(reply, read_insights)
         if isinstance(self.memory, Retrieval):
             self.memory.conclude(note.text.split("\n") if note.text else ())
         return note
 
     def unweighed(self) -> list[Trace]:
-        """What it remembers without knowing how important that is, where it is to be asked; each is handed out once."""
+        """Return the memories whose importance is still to be asked; each is returned once."""
         if not isinstance(self.memory, Retrieval):
             return []
         due, self.memory.unweighed = self.memory.unweighed, []
         return due
 
     def compose_importance(self, trace: Trace, seed: int) -> Request:
-        """Ask how important a memory is: the persona, the opening and that line alone."""
+        """Ask how important a memory is. The prompt has only the persona, the opening and that line."""
         line = " ".join(trace.text.split())
-        asked = prompt(PROMPTS, "importance").fill(who=trace.name or "You", line=line)
-        sampling = Sampling(self.manner.survey_temperature, WEIGHT_TOKENS)
-        messages = (self._system, Message("user", f"{self.memory.opening}\n\n{asked}"))
-        own, facts = (*self._speaks, "", self._names), Facts(**self._facts, line=line, scale=WEIGHTS)
-        return Request(messages, sampling, seed, WEIGHTS.answers, "importance", "", *own, facts)
+        ask = prompt(PROMPTS, "importance").fill(who=trace.name or "You", line=line)
+        return self._request(
+            "importance",
+            (self._system, Message("user", f"{self.memory.opening}\n\n{ask}")),
+            Sampling(self.manner.survey_temperature, WEIGHT_TOKENS),
+            seed,
+            Facts(line=line, scale=WEIGHTS),
+            answers=WEIGHTS.answers,
+        )
 
     def absorb_importance(self, reply: Reply, trace: Trace) -> Reading:
-        """Keep the importance (1 to 10), or None with a reason: such a memory is found by the rest of what is known of it."""
-        reading = read_rating(reply.text, WEIGHTS) if reply.failure is None else Reading(None, reply.failure.name)
+        """Keep the importance (1 to 10), or None with a reason: such a memory is ranked by recency and relevance only."""
+        reading = Reading(None, reply.failure.name) if reply.failure else read_rating(reply.text, WEIGHTS)
         trace.importance = reading.value
         return reading
+
+
+def _note_in(reply: Reply, read: Callable[[str], Note]) -> Note:
+    """Read a note, or return why there is none."""
+    return read(reply.text) if reply.text else Note(None, reply.failure.name if reply.failure else "empty")

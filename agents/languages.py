@@ -1,7 +1,7 @@
 """Other languages than English, as far as a reply has to be understood: refusals, and the words around a rating.
 
-The words are data (languages.toml). A text is put into the English words that the reader of ratings knows, so that its rules, and
-all that it refuses, are the same in every language; what is not known stays as it is, and is not read.
+The words are data (languages.toml). A text is put into the English words that the reader of ratings knows, so that its
+rules, and all that it refuses, are the same in every language; what is not known stays as it is, and is not read.
 """
 
 from __future__ import annotations

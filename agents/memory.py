@@ -1,14 +1,13 @@
-"""Which memories come to mind: by recency, importance and relevance.
+"""What an agent remembers of a conversation, as the chat messages that it is sent.
 
-Source: Park et al. 2023, "Generative Agents", section on the memory stream: each of the three scaled to 0-1 over all memories,
-and summed with equal weights; recency decays by .995 a step. Departures: a step is a line said (theirs an hour of their world),
-counted from when it was said (theirs from when it was last retrieved: here asking leaves no trace); relevance is the cosine of
-word weights (theirs of embeddings); importance is asked of the model only where a scenario says so, else it is novelty.
+Its own replies are assistant messages; all lines heard between two of them are one user message that ends with the
+instruction. With whole memory, the messages of one turn are a prefix of the messages of the next.
 
-What an agent remembers of a conversation, as the chat messages it is sent.
-
-Own replies are assistant messages; all lines heard between two own replies are one user message that ends with the
-instruction. With whole memory this is append-only: what is sent at one turn is a prefix of what is sent at the next.
+`Retrieval` chooses memories by recency, importance and relevance (Park et al. 2023, "Generative Agents", section on the
+memory stream): each is scaled to 0-1 over all memories, and they are summed with equal weights; recency decays by .995
+per step. Departures: a step is a line said (theirs an hour of their world), counted from when it was said (theirs from
+when it was last retrieved: here asking leaves no trace); relevance is the cosine of word weights (theirs of
+embeddings); the model is asked for importance only if a scenario says so, otherwise it is novelty.
 """
 
 from __future__ import annotations
@@ -28,11 +27,16 @@ LEAST, MOST = 1.0, 10.0
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
+Line = tuple[str | None, str]
+"""(None, own reply) or (name, line of another agent), without the instruction."""
+
+
 @dataclass(slots=True)
 class Trace:
-    """One memory. `name` said it (None: oneself), `time` counts the lines up to it; `insight`: concluded, not heard.
+    """One memory: `name` said `text` (None: the agent itself). `time` counts the lines up to it.
 
-    `importance` is None where it is to be asked, or could not be read.
+    `importance` is None if it is still to be asked, or could not be read. `insight`: the agent concluded it, no one
+    said it.
     """
 
     name: str | None
@@ -43,25 +47,27 @@ class Trace:
 
 
 def top_memories(traces: Sequence[Trace], query: str, now: int, count: int) -> list[Trace]:
-    """The `count` memories that score highest, in their order in time; of equals the later."""
-    totals = memory_scores(traces, query, now)
-    ranked = sorted(range(len(traces)), key=lambda one: (totals[one], one), reverse=True)
-    return [traces[one] for one in sorted(ranked[:count])]
+    """Return the `count` memories that score highest, in their order in time; of equal ones the later."""
+    scores = memory_scores(traces, query, now)
+    ranked = sorted(range(len(traces)), key=lambda place: (scores[place], place), reverse=True)
+    return [traces[place] for place in sorted(ranked[:count])]
 
 
 def memory_scores(traces: Sequence[Trace], query: str, now: int) -> list[float]:
-    """Recency, importance and relevance of each memory, scaled to 0-1: their mean over those that are known."""
+    """Return for each memory the mean of its recency, importance and relevance, as far as they are known, each scaled
+    to 0-1.
+    """
     columns: list[list[float | None]] = [
         [DECAY ** (now - trace.time) for trace in traces],
         [trace.importance for trace in traces],
         [*relevance(query, [trace.text for trace in traces])],
     ]
-    parts = [[one for one in row if one is not None] for row in zip(*map(min_max, columns), strict=True)]
-    return [sum(row) / len(row) for row in parts]
+    rows = [[value for value in row if value is not None] for row in zip(*map(min_max, columns), strict=True)]
+    return [sum(row) / len(row) for row in rows]
 
 
 def min_max(values: Sequence[float | None]) -> list[float | None]:
-    """To 0-1 between the least and the most of them; all 0 where they are equal. None stays None.
+    """Scale values to 0-1 between the lowest and the highest; all 0 if they are equal. None stays None.
 
     >>> min_max([1.0, 4.0, None, 5.0])
     [0.0, 0.75, None, 1.0]
@@ -72,23 +78,29 @@ def min_max(values: Sequence[float | None]) -> list[float | None]:
 
 
 def relevance(query: str, texts: Sequence[str]) -> list[float]:
-    """Cosine of the word weights of each text with those of the query, 0-1: count times ln((1 + n) / (1 + texts with it)) + 1.
+    """Return the cosine of the word weights of each text with those of the query, 0-1.
 
-    >>> [round(one, 2) for one in relevance("more trains", ["trains", "buses"])]
+    The weight of a word is its count times ln((1 + n) / (1 + number of texts with it)) + 1.
+
+    >>> [round(cosine, 2) for cosine in relevance("more trains", ["trains", "buses"])]
     [0.58, 0.0]
     """
     counts = [Counter(words(text)) for text in texts]
     spread = Counter(word for count in counts for word in count)
 
-    def weighted(count: Mapping[str, int]) -> dict[str, float]:
-        return {word: many * (math.log((1 + len(texts)) / (1 + spread[word])) + 1) for word, many in count.items()}
+    def weights(count: Mapping[str, int]) -> dict[str, float]:
+        return {word: number * (math.log((1 + len(texts)) / (1 + spread[word])) + 1) for word, number in count.items()}
 
-    asked = weighted(Counter(words(query)))
-    return [_cosine(asked, weighted(count)) for count in counts]
+    def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+        product = sum(weight * other[word] for word, weight in one.items() if word in other)
+        return product / (math.hypot(*one.values()) * math.hypot(*other.values())) if product else 0.0
+
+    asked = weights(Counter(words(query)))
+    return [cosine(asked, weights(count)) for count in counts]
 
 
 def novelty(text: str, known: set[str]) -> float:
-    """Importance by how much is new: from 1 (every word was said before) to 10 (none was).
+    """Return importance by how much of a text is new: from 1 (every word was said before) to 10 (none was).
 
     >>> novelty("More trains, more buses!", {"more"})
     7.0
@@ -98,24 +110,15 @@ def novelty(text: str, known: set[str]) -> float:
 
 
 def words(text: str) -> list[str]:
-    """Its words in small letters."""
+    """Return the words of a text in lower case."""
     return _WORD.findall(text.lower())
-
-
-def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    product = sum(weight * other[word] for word, weight in one.items() if word in other)
-    lengths = math.hypot(*one.values()) * math.hypot(*other.values())
-    return product / lengths if product else 0.0
-
-
-Line = tuple[str | None, str]
-"""(None, own reply) or (name, line of another); the instruction is not kept."""
 
 
 class Memory:
     """Whole memory: everything that was said since the start.
 
-    `opening` is the first paragraph of the first user message (what this is, who is there), `names` all who were heard.
+    `opening` is the first paragraph of the first user message (what this is, who takes part), `names` all speakers
+    heard so far.
     """
 
     def __init__(self, opening: str):
@@ -126,117 +129,106 @@ class Memory:
 
     @property
     def empty(self) -> bool:
-        """True until anything was said by anybody."""
+        """Whether nothing was said yet."""
         return not self._sent and not self._heard
 
     def hear(self, name: str, text: str) -> None:
-        """Keep a line said by somebody else."""
+        """Keep a line that another agent said."""
         if name not in self.names:
             self.names |= {name}
         self._keep(name, text)
 
-    def _keep(self, name: str, text: str) -> None:
+    def _keep(self, name: str | None, text: str) -> None:
         self._heard.append(f"{name}: {text}")
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
-        """All that is remembered, and the instruction last. Asking leaves no trace."""
+        """Return all that is remembered, and the instruction last. Asking leaves no trace."""
         return (*self._sent, self._next(instruction))
 
     def spoke(self, instruction: str, text: str) -> None:
-        """Keep an own reply to the instruction."""
+        """Keep the agent's own reply to an instruction."""
         self._sent += (self._next(instruction), Message("assistant", text))
         self._heard = []
 
     def _next(self, instruction: str) -> Message:
-        return Message("user", _block("" if self._sent else self.opening, self._heard, instruction))
+        return Message("user", _paragraphs("" if self._sent else self.opening, self._heard, instruction))
 
     @property
     def overflows(self) -> bool:
-        """True when something is about to be forgotten that wants a summary first."""
+        """Whether lines will be forgotten that have to be summarised first."""
         return False
 
     def overflow(self) -> tuple[Message, ...]:
-        """What is about to be forgotten and wants a summary first."""
+        """Return the lines to summarise."""
         return ()
 
 
-class _Lines(Memory):
-    """Keeps lines; what becomes of older ones is its own affair."""
+class LastLines(Memory):
+    """The last `size` lines, including own ones; older lines are forgotten."""
 
-    def __init__(self, opening: str, lines: MutableSequence[Line]):
+    def __init__(self, opening: str, size: int):
         super().__init__(opening)
-        self._lines = lines
+        self.size = size
+        self._lines: MutableSequence[Line] = deque(maxlen=size)
 
     @property
     def empty(self) -> bool:
         return not self._lines
 
-    def _keep(self, name: str, text: str) -> None:
+    def _keep(self, name: str | None, text: str) -> None:
         self._lines.append((name, text))
 
     def spoke(self, instruction: str, text: str) -> None:
-        self._lines.append((None, text))
-
-
-class LastLines(_Lines):
-    """The last `size` lines, own ones included; older ones are forgotten."""
-
-    def __init__(self, opening: str, size: int):
-        super().__init__(opening, deque(maxlen=size))
+        self._keep(None, text)
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
         return _chat(self._lines, self.opening, instruction)
 
 
-class Summary(_Lines):
-    """The last `size` lines in full and a summary, written by the model, of what came before."""
+class Summary(LastLines):
+    """The last `size` lines or more in full, and a summary, written by the model, of what came before."""
 
     def __init__(self, opening: str, size: int, header: str):
-        super().__init__(opening, [])
-        self.size, self.header, self.summary = size, header, ""
+        super().__init__(opening, size)
+        self.header, self.summary, self._lines = header, "", []
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
         return _chat(self._lines, self._start(), instruction)
 
     @property
     def overflows(self) -> bool:
-        """True once twice `size` lines have gathered."""
+        """Whether there are twice `size` lines."""
         return len(self._lines) >= 2 * self.size
 
     def overflow(self) -> tuple[Message, ...]:
-        """The older half."""
+        """Return the older half."""
         return _chat(self._lines[: -self.size], self._start(), "")
 
     def absorb(self, summary: str) -> None:
-        """Keep the summary in place of the lines it stands for."""
+        """Replace the older lines by their summary."""
         self.summary, self._lines = summary, self._lines[-self.size :]
 
     def _start(self) -> str:
         return f"{self.opening}\n\n{self.header}\n{self.summary}" if self.summary else self.opening
 
 
-class Retrieval(_Lines):
-    """The last `size` lines in full, and of what came before, own insights among it, the `size` memories that come to mind.
+class Retrieval(LastLines):
+    """The last `size` lines in full, and the `size` most fitting memories of what came before, including own insights.
 
-    `importance`: novelty, or asked (then `weigh` gives it). After every `reflect` lines (0: never) it wants to reflect.
+    `importance`: novelty, or asked (then the model rates it). After every `reflect` lines (0: never) it is time for
+    insights.
     """
 
     def __init__(self, opening: str, size: int, header: str, importance: str = "novelty", reflect: int = 0):
-        super().__init__(opening, [])
-        self.size, self.header, self.importance, self.reflect = size, header, importance, reflect
+        super().__init__(opening, size)
+        self.header, self.importance, self.reflect, self._lines = header, importance, reflect, []
         self.traces: list[Trace] = []
         self.unweighed: list[Trace] = []
         self._known: set[str] = set()
         self._reflected = 0
 
-    def _keep(self, name: str, text: str) -> None:
-        self._remember(name, text)
-
-    def spoke(self, instruction: str, text: str) -> None:
-        self._remember(None, text)
-
-    def _remember(self, name: str | None, text: str) -> None:
-        self._lines.append((name, text))
+    def _keep(self, name: str | None, text: str) -> None:
+        super()._keep(name, text)
         asked = self.importance == "asked"
         trace = Trace(name, text, len(self._lines), None if asked else novelty(text, self._known))
         self.traces.append(trace)
@@ -244,56 +236,57 @@ class Retrieval(_Lines):
         self._known.update(words(text))
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
-        short = self._lines[-self.size :]
-        older = [trace for trace in self.traces if trace.insight or trace.time <= len(self._lines) - len(short)]
-        query = "\n".join([*[text for _, text in short], instruction])
-        found = top_memories(older, query, len(self._lines), self.size)
-        recalled = "\n".join([self.header, *map(_recalled, found)]) if found else ""
-        return _chat(short, "\n\n".join(filter(None, [self.opening, recalled])), instruction)
+        recent = self._lines[-self.size :]
+        older = [trace for trace in self.traces if trace.insight or trace.time <= len(self._lines) - len(recent)]
+        query = "\n".join([*[text for _, text in recent], instruction])
+        top = top_memories(older, query, len(self._lines), self.size)
+        recalled = "\n".join([self.header, *map(_recalled, top)]) if top else ""
+        return _chat(recent, _paragraphs(self.opening, [], recalled), instruction)
 
     @property
     def reflects(self) -> bool:
-        """True once `reflect` lines were said since the last time."""
+        """Whether `reflect` lines were said since the last insights."""
         return 0 < self.reflect <= len(self._lines) - self._reflected
 
     def recent(self, instruction: str) -> tuple[Message, ...]:
-        """What was said since it last reflected, and the instruction last."""
+        """Return what was said since the last insights, and the instruction last."""
         return _chat(self._lines[self._reflected :], self.opening, instruction)
 
     def conclude(self, insights: Sequence[str]) -> None:
-        """Keep insights as memories of the highest importance; even none ends the wish to reflect."""
+        """Keep insights as memories of the highest importance. The next ones are due after `reflect` more lines."""
         self.traces += [Trace(None, text, len(self._lines), MOST, insight=True) for text in insights]
         self._reflected = len(self._lines)
 
 
 def _chat(lines: Iterable[Line], opening: str, instruction: str) -> tuple[Message, ...]:
-    """Lines as messages, the opening in the first and the instruction in the last."""
-    out: list[Message] = []
+    """Return lines as messages, with the opening in the first and the instruction in the last."""
+    messages: list[Message] = []
     heard: list[str] = []
     for name, text in lines:
         if name is not None:
             heard.append(f"{name}: {text}")
-        elif out and not heard:  # nobody spoke in between: no empty user message
-            out[-1] = Message("assistant", f"{out[-1].content}\n{text}")
+        elif messages and not heard:  # no one spoke in between: no empty user message
+            messages[-1] = Message("assistant", f"{messages[-1].content}\n{text}")
         else:
-            out += [Message("user", _block("" if out else opening, heard, "")), Message("assistant", text)]
+            user = Message("user", _paragraphs("" if messages else opening, heard, ""))
+            messages += [user, Message("assistant", text)]
             heard = []
-    return (*out, Message("user", _block("" if out else opening, heard, instruction)))
+    return (*messages, Message("user", _paragraphs("" if messages else opening, heard, instruction)))
 
 
-def _block(opening: str, heard: Sequence[str], instruction: str) -> str:
+def _paragraphs(opening: str, heard: Sequence[str], instruction: str) -> str:
     return "\n\n".join(filter(None, (opening, "\n".join(heard), instruction)))
 
 
 def _recalled(trace: Trace) -> str:
-    """A memory as one line that nobody can take for a line said now by another."""
+    """Return a memory as a line that cannot be taken for a line said now."""
     if trace.insight:
         return f'You concluded, "{trace.text}"'
     return f'You said, "{trace.text}"' if trace.name is None else f"{trace.name}: {trace.text}"
 
 
 def make_memory(kind: str, opening: str, header: str, importance: str = "novelty", reflect: int = 0) -> Memory:
-    """`whole`, `last:K`, `summary:K` or `retrieve:K`. Errors: UserError on anything else."""
+    """Make a memory: `whole`, `last:K`, `summary:K` or `retrieve:K`. Errors: UserError on any other kind."""
     name, _, size = kind.partition(":")
     if kind == "whole":
         return Memory(opening)
@@ -305,5 +298,5 @@ def make_memory(kind: str, opening: str, header: str, importance: str = "novelty
 
 
 def header_of(kind: str) -> str:
-    """The prompt that stands over what such a memory adds to the lines."""
+    """Return the name of the prompt that stands above a summary or above recalled memories."""
     return "retrieval_header" if kind.startswith("retrieve") else "summary_header"

@@ -1,4 +1,4 @@
-"""The agent of a network: it hears some of the people who take part, and may come to hear others."""
+"""The agent of a network: it hears some of the other agents, and may come to hear others."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from parley.agents.persona import Persona
 from parley.agents.topic import PROMPTS, Topic
 from parley.llm.prompts import prompt
 
-NAMED, LATELY = 5, 32
-"""Up to how many others are told by name; of who said one of so many lines heard last an agent might be tempted to write some."""
+NAMED = 5
+"""An agent is told the names of the others if it hears no more than this."""
+LATELY = 32
+"""A reply may go on in the name of an agent who said one of so many last lines."""
 
 
 class NetworkDebater(Debater):
-    """`hears` are those whom it hears at the start, `people` how many take part, `changing` whether it may come to hear others.
-
-    Where it hears everybody, and they are few, it is told what it would be told at a table.
+    """An agent who hears some of the others. If it hears all of them, and they are few, it is told the same as at a
+    table.
     """
 
     def __init__(
         self,
         model: Any,
         persona: Persona,
-        name: str,
         topic: Topic,
         hears: Sequence[str],
         people: int,
@@ -35,26 +35,27 @@ class NetworkDebater(Debater):
         voice: str = "",
         known: str = "",
     ):
+        """hears: the names that it hears at the start; people: how many take part; changing: it may come to hear
+        others.
+        """
         named = hears if len(hears) <= NAMED else ()
-        told = [_told(people, len(hears), changing), known]
-        everybody = len(named) == people - 1 and not changing
-        super().__init__(
-            model, persona, name, topic, named, manner, adapter, voice, known if everybody else " ".join(told).strip()
-        )
+        if changing or len(named) < people - 1:
+            known = f"{_describe_network(people, len(hears), changing)} {known}".strip()
+        super().__init__(model, persona, topic, named, manner, adapter, voice, known)
         self._lately = deque(named, LATELY)
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:
-        self.memory.hear(name, text)
+        super().hear(name, text, form)
         self._lately.append(name)
 
     def _tempting(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._lately))
 
 
-def _told(people: int, heard: int, changing: bool) -> str:
-    """What is said of the network.
+def _describe_network(people: int, heard: int, changing: bool) -> str:
+    """Return what an agent is told of the network.
 
-    >>> _told(60, 0, True)
+    >>> _describe_network(60, 0, True)
     '60 people take part in all, and you hear none of them at first.'
     """
     slots = {"people": people, "number": heard or "none", "at_first": " at first" if changing else ""}

@@ -18,24 +18,16 @@ STATEMENTS = ("draft", "revision")
 class Participant(DebateAgent):
     """`people` is how many deliberate, itself among them: all that it is told of the others.
 
-    `position` is its first readable agreement with the question's statement (1-7), None before that; `said` its opinion and
-    its critique of the draft, by form; `statement` what the mediator said last; `answers` what it answered of the questionnaire,
-    by item.
+    `position` is its first readable agreement with the question's statement (1-7), None before that; `said` its opinion
+    and its critique of the draft, by form; `statement` what the mediator said last; `answers` what it answered of the
+    questionnaire, by item.
     """
 
     def __init__(
-        self,
-        model: Any,
-        persona: Persona,
-        name: str,
-        topic: Topic,
-        people: int,
-        manner: Any,
-        adapter: str = "",
-        voice: str = "",
+        self, model: Any, persona: Persona, topic: Topic, people: int, manner: Any, adapter: str = "", voice: str = ""
     ):
         opening = prompt(PROMPTS, "deliberation").fill(number=people, question=topic.question)
-        super().__init__(model, persona, name, topic, opening, (), manner, adapter, voice)
+        super().__init__(model, persona, topic, manner, opening, adapter=adapter, voice=voice)
         self._facts["issue"] = topic.question
         self.position: float | None = None
         self.statement: str | None = None
@@ -89,7 +81,9 @@ class Participant(DebateAgent):
         return ""
 
     def compose_item(self, item: QuestionnaireItem, seed: int, again: bool = False) -> Request:
-        """Ask an item of the questionnaire: the persona and the item alone, so that nothing that was said colours the answer."""
+        """Ask an item of the questionnaire: the persona and the item alone, so that nothing that was said colours the
+        answer.
+        """
         asked = item.ask()
         text = prompt(PROMPTS, "reask").fill(survey=asked) if again else asked
         sampling = Sampling(self.manner.survey_temperature, SURVEY_TOKENS)

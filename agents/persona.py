@@ -32,7 +32,9 @@ class Party:
 
 @cache
 def load_party(party: str, folder: Path) -> Party:
-    """Return what the file of a party's personas says of the party. Errors: UserError on an unknown key or another colour."""
+    """Return what the file of a party's personas says of the party. Errors: UserError on an unknown key or another
+    colour.
+    """
     where = f"[party] of {party}.toml"
     found = build_from_table(Party, require_section(read_toml(folder / f"{party}.toml"), "party", where), where)
     if found.colour and not _COLOUR.fullmatch(found.colour):
@@ -72,7 +74,8 @@ _AGE = re.compile(r"\b[1-9]\d\b(?! years (?:as|in|of|on)\b)")  # not the 31 year
 class Persona:
     """`backstory` is the whole system message. The Default's is "You are an American." and nothing else (001, 4.2).
 
-    `gender` (male, female) and `age` are told where the backstory states them: the variants of the UCL study (002, 3.1).
+    `gender` (male, female) and `age` are told where the backstory states them: the variants of the UCL study (002,
+    3.1).
     """
 
     id: str
@@ -101,7 +104,9 @@ def persona_set(name: str) -> Path:
 
 
 def parties(folder: Path = VOTERS) -> list[str]:
-    """The parties that a set has personas for. A TOML file of another kind (with keys, none of them `persona`) is no party."""
+    """The parties that a set has personas for. A TOML file of another kind (with keys, none of them `persona`) is no
+    party.
+    """
     return sorted(path.stem for path in folder.glob("*.toml") if _is_party(path))
 
 
@@ -123,8 +128,9 @@ def party_of(seat: str) -> str:
 def load_personas(seat: str, folder: Path = VOTERS) -> tuple[Persona, ...]:
     """The personas for a seat, PARTY or PARTY:VARIANT (see `Persona.variant`), in file order.
 
-    PARTY is anyone of the party: of a name with several variants the one without gender and age. Errors: UserError on an
-    unknown party, a broken file, a name used twice, a variant that no persona is, a name of which no variant can be told.
+    PARTY is anyone of the party: of a name with several variants the one without gender and age. Errors: UserError on
+    an unknown party, a broken file, a name used twice, a variant that no persona is, a name of which no variant can be
+    told.
     """
     party, _, traits = seat.partition(":")
     if party not in parties(folder):
@@ -165,10 +171,11 @@ def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
 
 
 def rename_persona(person: Persona, number: int) -> Persona:
-    """The same persona under a name of its own, for its second, third, ... (`number` 1, 2, ...) bearer in one population.
+    """The same persona under a name of its own, for its second, third, ... (`number` 1, 2, ...) bearer in one
+    population.
 
-    A name of agents/names.toml is added to its own, and a further one when they are used up: Wyatt, Wyatt Darlene, Wyatt Travis.
-    In its backstory it has the new name too. 0 gives the persona as it is.
+    A name of agents/names.toml is added to its own, and a further one when they are used up: Wyatt, Wyatt Darlene,
+    Wyatt Travis. In its backstory it has the new name too. 0 gives the persona as it is.
     """
     if not number:
         return person
@@ -219,11 +226,7 @@ def _facts(one: Persona) -> list[str]:
     age = one.age or (int(found[0]) if len(found) == 1 else 0)
     name = party_name(one.party)
     person = [] if one.party == DEFAULT else [f"{article(name)} {name}"]
-    return [
-        *([f"a {PEOPLE[one.gender]}"] if one.gender else []),
-        *person,
-        *([f"{age} years old"] if age else []),
-    ]
+    return [*([f"a {PEOPLE[one.gender]}"] if one.gender else []), *person, *([f"{age} years old"] if age else [])]
 
 
 def introduction(people: Sequence[Persona], as_: str) -> str:

@@ -1,10 +1,12 @@
-"""Whether generated personas are believable: length, age against work and family, and sentences that many have in common.
+"""Whether generated personas are believable: length, age against work and family, and sentences that many have in
+common.
 
 Writing personas: the meta-prompt, and what is accepted as a backstory.
 
-The prompt states the position of the party on each topic, as that of Taubenfeld et al. does (Fig 1a: "includes their positions
-on the four controversial topics"). The positions are data (`[positions]` of a topic file); where a party has none, the model
-chooses one. The wording of the prompt (prompts/backstory.txt) is our own: theirs is an image. Temperature 1.0, as theirs (4.2).
+The prompt states the position of the party on each topic, as that of Taubenfeld et al. does (Fig 1a: "includes their
+positions on the four controversial topics"). The positions are data (`[positions]` of a topic file); where a party has
+none, the model chooses one. The wording of the prompt (prompts/backstory.txt) is our own: theirs is an image.
+Temperature 1.0, as theirs (4.2).
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ class Clash(NamedTuple):
 
 
 def find_clash(text: str) -> str | None:
-    """What cannot be true of one person, in words; None when nothing is found. A text without an age is not checked for it.
+    """What cannot be true of one person, in words; None when nothing is found. A text without an age is not checked for
+    it.
 
     >>> find_clash("Your name is Brenda, and at 73 you are a data analyst. You share a house with a college friend.")
     'is 73 and shares a home as students do'
@@ -173,8 +176,8 @@ def write_personas(
 def individuals(party: str, backend: Backend, seed: int, topics: Sequence[str] = ()) -> dict[str, str]:
     """A backstory for every name of a party, in which few sentences occur twice.
 
-    A person who has more than half of SHARED in common with the persons before is written anew, so that in the whole set less
-    than SHARED is in common. Errors: UserError after ATTEMPTS rounds.
+    A person who has more than half of SHARED in common with the persons before is written anew, so that in the whole
+    set less than SHARED is in common. Errors: UserError after ATTEMPTS rounds.
     """
     kept: dict[str, str] = {}
     for attempt in range(ATTEMPTS):

@@ -1,13 +1,16 @@
-"""Writing the set `enhanced`: personas of about 100 words, and their variants by gender and age (UCL study, 3.1 and A.3).
+"""Writing the set `enhanced`: personas of about 100 words, and their variants by gender and age (UCL study, 3.1 and
+A.3).
 
-The slots are the study's: identity, family and place, history, beliefs, conflict, news. The wording of both prompts is our own
-(prompts/persona_enhanced.txt, persona_variant.txt), and so is that the debated topics stay out: a stated view would settle the
-debate. The study writes one persona a leaning; here there are three, so that a party can meet itself.
+The slots are the study's: identity, family and place, history, beliefs, conflict, news. The wording of both prompts is
+our own (prompts/persona_enhanced.txt, persona_variant.txt), and so is that the debated topics stay out: a stated view
+would settle the debate. The study writes one persona a leaning; here there are three, so that a party can meet itself.
 
-Writing the set `twins`: people who are there twice more, as a man and as a woman, with the same text but for that one word.
+Writing the set `twins`: people who are there twice more, as a man and as a woman, with the same text but for that one
+word.
 
-A difference between men and women of the enhanced set is one of texts: each variant has a sentence of its own. Here only the word
-differs, and there are twenty people a party, so that the person can be the unit of a comparison (docs/structured.md).
+A difference between men and women of the enhanced set is one of texts: each variant has a sentence of its own. Here
+only the word differs, and there are twenty people a party, so that the person can be the unit of a comparison
+(docs/structured.md).
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ SHARE = 0.1
 @dataclass(frozen=True)
 class Question:
     """A question that can be answered with yes or no. `statement` says yes to it and is what a position score rates,
-    `against` says no. `topic` is a slug (a number in the public set). `split`: train, iid_test (topics of train) or ood_test
-    (topics of its own).
+    `against` says no. `topic` is a slug (a number in the public set). `split`: train, iid_test (topics of train) or
+    ood_test (topics of its own).
     """
 
     id: str
@@ -97,7 +97,9 @@ def load_questions(path: Path = QUESTIONS) -> tuple[Question, ...]:
 
 
 def read_public(path: Path) -> tuple[Question, ...]:
-    """The questions of the public JSON file, in its order, its clusters (0, 1, ...) as topics. Errors: UserError, one line."""
+    """The questions of the public JSON file, in its order, its clusters (0, 1, ...) as topics. Errors: UserError, one
+    line.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -126,7 +128,8 @@ def topics_of(questions: Collection[Question], *splits: str) -> list[str]:
 
 
 def assign_questions(questions: Sequence[Question], held_out: Collection[str], seed: int) -> tuple[Question, ...]:
-    """The questions with their splits, in the same order: ood_test for the topics held out, a tenth of all drawn for iid_test.
+    """The questions with their splits, in the same order: ood_test for the topics held out, a tenth of all drawn for
+    iid_test.
 
     What is drawn depends on the seed and on which questions there are, not on their order.
     """
@@ -219,9 +222,11 @@ def _item(name: str, entry: dict[str, object], declined: str, path: Path) -> Que
 
 
 def read_answer(text: str | None, answers: Sequence[str]) -> QuestionnaireAnswer:
-    """The one answer that a reply consists of, whatever its case, quotes and full stop, and after words such as "I am a".
+    """The one answer that a reply consists of, whatever its case, quotes and full stop, and after words such as "I am
+    a".
 
-    Anything else is None: `empty`, or `no_answer` (an explanation, several answers, words of its own: nothing is guessed).
+    Anything else is None: `empty`, or `no_answer` (an explanation, several answers, words of its own: nothing is
+    guessed).
 
     >>> read_answer("I'm a woman.", ["woman", "man"]), read_answer("Not a man.", ["woman", "man"])
     (Answer(text='woman', reason=None), Answer(text=None, reason='no_answer'))

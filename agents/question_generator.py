@@ -1,13 +1,15 @@
-"""What is wrong with a divisive question: form, loaded words, two things at once, sentences that do not match it, repetition.
+"""What is wrong with a divisive question: form, loaded words, two things at once, sentences that do not match it,
+repetition.
 
-By rules on words: what a rule cannot see (is it true, is it divisive, is it the same in other words?) is for a reader to judge.
+By rules on words: what a rule cannot see (is it true, is it divisive, is it the same in other words?) is for a reader
+to judge.
 
 Are two sentences the same, and does one take a side? By words alone: a paraphrase in other words is not found.
 
 New divisive questions, written by a model from ten given ones at a time (as in the consensus study, section 4.1 there).
 
-The study had 175 seeds, 10,000 questions written and 5,645 kept; its prompt is not shown: ours is agents/questions/more.txt.
-Departures: the model names the topic, from those of the seeds, and the screen is by rules.
+The study had 175 seeds, 10,000 questions written and 5,645 kept; its prompt is not shown: ours is
+agents/questions/more.txt. Departures: the model names the topic, from those of the seeds, and the screen is by rules.
 """
 
 from __future__ import annotations
@@ -90,8 +92,8 @@ _SAME = {"has": "have", "does": "", "do": "", "did": ""}
 def question_problem(question: Question, others: Iterable[Question] = ()) -> str:
     """What is wrong, in words (before the colon the kind, after it the case), or nothing.
 
-    >>> question_problem(Question("", "Should zoos be closed?", "Zoos should be closed.", "Zoos should not be closed.", ""))
-    ''
+    >>> question_problem(Question("", "Should zoos be closed?", "Zoos should be closed.", "Zoos should not be closed.",
+    "")) ''
     """
     found = _form(question.question) or _pair(question)
     same = None if found else find_duplicate(question.question, (one.question for one in others))

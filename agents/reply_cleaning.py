@@ -1,9 +1,9 @@
 """Turns a model's reply into one line of the debate.
 
-`cut_echo` cuts what repeats the prompt: the next instruction, or a whole survey with its answer. A completion model writes on
-after its turn, and some chat models repeat what they were asked. What a survey asks, and what was answered, is private: whatever
-looks like it ends the reply, and a reply that is nothing else is empty. `is_refusal` recognises a model that leaves its role.
-`clean_speech` drops labels and quotes, and `shortened` keeps to the length.
+`cut_echo` cuts what repeats the prompt: the next instruction, or a whole survey with its answer. A completion model
+writes on after its turn, and some chat models repeat what they were asked. What a survey asks, and what was answered,
+is private: whatever looks like it ends the reply, and a reply that is nothing else is empty. `is_refusal` recognises a
+model that leaves its role. `clean_speech` drops labels and quotes, and `shortened` keeps to the length.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _ANSWER = re.compile(r"(?:^|[\n\r\v\f\x85\u2028\u2029])[\s*_>#\[-]*Answer[*_\]]*
 
 
 def cut_echo(text: str, topic: Topic, name: str) -> str:
-    """A reply up to where it repeats what `name` was sent in a debate about the topic; empty where nothing else is in it.
+    """A reply up to where it repeats what `name` was sent in a debate about the topic; empty where nothing else is in
+    it.
 
     >>> from parley.agents.topic import load_topic
     >>> cut_echo("I agree. Complete your next reply. And also guns!", load_topic("racism"), "Ann")
@@ -148,12 +149,12 @@ _PREAMBLE = re.compile(
 
 
 def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
-    r"""A reply as one line: an announcement (`Here is my reply:`), an own name label and wrapping quotes are dropped, and it ends
-    where it starts to speak for others, or to take its own next turn.
+    r"""A reply as one line: an announcement (`Here is my reply:`), an own name label and wrapping quotes are dropped,
+    and it ends where it starts to speak for others, or to take its own next turn.
 
     One line, because a line break followed by a name would read as somebody else's line in the next prompt.
 
-    >>> clean_speech('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(["Bob"]))
+    >>> clean_speech('Ann: I agree.\n**Bob:** No!', "Ann", speaks_for(("Bob",)))
     'I agree.'
     """
     text = _unquoted(text.strip())
@@ -166,8 +167,11 @@ def clean_speech(text: str, name: str, others: re.Pattern[str] | None) -> str:
     return _unquoted(" ".join(text.split()))
 
 
-def speaks_for(names: Sequence[str]) -> re.Pattern[str]:
-    """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `[Bob]:`, `BOB (nods):`."""
+@lru_cache(maxsize=1024)
+def speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
+    """The label of one of the names at the start of a line, as models write it: `Bob:`, `**Bob:**`, `[Bob]:`, `BOB
+    (nods):`.
+    """
     return re.compile(rf"{_LINE}{_label(names)}", re.I)
 
 

@@ -164,7 +164,9 @@ def _sections(brief: CritiqueBrief, knows: str) -> Iterator[str]:
 
 
 def profile_text(demographics: Mapping[str, str]) -> str:
-    """`gender (woman), political leaning (left of centre)`, in the order of the questionnaire, by the titles of its items."""
+    """`gender (woman), political leaning (left of centre)`, in the order of the questionnaire, by the titles of its
+    items.
+    """
     known = [item for item in questionnaire() if item.name in demographics]
     return ", ".join(f"{item.title} ({knowledge_line(demographics[item.name])})" for item in known)
 
@@ -186,10 +188,11 @@ Past = Sequence[tuple[Question, Participant]]
 
 
 class ProxySeat:
-    """Writes the critiques that `member` would be asked for. `before`: the questions on which the same person wrote for itself.
+    """Writes the critiques that `member` would be asked for. `before`: the questions on which the same person wrote for
+    itself.
 
-    Brief and request are made when a critique is due, of what the member said until then; the member hears the mediator as
-    before, and of what is written in its name nothing.
+    Brief and request are made when a critique is due, of what the member said until then; the member hears the mediator
+    as before, and of what is written in its name nothing.
     """
 
     prepares = False
@@ -210,7 +213,9 @@ class ProxySeat:
         return self.member.blocked_reason(form)
 
     def brief(self) -> CritiqueBrief:
-        """All that a representative may be told of its member now. Of the current question: opinion and statement alone."""
+        """All that a representative may be told of its member now. Of the current question: opinion and statement
+        alone.
+        """
         others = [
             OtherOpinion(question, one.said.get("opinion"), one.said.get(CRITIQUE), one.position)
             for question, one in self.before

@@ -1,6 +1,6 @@
-"""Rating scales, and the one function that reads a rating out of a reply.
+"""Rating scales, and `read_rating`, which reads a rating out of a reply.
 
-Missing is not zero: a reply that cannot be read without guessing is a None with a reason.
+Missing is not zero: a reply that cannot be read without guessing is None with a reason.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ NUMERIC, LABELLED = "numeric", "labelled"
 
 @dataclass(frozen=True)
 class Scale:
-    """Whole points from `low` to `high`. `labels` name points; a labelled scale names every one.
+    """A scale of whole points from `low` to `high`. `labels` name points; a labelled scale names every point.
 
-    `polarity` -1 turns the scale round: its high end is the low end of the topic's axis.
+    `polarity` -1 reverses the scale: its high end is the low end of the topic's axis.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Scale:
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The closed set of answers: the numbers as text, or the labels, from low to high."""
+        """The allowed answers from low to high: numbers as text, or labels."""
         return tuple(str(point) if self.kind == NUMERIC else self.labels[point] for point in self.points)
 
     @cached_property
@@ -62,46 +62,47 @@ class Scale:
         return self.told(self.points)
 
     def told(self, order: Sequence[int]) -> str:
-        """The named points as a phrase, in this order of points."""
+        """Return the named points as a phrase, in this order of points."""
         link = " means " if self.kind == NUMERIC else " "
         named = [f"{point}{link}{self.labels[point]}" for point in order if point in self.labels]
         return f"{', '.join(named[:-1])} and {named[-1]}" if self.kind == NUMERIC else ", ".join(named)
 
     @cached_property
     def by_label(self) -> dict[str, int]:
-        """The point of each label, as labels look in a plain text; a label that holds another one comes first."""
-        ordered = sorted(self.labels.items(), key=lambda item: -len(item[1]))
-        return {_plain(label): point for point, label in ordered}
+        """The point of each label in plain text, longer labels first, because one may contain another."""
+        return {
+            _plain(self.labels[point]): point for point in sorted(self.labels, key=lambda one: -len(self.labels[one]))
+        }
 
     @cached_property
     def label_pattern(self) -> re.Pattern[str]:
-        """A label that stands by itself: "fair" is in neither "unfair" nor "fairly" nor "fair-minded"."""
+        """A pattern for whole labels: "fair" is not found in "unfair", "fairly" or "fair-minded"."""
         return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, self.by_label))})(?![\w-])")
 
     @cached_property
     def range_pattern(self) -> re.Pattern[str]:
-        """An echo of the range: "on a scale of 0 to 10,", "(0-10)", "between 0 and 10"."""
+        """A pattern for echoes of the range: "on a scale of 0 to 10,", "(0-10)", "between 0 and 10"."""
         lead = r"\(?(?:(?:on|using) )?(?:(?:an?|the|this|that|your) )?(?:scale (?:of |from )?)?\(?"
         link = rf"(?:between {self.low} and|(?:from )?{self.low} ?(?:to|-|–|through))"
         return re.compile(rf" ?(?<![\w.]){lead}(?<![\w.]){link} ?{self.high}(?![\w.]*\d)(?: scale)?\)*,? ?")
 
     def attitude(self, rating: float, polarity: int = 1) -> float:
-        """The rating on the topic's axis: 0 to 10, high meaning high. A 2 on a 1-7 scale is 1.67; reversed, 8.33."""
+        """Return a rating on the topic's axis, 0 to 10. A 2 on a 1-7 scale is 1.67, and 8.33 if the scale is reversed."""
         share = (rating - self.low) / (self.high - self.low)
         return 10 * (share if self.polarity * polarity == 1 else 1 - share)
 
     def rating(self, attitude: float, polarity: int = 1) -> float:
-        """The way back from `attitude`: 1.67 on the axis is a 2 on a 1-7 scale."""
+        """Return the rating of an attitude: 1.67 on the axis is a 2 on a 1-7 scale."""
         share = attitude / 10
         return self.low + (self.high - self.low) * (share if self.polarity * polarity == 1 else 1 - share)
 
     def expected(self, probabilities: Mapping[str, float]) -> float:
-        """The mean rating of a distribution over `answers`."""
+        """Return the mean rating of a distribution over `answers`."""
         return sum(point * probabilities[answer] for point, answer in zip(self.points, self.answers, strict=True))
 
 
 class Reading(NamedTuple):
-    """A rating on its scale, or None and the reason why there is none."""
+    """A rating on its scale, or None and the reason why it is missing."""
 
     value: float | None
     reason: str | None = None
@@ -109,14 +110,14 @@ class Reading(NamedTuple):
 
 _NUMBER = re.compile(
     r"(?<![\w.^#$€£])(?<!\d,)(?<![a-z][-–])([-–]?\d+(?:\.\d+)?)(?![\w^+$€£]|[.,]\d|[-–][a-z]| ?%)"
-    r"|\d+"  # other digits ("H1N1", "80%", "7,5", "1e1", "#1", "7+") have an empty group: no number to be read
+    r"|\d+"  # other digits ("H1N1", "80%", "7,5", "1e1", "#1", "7+") give an empty group: not readable
 )
 _DENIED_NUMBER = re.compile(  # "I don't think it's a 7", "at least 7", "<3"
     r"(?:\b(?:not|never|hardly|neither|nor)\b|n't\b)(?! sure\b)[^.,;:!?\n]*\d"
     r"|\b(?:least|most|over|under|above|below|beyond|than|minus|negative|almost|nearly|barely|top|up to)(?: an?)? \d"
     r"|[<≤≥] ?\d"
 )
-# Where an answer stands. A list number ("1. It", "8) It", "Reasons: 1. It") and a count ("I have 3 sons") stand elsewhere.
+# Patterns for where an answer stands, unlike a list number ("1. It", "8) It") or a count ("I have 3 sons").
 _HEDGE = (
     r"(?:(?:an?|about|around|roughly|approximately|probably|maybe|perhaps|definitely|easily|honestly|still|now|just|like|so"
     r"|well|ok|okay|hm+|um+|solid|strong|firm|full|clear|high|low),? )*"
@@ -174,17 +175,21 @@ _MARKDOWN = re.compile(r"\*+|\b_+|_+\b|\.{2,}")
 
 
 def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Reading:
-    """Read the rating in a reply.
+    """Read the rating in a reply, with one of two readers.
 
-    `strict` (default): one number, or one label of a labelled scale, that lies on the scale. Told twice the same is once;
-    "8/10" and "8 out of 10" name the scale's end and are 8 on a scale that ends at 10; an echo of the range is skipped.
-    Decimals between the ends are kept, years behind the rating are skipped. What cannot be read is put into English words,
-    as far as agents/languages.toml has them (German, French, Spanish), and read again. Anything else is None: empty,
-    refusal, no_number, several_numbers, out_of_range, unclear_number (glued, percent, a comma between what may be two
-    numbers, spelt in a sentence, denied, a bound, or not where an answer stands: alone, first before a break, or at the end
-    of a clause after a cue such as "I'd rate it"; so no list number and no count),
-    other_scale (a denominator that is not the scale's end), no_label, several_labels, denied_label, label_and_number_disagree.
-    `paper`: the first number, clamped to the scale (Taubenfeld et al. leave it open; this is what their public code does).
+    `strict` (default) takes one number, or one label of a labelled scale, that is on the scale. The same number twice
+    is read once; "8/10" and "8 out of 10" are 8 on a scale that ends at 10; an echo of the range and years after the
+    rating are skipped. Decimals are kept. If the reply cannot be read, it is translated into English words as far as
+    agents/languages.toml has them (German, French, Spanish) and read again. All else is None with one of these reasons:
+
+    empty, refusal, no_number, several_numbers, out_of_range, no_label, several_labels, denied_label, label_and_number_disagree
+    other_scale     a denominator that is not the end of the scale
+    unclear_number  glued to a word, a percentage, a comma between what may be two numbers, spelt in a sentence, denied, a bound,
+                    or not where an answer stands: alone, first before a break, or at the end of a clause after a cue
+                    such as "I'd rate it". So list numbers and counts are not read.
+
+    `paper` takes the first number and clamps it to the scale (Taubenfeld et al. leave it open; their public code does
+    this).
     """
     if text and text.isascii() and text.isdigit() and reader != "paper":  # nearly every reply
         return _on_scale(float(text), scale)
@@ -192,83 +197,76 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
     if not plain:
         return Reading(None, "empty")
     if reader == "paper":
-        return _first_number(plain, scale)
+        first = re.search(r"-?\d+(?:\.\d+)?", plain)
+        return Reading(float(min(max(float(first[0]), scale.low), scale.high))) if first else Reading(None, "no_number")
     if _REFUSAL.search(plain) or declines_elsewhere(plain):
         return Reading(None, "refusal")
     return _read_labelled(plain, scale) if scale.kind == LABELLED else _read_number(plain, scale)
 
 
 def _plain(text: str) -> str:
-    """In lower case, with plain spaces, digits, hyphens and apostrophes, and without empty lines, emphasis and ellipses."""
+    """Return a text in lower case with plain spaces, digits, hyphens and apostrophes, without empty lines and emphasis."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_RAISED)).translate(_SAME)
     lines = [" ".join(line.split()) for line in _MARKDOWN.sub(" ", text.lower()).splitlines()]
     return "\n".join(filter(None, lines))
 
 
-def _first_number(text: str, scale: Scale) -> Reading:
-    found = re.search(r"-?\d+(?:\.\d+)?", text)
-    return Reading(float(min(max(float(found[0]), scale.low), scale.high))) if found else Reading(None, "no_number")
+def _read_labelled(text: str, scale: Scale) -> Reading:
+    """Read one label, or one number, or both if they agree."""
+    labels = list(scale.label_pattern.finditer(text))
+    number = _read_number(text, scale, anywhere=bool(labels))
+    if not labels:
+        return Reading(None, "no_label") if number.reason == "no_number" else number
+    point, *others = {scale.by_label[label[0]] for label in labels}
+    if others:
+        return Reading(None, "several_labels")
+    if any(_DENIED.search(text[: label.start()]) for label in labels):
+        return Reading(None, "denied_label")
+    agree = number.reason == "no_number" or number.value == point
+    return Reading(float(point)) if agree else Reading(None, "label_and_number_disagree")
 
 
 def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
-    """The one number of a text, if it stands where an answer stands (or `anywhere`, beside a label that it must agree with)."""
-    found = _read_english(_without_years(_COMMA.sub(_point, text), scale), scale, anywhere)
-    if found.value is None and (found.reason != "no_number" or replace_number_words(text)):
-        return _read_english(_without_years(_COMMA.sub(_point, in_english(text)), scale), scale, anywhere)
-    return found
+    """Read the one number of a text where an answer stands, or `anywhere` in it next to a label that it must agree
+    with.
+    """
+    reading = _read_english(text, scale, anywhere)
+    if reading.value is None and (reading.reason != "no_number" or replace_number_words(text)):
+        return _read_english(in_english(text), scale, anywhere)
+    return reading
 
 
 def _read_english(text: str, scale: Scale, anywhere: bool) -> Reading:
+    text = _COMMA.sub(_decimal_point, text)
+    first = re.search(r"\d+", text)
+    if first and scale.high < 1000:  # years after the first number are no ratings: "5. I lived through 1986"
+        text = text[: first.end()] + _YEAR.sub("then", text[first.end() :])
     if word := _WORD_ANSWER.fullmatch(text):
         text = f"{_WORDS[word[1]]}{word[2] or ''}"
     bare = scale.range_pattern.sub(" ", text).strip()
-    if any(end != scale.high for end in map(_number, _OUT_OF.findall(bare))):
+    if any(_number(end) != scale.high for end in _OUT_OF.findall(bare)):
         return Reading(None, "other_scale")
     bare = _OUT_OF.sub("", bare)
     digits = {_number(number) if number else None for number in _NUMBER.findall(bare)}
-    found = digits.union(map(_number, _SPELT.findall(bare)))
-    if len(found) != 1:
-        return Reading(None, "several_numbers" if found else "no_number")
-    value = found.pop()
+    numbers = digits.union(map(_number, _SPELT.findall(bare)))
+    if len(numbers) != 1:
+        return Reading(None, "several_numbers" if numbers else "no_number")
+    (value,) = numbers
     if value is None or not digits or _DENIED_NUMBER.search(bare) or not (anywhere or _ANSWER.search(bare)):
         return Reading(None, "unclear_number")
     return _on_scale(value, scale)
 
 
-def _point(found: re.Match[str]) -> str:
-    """A decimal comma as a point, where it is one: "7,5" and "7,2"; "6,7" may be two numbers."""
-    whole, part = found[1], found[2]
-    return f"{whole}.{part}" if part in ("0", "5", "25", "50", "75") or int(part) < int(whole) else found[0]
-
-
-def _without_years(text: str, scale: Scale) -> str:
-    """Without the years that stand behind the first number, which can be no ratings: "5. I lived through 1986"."""
-    first = re.search(r"\d+", text)
-    if first is None or scale.high >= 1000:
-        return text
-    return text[: first.end()] + _YEAR.sub("then", text[first.end() :])
-
-
-def _on_scale(value: float, scale: Scale) -> Reading:
-    return Reading(value + 0.0) if scale.low <= value <= scale.high else Reading(None, "out_of_range")
+def _decimal_point(number: re.Match[str]) -> str:
+    """Replace a decimal comma ("7,5", "7,2") by a point; keep a comma that may separate two numbers ("6,7")."""
+    whole, part = number.groups()
+    return f"{whole}.{part}" if part in ("0", "5", "25", "50", "75") or int(part) < int(whole) else number[0]
 
 
 def _number(text: str) -> float:
     return float(_WORDS[text]) if text in _WORDS else float(text.replace("–", "-"))
 
 
-def _read_labelled(text: str, scale: Scale) -> Reading:
-    """One label, or one number, or both in agreement."""
-    labels = list(scale.label_pattern.finditer(text))
-    number = _read_number(text, scale, anywhere=bool(labels))
-    if not labels:
-        return Reading(None, "no_label") if number.reason == "no_number" else number
-    found = {scale.by_label[label[0]] for label in labels}
-    if len(found) > 1:
-        return Reading(None, "several_labels")
-    if any(_DENIED.search(text[: label.start()]) for label in labels):
-        return Reading(None, "denied_label")
-    point = float(found.pop())
-    agrees = number.reason == "no_number" or number.value == point
-    return Reading(point) if agrees else Reading(None, "label_and_number_disagree")
+def _on_scale(value: float, scale: Scale) -> Reading:
+    return Reading(value + 0.0) if scale.low <= value <= scale.high else Reading(None, "out_of_range")

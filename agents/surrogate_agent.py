@@ -1,8 +1,8 @@
-"""A stand-in: a member that a fitted response holds the place of (agents/opinion_dynamics/surrogate.py), so that no
+"""A stand-in: a member that a fitted response holds the place of (agents/opinion_dynamics.py), so that no
 model is asked for it.
 
-It begins where people of its party began, moves once a survey by the same law, and says a line that was recorded of its party:
-one of those nearest to the grade that the law has it say. What it hears is graded as it was for the fit.
+It begins where people of its party began, moves once a survey by the same law, and says a line that was recorded of its
+party: one of those nearest to the grade that the law has it say. What it hears is graded as it was for the fit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from parley.agents.agent import DebateAgent, DebateStyle, Rating, Speech
-from parley.agents.opinion_dynamics.surrogate import RESPONSE, next_attitude, spoken_grade
+from parley.agents.opinion_dynamics import RESPONSE, next_attitude, spoken_grade
 from parley.agents.persona import Persona
 from parley.agents.topic import Probe, Topic
 
@@ -28,9 +28,10 @@ Grade = Callable[[str, str], float | None]
 class SurrogateResponse:
     """A party on a topic, as a surrogate knows it. Attitudes and grades are on the topic's axis, 0-10.
 
-    `fit` is one topic of its file. Of it are used `heard` (`grades` of lines, or `attitudes` of who speaks), `how` (whether
-    attitudes are `expected` ratings, or ratings: `attitude`), and of the party: the numbers RESPONSE, `starts` (the 21
-    quantiles of first attitudes, from lowest to highest) and `said` (grade and text of lines that were recorded).
+    `fit` is one topic of its file. Of it are used `heard` (`grades` of lines, or `attitudes` of who speaks), `how`
+    (whether attitudes are `expected` ratings, or ratings: `attitude`), and of the party: the numbers RESPONSE, `starts`
+    (the 21 quantiles of first attitudes, from lowest to highest) and `said` (grade and text of lines that were
+    recorded).
     """
 
     def __init__(self, fit: Mapping[str, Any], party: str):
@@ -77,7 +78,7 @@ class SurrogateAgent(DebateAgent):
         grade: Grade,
         probe: str,
     ):
-        super().__init__(model, persona, persona.name, topic, "", (), manner, "", "")
+        super().__init__(model, persona, topic, manner)
         self.prepares, self.response, self.probe = False, response, probe
         self._grade = grade
         self._at: float | None = None
@@ -115,7 +116,7 @@ class SurrogateAgent(DebateAgent):
         """Its next attitude, and what moved it, in words.
 
         Where nothing was heard, or nothing that could be graded, its own opinion stands in the place of the mean, as in
-        `parley.agents.opinion_dynamics.base.neighbour_mean`.
+        `parley.agents.opinion_dynamics.neighbour_mean`.
         """
         graded = [grade for grade in self._heard if grade is not None]
         lines, self._heard = len(self._heard), []

@@ -1,4 +1,6 @@
-"""Topics as data: what the debate is about and how an attitude toward it is asked. A new topic is one file, wherever it lies."""
+"""Topics as data: what the debate is about and how an attitude toward it is asked. A new topic is one file, wherever it
+lies.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from parley.llm.seeding import stream
 TOPICS = HERE / "topics"
 PROMPTS = HERE / "prompts"
 NEWS = "news"
-"""Items of news: topics in a folder of their own, whose axis is belief. What goes through all topics does not go through them."""
+"""Items of news: topics in a folder of their own, whose axis is belief. What goes through all topics does not go
+through them.
+"""
 PUBLIC, TURNS = ":public", ":turns"
 """Behind a probe's name: the same question, asked before everybody; asked after every turn."""
 Audience = Literal["private", "public"]
@@ -31,9 +35,9 @@ _AGREE = "How much do you agree that "
 class Probe:
     """One survey question: what it measures (`construct`), on which scale, and its polarity on the topic's axis.
 
-    Polarity 0: it measures something else than the topic's axis (agents/probes.toml). `audience` is who is said to hear the
-    answer; nobody does, whatever is said. In a private deliberation the question asks for agreement with a text: `position`, an
-    answer to the question under discussion, or `statement`, one of the mediator.
+    Polarity 0: it measures something else than the topic's axis (agents/probes.toml). `audience` is who is said to hear
+    the answer; nobody does, whatever is said. In a private deliberation the question asks for agreement with a text:
+    `position`, an answer to the question under discussion, or `statement`, one of the mediator.
     """
 
     name: str
@@ -55,7 +59,8 @@ class Probe:
     def ask(self, frame: str, order: Sequence[int] = ()) -> str:
         """The survey question as it is put to an agent in a `frame` (debate, conversation).
 
-        order: the points as its answers are listed (from low to high); the range and what a point means stay as they are.
+        order: the points as its answers are listed (from low to high); the range and what a point means stay as they
+        are.
         """
         slots = {
             "frame": frame,
@@ -107,13 +112,14 @@ class Probe:
 
 @dataclass(frozen=True)
 class Topic:
-    """`axis` says what 0-10 means (severity, agreement, belief); `high_party` is the party that rates higher ("": none).
+    """`axis` says what 0-10 means (severity, agreement, belief); `high_party` is the party that rates higher ("":
+    none).
 
-    `question` and `case` open a structured debate: what it is to answer, and the situation it is asked in ("" for none).
-    `base` is the topic that this one is another case of (run.py case): what is known of that holds for this.
+    `question` and `case` open a structured debate: what it is to answer, and the situation it is asked in ("" for
+    none). `base` is the topic that this one is another case of (run.py case): what is known of that holds for this.
     `in_backstories`: whether who writes a persona is asked to state a position on it (agents/persona_generator.py).
-    `positions`: those
-    that the personas of a party are given there, in the words of the survey; for a party without one the writer chooses.
+    `positions`: those that the personas of a party are given there, in the words of the survey; for a party without one
+    the writer chooses.
     """
 
     slug: str
@@ -159,7 +165,9 @@ class Topic:
 
 
 def answer_order(probe: Probe, order: str, seed: int) -> tuple[int, ...]:
-    """The points of a probe's scale as they are listed: `given` (from low to high), `reversed`, or `shuffled` by a seed."""
+    """The points of a probe's scale as they are listed: `given` (from low to high), `reversed`, or `shuffled` by a
+    seed.
+    """
     points = probe.scale.points
     if order == "shuffled":
         return tuple(stream(seed, "listing").sample(points, len(points)))

@@ -1,4 +1,6 @@
-"""What somebody is given beside its persona: a role, a temperament, a confirmation bias. All of it data, told in sentences."""
+"""What somebody is given beside its persona: a role, a temperament, a confirmation bias. All of it data, told in
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ BIASES = ("none", "weak", "strong")
 
 
 class Traits(NamedTuple):
-    """`role` is ROLE or ROLE+ARGUMENT ("": none), `traits` levels of the Big Five by name, `confirmation_bias` one of BIASES."""
+    """`role` is ROLE or ROLE+ARGUMENT ("": none), `traits` levels of the Big Five by name, `confirmation_bias` one of
+    BIASES.
+    """
 
     role: str = ""
     traits: Mapping[str, str] = {}
@@ -74,7 +78,8 @@ def bias_of(text: str) -> str:
 
 
 def traits_of(text: str, rng: random.Random) -> dict[str, str]:
-    """`openness=high+neuroticism=low` as levels by trait; `drawn` draws a level for each of the five, all equally likely.
+    """`openness=high+neuroticism=low` as levels by trait; `drawn` draws a level for each of the five, all equally
+    likely.
 
     Errors: UserError on an unknown trait or level.
     """

@@ -28,9 +28,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from parley.agents.opinion_dynamics import Law, open_law
-from parley.agents.opinion_dynamics.base import Floats
-from parley.agents.opinion_dynamics.surrogate import NAMES, Surrogate
-from parley.environments.sparse import small_world
+from parley.agents.opinion_dynamics import Floats
+from parley.agents.opinion_dynamics import NAMES, Surrogate
+from parley.environments.sparse_graphs import small_world
 
 SPECS = ("degroot", "friedkin_johnsen", "hegselmann_krause", "deffuant")
 PARTY = dict(zip(NAMES, (0.1, 0.5, 0.2, 0.9, -0.2, 0.1, 0.2, 0.0, 10.0, 0.0, 10.0), strict=True))

@@ -1,13 +1,13 @@
-"""Floor 2: who sits with whom, whose turn it is and who hears. By name: a module of the folder, or your own (llm/registry.py).
+"""Floor 2, environments: who sits with whom, whose turn it is, and who hears it.
 
-Ids in, turns out: no text, no language model.
+An environment gets ids and returns turns; it knows neither text nor a language model. Each is a module of this folder,
+or your own (llm/registry.py).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from parley.environments.base import Environment
 from parley.llm.registry import Registry
 
 ENVIRONMENTS = Registry(
@@ -16,18 +16,10 @@ ENVIRONMENTS = Registry(
     "parley.environments",
     ("groups", "turns"),
     frozen=True,
-    shared=("base", "sparse", "activation", "graphs", "rewiring", "rules"),
+    shared=("base", "activation", "given_graph", "graphs", "rewiring", "rules", "sparse_graphs"),
 )
 
 
-def environment_names() -> list[str]:
-    """Every environment, sorted."""
-    return ENVIRONMENTS.names()
-
-
 def environment_class(name: str) -> Any:
-    """The dataclass of an environment. Errors: UserError on an unknown name."""
+    """Return the dataclass of an environment. Errors: UserError if the name is unknown."""
     return ENVIRONMENTS.find(name)
-
-
-__all__ = ["ENVIRONMENTS", "Environment", "environment_class", "environment_names"]

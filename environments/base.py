@@ -1,4 +1,4 @@
-"""What an environment is: options in a frozen dataclass, `groups()` and `turns()`."""
+"""What an environment has to offer: a frozen dataclass of options, with `groups()` and `turns()`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ MEDIATOR = 0
 
 
 class Group(NamedTuple):
-    """People seated together, by party or PARTY:VARIANT; `name` labels the condition in tables and figures.
+    """People who sit together, by party or PARTY:VARIANT.
 
-    `mediated`: whether a mediator is with them, who has no seat of its own. `networked`: whether links say who hears whom.
-    `people`: the name of the persona that each seat is for, "" for anyone; empty where no seat is for one.
+    name       labels the condition in tables and figures
+    mediated   whether a mediator is with them, who has no seat
+    networked  whether links decide who hears whom
+    people     the persona of each seat by name ("": any persona); empty if no seat is reserved
     """
 
     name: str
@@ -31,24 +33,25 @@ class Group(NamedTuple):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What each seat is called: its kind, numbered where there are several of one.
+        """The name of each seat: its kind, with a number if there are several of this kind.
 
         >>> Group("", ("republican", "republican", "democrat:male")).labels
         ('republican 1', 'republican 2', 'democrat male')
         """
-        sizes, taken, found = Counter(self.seats), Counter[str](), []
+        sizes, seen, labels = Counter(self.seats), Counter[str](), []
         for seat in self.seats:
-            taken[seat] += 1
-            kind = seat.replace(":", " ")
-            found.append(f"{kind} {taken[seat]}" if sizes[seat] > 1 else kind)
-        return tuple(found)
+            seen[seat] += 1
+            labels.append(seat.replace(":", " ") + (f" {seen[seat]}" if sizes[seat] > 1 else ""))
+        return tuple(labels)
 
 
 class Room(NamedTuple):
-    """One seated group as the environment sees it.
+    """One seated group, as an environment sees it.
 
-    `seated` are the agents' ids in seat order, `shuffled` the same ids in an order drawn once for this room, and
-    `reshuffle()` draws a new order (a stream of its own for each room and round). `society` is what a network knows of it.
+    seated     the agents' ids in seat order
+    shuffled   the same ids in an order drawn once for this room
+    reshuffle  draws a new order, from a random stream of its own for each room and round
+    society    the network of the room, if it is one
     """
 
     seated: tuple[int, ...]
@@ -58,10 +61,10 @@ class Room(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One reply: who speaks and who hears it.
+    """One utterance: who speaks and who hears it.
 
-    `form` is what is asked for (opinion, draft, critique, revision; post, talk; "" for whatever the format of the debate has
-    in this round). `together`: asked at once with the turn before it, so that neither hears the other first.
+    form      what is asked for: opinion, draft, critique, revision, post, talk; "" for the usual form of this round
+    together  asked at the same time as the turn before it, so that neither speaker hears the other first
     """
 
     speaker: int
@@ -71,29 +74,30 @@ class Turn(NamedTuple):
 
 
 class Environment(Protocol):
-    """Stateless: the same room and round give the same turns.
+    """What every environment offers. It keeps no state: the same room and round give the same turns.
 
-    Everybody speaks once a round, everybody else hears it. One that differs says so by a class variable: `often` (as often as
-    everybody else), `narrow` (some of the others hear a turn), `silent` (how many of the last seats hear and do not speak).
+    Usually everyone speaks once per round and everyone else hears it. An environment announces a departure by a class
+    variable: `often` (everyone speaks more than once, equally often), `narrow` (only some of the others hear a turn),
+    `silent` (how many of the last seats only listen).
     """
 
     def groups(self) -> tuple[Group, ...]:
-        """The groups seated side by side, once per topic and repetition."""
+        """Return the groups, which are seated once per topic and repetition."""
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
-        """The turns of round 1, 2, ... in one room. Who hears whom is decided here and nowhere else."""
+        """Yield the turns of round 1, 2, ... in one room. Only this method decides who hears whom."""
 
 
 class Networked(Environment, Protocol):
-    """An environment whose groups are populations: links, which may change, say who hears whom."""
+    """An environment whose groups are populations: links, which may change, decide who hears whom."""
 
     @property
     def by_attitude(self) -> bool:
-        """Whether attitudes decide anything: then they have to be asked for after every round."""
+        """Whether attitudes decide anything, so that there must be a survey after every round."""
 
     @property
     def changing(self) -> bool:
-        """Whether those whom somebody hears may be others in another round."""
+        """Whether an agent may hear other agents in another round."""
 
     @property
     def varies(self) -> bool:
@@ -101,40 +105,42 @@ class Networked(Environment, Protocol):
 
     @property
     def lasting(self) -> int:
-        """For how many rounds what was said can be shown; 0 where there is no wall."""
+        """For how many rounds a post can be shown; 0 without posts."""
 
     def links(self, seats: tuple[str, ...], rng: Random) -> Pairs:
-        """The links at the start, as pairs of seat numbers from 0: the first hears the second."""
+        """Return the links at the start as pairs of seat numbers from 0: the first hears the second."""
 
     def rewired(self, room: Room, round_: int) -> tuple[Pairs, Pairs]:
-        """The links (by id) that vanish before a round, and those that appear."""
+        """Return the links (by id) that vanish before a round, and those that appear."""
 
     def feeds(self, room: Room, round_: int) -> Iterator[Feed]:
-        """What is shown to whom once a round's turns were held, out of what is on the wall."""
+        """Yield the posts that each agent is shown after the turns of a round."""
 
 
 def concurrent_turns(turns: Iterable[Turn]) -> Iterator[list[Turn]]:
-    """The turns in the lots in which they are asked: each by itself, or with those that go together with it.
+    """Split turns into batches that are asked at the same time.
 
-    >>> [len(wave) for wave in concurrent_turns([Turn(1, ()), Turn(2, (), together=True), Turn(3, ())])]
+    >>> [len(batch) for batch in concurrent_turns([Turn(1, ()), Turn(2, (), together=True), Turn(3, ())])]
     [2, 1]
     """
-    wave: list[Turn] = []
+    batch: list[Turn] = []
     for turn in turns:
-        if wave and not turn.together:
-            yield wave
-            wave = []
-        wave.append(turn)
-    if wave:
-        yield wave
+        if batch and not turn.together:
+            yield batch
+            batch = []
+        batch.append(turn)
+    if batch:
+        yield batch
 
 
 def speaking_order(room: Room, order: Order) -> Sequence[int]:
-    """The ids in the order of speaking.
+    """Return the ids in the order of speaking.
 
-    random_first: seat order, starting from a seat drawn once per room (001, 4.3: round robin, initial speaker random).
-    random_second: likewise from the seat after that one: the same room with another first speaker.
-    random: an order drawn once per room. reshuffled: drawn anew each round. fixed: seat order from the first seat.
+    random_first   seat order, starting from a seat drawn once per room (001, 4.3: round robin, initial speaker random)
+    random_second  the same, starting from the next seat: the same room with another first speaker
+    random         an order drawn once per room
+    reshuffled     an order drawn anew each round
+    fixed          seat order from the first seat
     """
     if order in ("random_first", "random_second"):
         start = (room.seated.index(room.shuffled[0]) + (order == "random_second")) % len(room.seated)
@@ -149,7 +155,7 @@ def speaking_order(room: Room, order: Order) -> Sequence[int]:
 
 
 def in_range(low: float, high: float, **options: float) -> None:
-    """Errors: ValueError for an option outside [low, high] (nan is outside)."""
+    """Check that options are within [low, high]. Errors: ValueError, also for nan."""
     for name, value in options.items():
         if not low <= value <= high:
             raise ValueError(f"{name} must be from {low:g} to {high:g}, not {value:g}")

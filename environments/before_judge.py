@@ -1,10 +1,11 @@
-"""before_judge: people of one party debate before a judge, who sits with them, hears everything and says nothing.
+"""before_judge: agents of one party debate before a judge, who sits with them, hears everything and says nothing.
 
 Options
-    parties   whose people debate, a group for each (republican, democrat)
+    parties   one group of debaters per party (republican, democrat)
     size      debaters of a group (2)
-    judge     the party of the judge, the last seat (default)
-    protocol  sequential (each hears the others before it speaks) or simultaneous (all write at once, then read the others)
+    judge     the party of the judge, who has the last seat (default)
+    protocol  sequential (each hears the others before it speaks) or simultaneous (all write at once, then read the
+              others)
     order     as for round_table, of the debaters; in a simultaneous debate it is the order in which the judge reads
 """
 
@@ -18,7 +19,7 @@ from parley.environments.base import Group, Order, Room, Turn, speaking_order
 
 
 @dataclass(frozen=True)
-class Judged:
+class BeforeJudge:
     """The debates of Carro et al. 2025; see the module's manual page."""
 
     parties: tuple[str, ...] = ("republican", "democrat")
@@ -32,7 +33,7 @@ class Judged:
         if not self.parties or len(set(self.parties)) < len(self.parties):
             raise ValueError("parties must name at least one party, each once")
         if self.size < 1:
-            raise ValueError("size must be at least 1: somebody has to speak")
+            raise ValueError("size must be at least 1, or no one speaks")
 
     def groups(self) -> tuple[Group, ...]:
         seats = [(party,) * self.size + (self.judge,) for party in self.parties]

@@ -1,13 +1,14 @@
-"""dyads: people of one room talk two by two; in rounds 1 .. n - 1 everybody talks with everybody once, then it begins again.
+"""dyads: agents of one room talk two by two; in rounds 1 .. n - 1 each talks once with every other, then it begins
+again.
 
 Options
-    seats      who sits there, an even number of people (republican, democrat, republican, democrat)
-    exchanges  how often each of a pair speaks in its talk (3)
-    posts      who reads the public post that everybody writes before each talk: partner, room, or none (nobody writes one)
+    seats      who sits there, an even number (republican, democrat, republican, democrat)
+    exchanges  how often each agent of a pair speaks in a talk (3)
+    posts      who reads the public post that each writes before a talk: partner, room, or none (no posts are written)
 
-A round is one talk of every pair, side by side; nobody else hears it. Who meets whom first, and who opens, is drawn once for
-each room (the circle method of round-robin tournaments on that order). In the record of a round the openers of the pairs speak
-first, in some order, and their partners answer in the same order (`partners` reads it back).
+In a round all pairs talk at the same time, and no one else hears them. Who meets whom first, and who opens, is drawn
+once for each room (the circle method of round-robin tournaments on that order). In the record of a round the openers of
+all pairs speak first, and their partners answer in the same order (`partners` reads it back).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Dyads:
 
 
 def pairs(ids: Sequence[int], round_: int) -> list[tuple[int, int]]:
-    """Who talks with whom in round 1, 2, ..., the opener first; an even number of ids.
+    """Return who talks with whom in round 1, 2, ..., the opener first, for an even number of ids.
 
     >>> [pairs((1, 2, 3, 4), round_) for round_ in (1, 2, 3)]
     [[(1, 4), (2, 3)], [(2, 1), (3, 4)], [(1, 3), (4, 2)]]
@@ -65,12 +66,12 @@ def pairs(ids: Sequence[int], round_: int) -> list[tuple[int, int]]:
     first, *others = ids
     turned = (round_ - 1) % len(others)
     line = [first, *others[turned:], *others[:turned]]
-    found = [(line[place], line[-1 - place]) for place in range(len(line) // 2)]
-    return found if round_ % 2 else [(two, one) if one == first else (one, two) for one, two in found]
+    talks = [(line[place], line[-1 - place]) for place in range(len(line) // 2)]
+    return talks if round_ % 2 else [(two, one) if one == first else (one, two) for one, two in talks]
 
 
 def partners(speakers: Sequence[int]) -> dict[int, int]:
-    """Who talked with whom in a round, from the order in which they spoke.
+    """Return who talked with whom in a round, from the order in which they spoke.
 
     >>> partners([1, 2, 4, 3, 1, 2, 4, 3])
     {1: 4, 2: 3, 4: 1, 3: 2}

@@ -1,4 +1,4 @@
-"""groups: echo-chamber groups side by side; each is a round table of people of one party, with or without a Default.
+"""groups: echo chambers, each a round table of agents of one party, with or without a Default.
 
 Options
     parties        one echo chamber per party (republican, democrat)

@@ -1,11 +1,12 @@
-"""mediated: a group deliberates in private; the mediator alone hears its members, and they hear nobody but the mediator.
+"""mediated: a group deliberates in private; only the mediator hears its members, and they hear only the mediator.
 
 Options
-    parties   whose members sit in the group, in turn (republican, democrat)
-    size      members of a group (5); where it cannot be shared evenly, groups differ in which party has one more
+    parties   the parties of the members, in turn (republican, democrat)
+    size      members of a group (5); if the parties cannot share it evenly, groups differ in which party has one more
 
-Round 1: everybody's opinion, at once, then the mediator's draft. Every later round: everybody's critique of the mediator's last
-statement, at once, then its revision. Two rounds are the episode of the study of digital representatives (004, case study).
+Round 1: all members give their opinion at the same time, then the mediator writes a draft. Every later round: all
+members criticise the mediator's last statement, then the mediator revises it. Two rounds are the episode of the study
+of digital representatives (004, case study).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""round_table: one group around a table; every member speaks once a round and everybody hears everybody.
+"""round_table: one group around a table; each member speaks once per round, and all others hear it.
 
 Options
     seats   the parties seated, in seat order (republican, democrat, default)

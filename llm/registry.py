@@ -1,16 +1,16 @@
-"""Names and what they stand for: one registry for backends, environments, graphs, mediators, interventions, metrics, ...
+"""Finds parts by name: backends, environments, graphs, mediators, interventions, metrics, sections of the card.
 
-A spec is `NAME[:MODEL][,option=value...]`. Its name is one of three:
+A spec is `NAME[:MODEL][,option=value...]`. The name is one of these:
 
-    oracle           a module in the folder of its kind
-    coin             an entry point of an installed distribution, in the group of its kind (`parley.backends`)
-    ./coin.py:Coin   a class or function in a file; `./coin.py` will do where the file has one that fits
+    oracle           a built-in part: a module in a folder, or a class in a module
+    coin             an entry point of an installed package, in the group of its kind (`parley.backends`)
+    ./coin.py:Coin   a class or function in a file; `./coin.py` is enough if the file has only one that fits
 
-Finding names imports nothing; what is asked for by name is imported. A value with commas stands in quotes or in brackets, and in
-brackets may be a spec itself: `second,of=(habermas,candidates=4)`. Options have the types of the annotations of the dataclass,
-class or function; pydantic checks them. All errors are UserErrors of one line.
+A list of names imports no part of a folder; `find` imports the part that it returns. A value with commas needs quotes
+or brackets, and a value in brackets may be a spec with options of its own: `second,of=(habermas,candidates=4)`.
+pydantic converts each option to the type of its annotation. All errors are UserErrors of one line.
 
-This module knows no text and no model, so that environments may import it (setup.cfg).
+This module knows no text and no model, so environments may import it (setup.cfg).
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from types import ModuleType
 from typing import Any, NamedTuple, get_type_hints
 
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.spec import Spec, load_file, name_of, parse_spec, remember, split_path, stamp_of
+from parley.llm.spec import load_file, name_of, parse_spec, remember, split_path, stamp_of
 from parley.llm.typed import as_hint
 
 
 class Option(NamedTuple):
-    """An option of a class or function: the type of its values, and whether it must be given."""
+    """An option of a class or function: the type of its values, and whether it has no default."""
 
     hint: Any
     needed: bool
 
 
 class Checked(NamedTuple):
-    """A spec that was found and checked: what it names, under which name, and its options with their types."""
+    """A checked spec: the class or function that it names, its name, and its options with their types."""
 
     target: Callable[..., Any]
     name: str
@@ -49,17 +49,17 @@ class Checked(NamedTuple):
 
 @dataclass(frozen=True)
 class Registry:
-    """Everything of one kind that has a name.
+    """All parts of one kind, by name.
 
-    what     what one is called in errors: `mediator`
-    package  the folder whose modules are the built-in ones
-    group    the entry points of other distributions
-    needs    what one must have: methods of a class, names in a module
-    shared   modules of the folder that are none (those with an underscore are none either)
-    opener   the function of a module that makes one, where it is no class
+    what     what a part is called in errors: `mediator`
+    package  where the built-in parts are: a folder with a module for each, or one module with a class for each
+    group    the entry points of other packages
+    needs    what a part must have: methods of a class, names in a module
+    shared   modules of the folder that are no parts (modules that begin with an underscore never are)
+    opener   the function of a module that makes a part, if the part is no class
     colon    the option that stands after the colon of a spec
-    whole    one is a module, not a class in it
-    frozen   one has to be a dataclass, whose fields are its options
+    whole    a part is a module, not a class in it
+    frozen   a part has to be a dataclass, whose fields are its options
     """
 
     what: str
@@ -73,42 +73,60 @@ class Registry:
     frozen: bool = False
 
     def builtin(self) -> list[str]:
-        """The modules of the folder, sorted."""
-        folder: Any = import_module(self.package).__path__
-        found = [module.name for module in pkgutil.iter_modules(folder)]
-        return sorted(name for name in found if name not in self.shared and not name.startswith("_"))
+        """Return the names of the built-in parts, sorted."""
+        home = import_module(self.package)
+        if not hasattr(home, "__path__"):
+            return sorted(self._classes(home))
+        names = {module.name for module in pkgutil.iter_modules(home.__path__)}
+        return sorted(name for name in names.difference(self.shared) if not name.startswith("_"))
 
     def names(self) -> list[str]:
-        """Every name, of the folder and of entry points, sorted."""
-        return sorted({*self.builtin(), *_points(self.group, tuple(sys.path))})
+        """Return the names of all built-in parts and entry points, sorted."""
+        return sorted({*self.builtin(), *_entry_points(self.group, tuple(sys.path))})
 
     def __contains__(self, name: str) -> bool:
         return split_path(name) is not None or name in self.names()
 
     def find(self, name: str) -> Any:
-        """The class, function or module called `name`. Errors: UserError on an unknown name, and on what is no such thing."""
+        """Return the class, function or module of a name. Errors: UserError if the name is unknown or the part does not
+        fit.
+        """
         if name in self.builtin():
-            return self._fitting(import_module(f"{self.package}.{name}"), name)
+            home = import_module(self.package)
+            if hasattr(home, "__path__"):
+                return self._fitting(import_module(f"{self.package}.{name}"), name)
+            return self._classes(home)[name]
         if path := split_path(name):
-            module = load_file(path.file)
-            found = getattr(module, path.name, None) if path.name else module
-            if found is None:
-                raise unknown_name(f"{self.what} in {path.file}", path.name, self._candidates(module))
-        elif point := _points(self.group, tuple(sys.path)).get(name):
-            found = _loaded(point)
+            part: Any = load_file(path.file)
+            if path.name and not hasattr(part, path.name):
+                raise unknown_name(f"{self.what} in {path.file}", path.name, self._candidates(part))
+            part = getattr(part, path.name) if path.name else part
+        elif entry_point := _entry_points(self.group, tuple(sys.path)).get(name):
+            part = _load(entry_point)
         else:
             raise unknown_name(self.what, name, self.names())
-        found = self._fitting(found, name)
-        remember(found, name)
-        return found
+        part = self._fitting(part, name)
+        remember(part, name)
+        return part
 
     def check(self, spec: str) -> Checked:
-        """What a spec names, with its options; nothing is made. Errors: UserError."""
+        """Return the part that a spec names with its typed options, without making it. Errors: UserError."""
         name, after, given = parse_spec(spec)
-        return self._checked(self.find(name), Spec(name, after, given))
+        target = self.find(name)
+        known = dict(options_of(target))
+        has_colon = known.pop(self.colon, None) is not None
+        if after and not has_colon:
+            raise UserError(f"{self.what} {name}:{after}: {name} takes no {self.colon or 'name after the colon'}")
+        for key in given:
+            if key not in known:
+                raise unknown_name(f"option of {name}", key, known)
+        if missing := [key for key, option in known.items() if option.needed and key not in given]:
+            raise UserError(f"{name} needs {', '.join(missing)}: write {name},{missing[0]}=...")
+        options = {key: as_hint(f"option {key} of {name}", value, known[key].hint) for key, value in given.items()}
+        return Checked(target, name, ({self.colon: after} if has_colon else {}) | options)
 
     def open(self, spec: Any) -> Any:
-        """What a spec names, made with its options; what is no text is the thing itself. Errors: UserError."""
+        """Make the part that a spec names; return anything but a text as it is. Errors: UserError."""
         if not isinstance(spec, str):
             return spec
         target, name, options = self.check(spec)
@@ -118,112 +136,97 @@ class Registry:
             raise UserError(f"{self.what} {name}: {error}") from error
 
     def get(self, spec: Any) -> Any:
-        """The same as `open`, one object for all who ask: for what is frozen and reads no file when it is made."""
-        return _opened(self, spec, stamp_of(spec)) if isinstance(spec, str) else spec
+        """Do as `open`, but return the same object every time: for parts that are frozen and read no file when made."""
+        return _open_once(self, spec, stamp_of(spec)) if isinstance(spec, str) else spec
 
     def file(self, name: str) -> Path | None:
-        """The file of what is not in the folder: its digest stands in the header of a run. None for what is in it."""
-        if name in self.builtin():
-            return None
-        source = inspect.getsourcefile(self.find(name))
+        """Return the file of a part of the user's, whose digest the header of a run holds; None for a built-in part."""
+        source = None if name in self.builtin() else inspect.getsourcefile(self.find(name))
         return Path(source) if source else None
 
     def modules(self, names: Iterable[str]) -> dict[str, Any]:
-        """What is called so, by name; a file by its own, without folder and ending. Errors: UserError where two have one name."""
-        found: dict[str, Any] = {}
+        """Return parts by name; the name of a file is its own, without folder and ending. Errors: UserError on a double
+        name.
+        """
+        parts: dict[str, Any] = {}
         for name in names:
             path = split_path(name)
             label = Path(path.file).stem if path else name
-            if path and (label in found or label in self.names()):
-                raise UserError(f"{self.what} {name}: there is one called {label}, give the file another name")
-            found[label] = self.find(name)
-        return found
+            if path and (label in parts or label in self.names()):
+                raise UserError(f"{self.what} {name}: the name {label} is taken, so give the file another name")
+            parts[label] = self.find(name)
+        return parts
 
-    def _checked(self, target: Any, spec: Spec) -> Checked:
-        name, after, given = spec
-        known = dict(options_of(target))
-        more = {self.colon: after} if known.pop(self.colon, None) else {}
-        if after and not more:
-            raise UserError(f"{self.what} {name}:{after}: {name} takes no {self.colon or 'name after the colon'}")
-        for key in given:
-            if key not in known:
-                raise unknown_name(f"option of {name}", key, known)
-        if missing := [key for key, option in known.items() if option.needed and key not in given]:
-            raise UserError(f"{name} needs {', '.join(missing)}: write {name},{missing[0]}=...")
-        options = {key: as_hint(f"option {key} of {name}", value, known[key].hint) for key, value in given.items()}
-        return Checked(target, name, more | options)
-
-    def _fitting(self, found: Any, name: str) -> Any:
-        """What was found; of a module the one class or function in it. Errors: UserError on what does not fit."""
-        if isinstance(found, ModuleType) and not self.whole:
-            several = self._candidates(found)
-            if len(several) != 1:
-                told = f"holds several: name one, {name}:{several[0]}" if several else f"holds no {self._kind()}"
-                raise UserError(f"{self.what} {name}: it {told}")
-            found = getattr(found, several[0])
-        lacking = [need for need in self.needs if not hasattr(found, need)]
-        if lacking and not (self.opener and inspect.isfunction(found)):
+    def _fitting(self, part: Any, name: str) -> Any:
+        """Return a part, or the one class or function of a module that is a part. Errors: UserError if it does not fit."""
+        if isinstance(part, ModuleType) and not self.whole:
+            candidates = self._candidates(part)
+            if not candidates:
+                needs = ", ".join(self.needs)
+                raise UserError(f"{self.what} {name}: the file has no class with {needs} (docs/extending.md)")
+            if len(candidates) > 1:
+                raise UserError(
+                    f"{self.what} {name}: the file has several, so name one: {name}:{next(iter(candidates))}"
+                )
+            (part,) = candidates.values()
+        lacking = [need for need in self.needs if not hasattr(part, need)]
+        if lacking and not (self.opener and inspect.isfunction(part)):
             raise UserError(f"{self.what} {name} lacks {', '.join(lacking)} (docs/extending.md)")
-        if self.frozen and not is_dataclass(found):
+        if self.frozen and not is_dataclass(part):
             raise UserError(f"{self.what} {name} is no frozen dataclass (docs/extending.md)")
-        if not self.whole and (not callable(found) or inspect.isabstract(found)):
-            abstract = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+        if not self.whole and (not callable(part) or inspect.isabstract(part)):
+            abstract = ", ".join(sorted(getattr(part, "__abstractmethods__", ())))
             raise UserError(f"{self.what} {name} lacks {abstract or 'a class'} (docs/extending.md)")
-        return found
+        return part
 
-    def _candidates(self, module: ModuleType) -> list[str]:
-        """The names of what a module defines that fits."""
+    def _candidates(self, module: ModuleType) -> dict[str, Any]:
+        """Return what a module defines that is a part, by its name in the module."""
         if self.opener and hasattr(module, self.opener):
-            return [self.opener]
-        return [
-            name
-            for name, one in vars(module).items()
-            if inspect.isclass(one)
-            and one.__module__ == module.__name__
+            return {self.opener: getattr(module, self.opener)}
+        return {
+            name: part
+            for name, part in vars(module).items()
+            if inspect.isclass(part)
+            and part.__module__ == module.__name__
             and not name.startswith("_")
-            and not inspect.isabstract(one)
-            and all(hasattr(one, need) for need in self.needs)
-        ]
+            and not inspect.isabstract(part)
+            and all(hasattr(part, need) for need in self.needs)
+        }
 
-    def _kind(self) -> str:
-        return f"class with {', '.join(self.needs)} (docs/extending.md)"
+    def _classes(self, module: ModuleType) -> dict[str, Any]:
+        """Return the parts of a module of parts, by the names that a spec gives them."""
+        return {name_of(part): part for part in self._candidates(module).values()}
 
 
 def options_of(target: Any) -> Mapping[str, Option]:
-    """The options of a dataclass (its fields but for those with repr=False), of a class or of a function."""
-    return _options(target)
-
-
-@lru_cache(maxsize=512)
-def _options(target: Any) -> Mapping[str, Option]:
+    """Return the options of a dataclass (its fields except those with repr=False), of another class or of a function."""
     if is_dataclass(target):
         hints = get_type_hints(target, include_extras=True)
         return {
-            one.name: Option(hints[one.name], one.default is MISSING and one.default_factory is MISSING)
-            for one in fields(target)
-            if one.init and one.repr
+            field.name: Option(hints[field.name], field.default is MISSING and field.default_factory is MISSING)
+            for field in fields(target)
+            if field.init and field.repr
         }
     hints = get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
-    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {
-        name: Option(hints.get(name, _guessed(one.default)), one.default is one.empty)
-        for name, one in inspect.signature(target).parameters.items()
-        if one.kind in plain
+        name: Option(hints.get(name, _type_of_default(parameter)), parameter.default is parameter.empty)
+        for name, parameter in inspect.signature(target).parameters.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     }
 
 
-def _guessed(default: Any) -> Any:
-    """The type of an option without an annotation: that of its default."""
-    return Any if default is None or default is inspect.Parameter.empty else type(default)
+def _type_of_default(parameter: inspect.Parameter) -> Any:
+    default = parameter.default
+    return Any if default is None or default is parameter.empty else type(default)
 
 
 @lru_cache(maxsize=64)
-def _points(group: str, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    """The entry points of a group by name. path: where they were looked for (sys.path)."""
+def _entry_points(group: str, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name. path: sys.path, in which they were found."""
     return {point.name: point for point in entry_points(group=group)}
 
 
-def _loaded(point: EntryPoint) -> Any:
+def _load(point: EntryPoint) -> Any:
     try:
         return point.load()
     except (ImportError, AttributeError) as error:
@@ -231,8 +234,8 @@ def _loaded(point: EntryPoint) -> Any:
 
 
 @lru_cache(maxsize=512)
-def _opened(registry: Registry, spec: str, stamp: int) -> Any:
-    """stamp: of the file of a spec with a path, which is read again when it was changed."""
+def _open_once(registry: Registry, spec: str, stamp: int) -> Any:
+    """Open a spec. stamp: the time of its file, which is read again after a change."""
     return registry.open(spec)
 
 

@@ -2,8 +2,8 @@
 
 Files of a user that a spec names: `./coin.py:Coin`. Each is a module that any process finds again by its name alone.
 
-The name of the module holds the path, so that what is made of its classes can be pickled for a worker of a sweep. A file that was
-changed is another module: a notebook takes the new one.
+The name of the module holds the path, so that what is made of its classes can be pickled for a worker of a sweep. A
+file that was changed is another module: a notebook takes the new one.
 """
 
 from __future__ import annotations
@@ -160,14 +160,19 @@ def remember(found: Any, name: str) -> None:
 
 
 def name_of(kind: type) -> str:
-    """The name under which a class is found: what a header has to keep of it.
+    """Return the name under which a part is found, which records hold.
+
+    A part of the user's has the name or path that was given. A built-in class has its own name in snake case, or `name`
+    if it sets one.
 
     >>> from parley.llm.backends.fake import Fake
     >>> name_of(Fake)
     'fake'
     """
-    own = kind.__module__.startswith("parley.")
-    return _names.get(kind) or (kind.__module__.rpartition(".")[2] if own else kind.__name__)
+    if kind in _names or not kind.__module__.startswith("parley."):
+        return _names.get(kind, kind.__name__)
+    own_name = vars(kind).get("name")
+    return own_name if isinstance(own_name, str) else re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
 class _Finder(MetaPathFinder):

@@ -1,4 +1,6 @@
-"""A value of a command line, of TOML or of Python as the type of an annotation, by pydantic; wrong ones are told in one line."""
+"""A value of a command line, of TOML or of Python as the type of an annotation, by pydantic; wrong ones are told in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,11 @@ def as_fields(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_hint(label: str, value: Any, hint: Any, written: bool = True) -> Any:
-    """A value as a type. A text is read as a command line has it (unless not `written`); all else has to be of the type already.
+    """A value as a type. A text is read as a command line has it (unless not `written`); all else has to be of the type
+    already.
 
-    label: what the value is called in errors. A list of names may be one text with commas. What is annotated with a registry
-    (`Annotated[Mediator, MEDIATORS]`) is opened by it, unless it is to stay a text.
+    label: what the value is called in errors. A list of names may be one text with commas. What is annotated with a
+    registry (`Annotated[Mediator, MEDIATORS]`) is opened by it, unless it is to stay a text.
 
     >>> as_hint("rounds", "3", int), as_hint("topics", "racism,abortion", tuple[str, ...])
     (3, ('racism', 'abortion'))

@@ -106,7 +106,7 @@ class DebateSeat(SeatedAgent, Debater):
             _describe_others(others, setup.people.disclose, setup.people.introduce),
         )
         topic, speaks = setup.subject.topic(seating.topic), _speaks(model, place)
-        super().__init__(model, place.persona, place.persona.name, topic, names, model.style, *speaks, told)
+        super().__init__(model, place.persona, topic, names, model.style, *speaks, told)
         self.assign_seat(seating, number)
 
 
@@ -120,7 +120,7 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
         told = _describe_others(heard, setup.people.disclose, setup.people.introduce)
         topic, speaks = setup.subject.topic(seating.topic), _speaks(model, place)
         who = [one.name for one in heard], len(seating.places), cast(Networked, model.environment).changing
-        super().__init__(model, place.persona, place.persona.name, topic, *who, model.style, *speaks, told)
+        super().__init__(model, place.persona, topic, *who, model.style, *speaks, told)
         self.assign_seat(seating, number)
 
 
@@ -130,7 +130,7 @@ class PrivateSeat(SeatedAgent, Participant):
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
         place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
         people, speaks = len(seating.places), _speaks(model, place)
-        super().__init__(model, place.persona, place.persona.name, topic, people, model.style, *speaks)
+        super().__init__(model, place.persona, topic, people, model.style, *speaks)
         self.assign_seat(seating, number)
 
 

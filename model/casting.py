@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from parley.agents.persona import DEFAULT, Persona, load_personas, party_of, persona_set, rename_persona
 from parley.environments._social_graph import Links
 from parley.environments.base import Group, Networked
-from parley.environments.graphs._base import Node
+from parley.environments.graphs import Node
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.scenario import Scenario

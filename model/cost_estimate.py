@@ -50,7 +50,7 @@ class RunPlan:
 
     `ratings` and `replies` are those of agents that ask a model. `others` are further calls: candidates and rankings of a
     mediator, questionnaires, corrections; less the replies of a mediator that asks no model. `notes` are what agents write for
-    themselves (agents/reasoning/, and summaries of what they forget). `tokens` by voice are estimates: words * 4/3, with every
+    themselves (agents/reasoning.py, and summaries of what they forget). `tokens` by voice are estimates: words * 4/3, with every
     reply as long as agents are asked for. `calls_by_voice` are all calls by the voice that they go to.
     """
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import networkx as nx
 from scipy.sparse import issparse
 
-from parley.environments.graphs._given import GIVEN, Given
+from parley.environments.given_graph import GIVEN, Given
 from parley.environments.network import Network
 from parley.llm.errors import UserError
 from parley.model.agent_factory import AgentClass, agent_classes

@@ -1,7 +1,7 @@
 """PopulationModel: a million people as arrays in one Mesa model, stepped by a law of opinion dynamics.
 
 No agent objects: everybody is a row. One `step` in order:
-1. the law moves all opinions (agents/opinion_dynamics/), with a random stream of its own for each step;
+1. the law moves all opinions (agents/opinion_dynamics.py), with a random stream of its own for each step;
 2. the attitudes are recorded, if this step is one of those that are;
 3. the DataCollector collects.
 
@@ -28,8 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from parley.agents.opinion_dynamics import Law, open_law
-from parley.agents.opinion_dynamics.base import Codes, Floats
+from parley.agents.opinion_dynamics import Codes, Floats, Law, open_law
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 from parley.model.population_setup import (

@@ -1,6 +1,6 @@
 """Who is in a population, and where they begin, as it stands on the command line.
 
-Who hears whom in a population: the graphs of environments/graphs by the same names and options, or one of networkx.
+Who hears whom in a population: the graphs of environments/graphs.py by the same names and options, or one of networkx.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ import networkx as nx
 import numpy as np
 from scipy.sparse import csr_array
 
-from parley.agents.opinion_dynamics.base import Codes, Floats
-from parley.environments import sparse
-from parley.environments.graphs import GRAPHS
-from parley.environments.graphs._base import Graph
-from parley.environments.graphs.file import PARTY, File
+from parley.agents.opinion_dynamics import Codes, Floats
+from parley.environments import sparse_graphs
+from parley.environments.graphs import GRAPHS, PARTY, File, Graph
 from parley.llm.errors import UserError
 from parley.llm.spec import parse_spec
 
@@ -164,7 +162,7 @@ def linked(graph: Chosen, members: Codes, names: Sequence[str], generator: np.ra
     """
     try:
         if graph.own is not None:
-            return sparse.from_networkx(graph.own)
+            return sparse_graphs.from_networkx(graph.own)
         assert graph.options is not None
         fast = graph.options.array(members, generator)
         return fast if fast is not None else _drawn(graph.options, members, names, generator)
@@ -174,9 +172,9 @@ def linked(graph: Chosen, members: Codes, names: Sequence[str], generator: np.ra
 
 def _drawn(graph: Graph, members: Codes, names: Sequence[str], generator: np.random.Generator) -> csr_array:
     """Any other, by way of networkx."""
-    if len(members) > sparse.MOST:
-        raise ValueError(f"{len(members):,} nodes: this graph is built by networkx, up to {sparse.MOST:,}")
+    if len(members) > sparse_graphs.MOST:
+        raise ValueError(f"{len(members):,} nodes: this graph is built by networkx, up to {sparse_graphs.MOST:,}")
     seats = tuple(names[code] for code in members)
     graph.fits(seats)
     built = graph.build(seats, Random(int(generator.integers(2**63))))
-    return sparse.from_networkx(built, range(len(seats)))
+    return sparse_graphs.from_networkx(built, range(len(seats)))

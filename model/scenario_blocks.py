@@ -219,7 +219,9 @@ class Speech:
     )
     reflect: int = 0  # with retrieve:K, lines after which an agent writes down its conclusions; 0: never
     reminder: bool = False  # whether agents are reminded of their persona before every reply, rating and note
-    think: str = "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/reasoning)
+    think: str = (
+        "none"  # what an agent does before it speaks: none, bdi, latent, bounded[,words=N] (agents/reasoning.py)
+    )
     mediator: str = "draft_revise"  # how a mediator writes statements: NAME[,option=value] (agents/mediators)
 
     def __post_init__(self) -> None:

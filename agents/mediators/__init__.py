@@ -1,7 +1,8 @@
-"""Mediators: what is made of everybody's opinions and critiques. The folder is the registry.
+"""Mediators: policies that turn opinions and critiques into a statement. `mediator=habermas,candidates=4` chooses one.
 
-A module defines one frozen dataclass with `speak(brief, seed)`, a conversation that yields requests and returns a `Statement`
-(agents/mediators/base.py), and `calls(members)`. Its fields are the options of `mediator = "habermas,candidates=4"`.
+Each module of this folder defines one: a frozen dataclass made from `Mediator` (agents/mediators/base.py) with
+`speak(brief, seed)`, a conversation that yields requests and returns a `Statement`, and `calls(members)`. Its fields
+are the options.
 """
 
 from __future__ import annotations
@@ -12,15 +13,10 @@ from parley.llm.registry import Registry
 MEDIATORS = Registry("mediator", __name__, "parley.mediators", ("speak", "calls", "files"))
 
 
-def mediator_names() -> list[str]:
-    """Every mediator, sorted."""
-    return MEDIATORS.names()
-
-
 def open_mediator(spec: str) -> Mediator:
-    """The mediator of a spec, NAME[,option=value...]. Errors: UserError on an unknown name, option or value."""
+    """Make the mediator of a spec. Errors: UserError if a name, option or value is wrong."""
     mediator: Mediator = MEDIATORS.open(spec)
     return mediator
 
 
-__all__ = ["MEDIATORS", "Mediator", "mediator_names", "open_mediator"]
+__all__ = ["MEDIATORS", "Mediator", "open_mediator"]

@@ -1,6 +1,5 @@
-"""What a mediator is told, what it returns, and what mediators that write have in common.
-
-The mediator of one room: it hears the members, and a policy of agents/mediators/ makes a statement of what it heard.
+"""What a mediator is told and what it returns, what mediators that write have in common, and the mediator's seat in a
+room.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from parley.agents.question import Question
 from parley.agents.reply_cleaning import clean_speech, is_refusal
@@ -23,14 +22,15 @@ from parley.llm.request import Message, Reply, Request, Sampling
 
 NAME = "Mediator"
 DEFAULT = Sampling()
+Result = TypeVar("Result")
 ATTEMPTS = 3
-"""Times a statement or a ranking is asked for until it can be used."""
+"""How often a statement or a ranking is asked for until it can be used."""
 Seed = Callable[..., int]
-"""The seed of a purpose and numbers, from a named stream of the room: seed("statement", 3)."""
+"""Returns the seed of a purpose and numbers, from a named stream of the room: seed("statement", 3)."""
 
 
 class ParticipantInput(NamedTuple):
-    """What the mediator has of one member: its opinion, its critique of the last statement, its position score (1-7)."""
+    """What the mediator knows of one member: opinion, critique of the last statement, position score (1-7)."""
 
     opinion: str | None
     critique: str | None = None
@@ -39,9 +39,11 @@ class ParticipantInput(NamedTuple):
 
 @dataclass(frozen=True)
 class MediatorBrief:
-    """All that the mediator goes by, members in seat order. `previous` is its own last statement, None before there is one.
+    """All that a mediator is told, with members in seat order.
 
-    `sampling` holds temperature and top_p, `adapter` and `voice` which model speaks for it (see `parley.llm.request.Request`).
+    previous  its own last statement, None before the first
+    sampling  temperature and top_p
+    adapter   and voice: the model that writes for it (see `parley.llm.request.Request`)
     """
 
     question: Question
@@ -54,15 +56,17 @@ class MediatorBrief:
     def request(
         self, text: str, tokens: int, seed: int, purpose: str, facts: Facts, temperature: float | None = None
     ) -> Request:
-        """A question to the model that speaks for the mediator."""
+        """Return a request to the model that writes for the mediator."""
         own = self.sampling
         sampling = Sampling(own.temperature if temperature is None else temperature, tokens, own.top_p)
-        told, facts = (Message("user", text),), {"issue": self.question.question, **facts}
-        return Request(told, sampling, seed, (), purpose, "", self.adapter, self.voice, facts=facts)
+        messages, all_facts = (Message("user", text),), Facts({"issue": self.question.question, **facts})
+        return Request(messages, sampling, seed, (), purpose, "", self.adapter, self.voice, facts=all_facts)
 
 
 class Candidate(NamedTuple):
-    """A statement that was written, or None and the reason. `raw` is the reply, where cleaning changed it; `asked` how often."""
+    """A written statement, or None and the reason. `raw` is the reply if cleaning changed it, `asked` the number of
+    requests.
+    """
 
     text: str | None
     reason: str | None = None
@@ -71,9 +75,13 @@ class Candidate(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """How a member (its place in the brief) is predicted to rank the candidates, by their numbers, best first (ties in tuples).
+    """How a member is predicted to rank the candidates.
 
-    None and a reason where no reply could be read; `raw` is the last reply, `earlier` are those before it.
+    member   its place in the brief
+    order    numbers of candidates, best first, tied ones in a tuple; None with a reason if no reply could be read
+    raw      the last reply
+    asked    the number of requests
+    earlier  the replies before the last one
     """
 
     member: int
@@ -85,9 +93,10 @@ class Ranking(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """What the mediator says, or None and a reason; and what it considered.
+    """What the mediator says, or None and a reason, and what it considered.
 
-    `order` are the numbers of the candidates that could be read, best first, `tied` how many of them the rule put first.
+    order  the numbers of the readable candidates, best first
+    tied   how many candidates the rule put first
     """
 
     text: str | None
@@ -100,25 +109,26 @@ class Statement(NamedTuple):
 
 
 class Mediator(ABC):
-    """The base of every mediator, options in a frozen dataclass. Stateless: same brief, seeds and replies, same statement."""
+    """Base class of mediators. It keeps no state: the same brief, seeds and replies give the same statement."""
 
     @abstractmethod
     def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
-        """A conversation that returns the statement: a draft when the brief has no previous one, else a revision."""
+        """Return a draft, or a revision if the brief has a previous statement, after a conversation."""
 
     def calls(self, members: int) -> int:
-        """Requests for one statement, when everything can be read at the first ask."""
+        """Return the number of requests for one statement, if every reply can be read."""
         return 0
 
     def files(self) -> tuple[Path, ...]:
-        """The files that it goes by."""
+        """Return the files that it reads."""
         return ()
 
 
 def load_instruction(brief: MediatorBrief, words: int, rng: random.Random) -> tuple[str, Facts]:
-    """The prompt for a draft, or for a revision, and its facts.
+    """Return the prompt for a draft or a revision, and its facts.
 
-    Opinions and critiques have no names, and an order drawn from `rng`. What one member wrote has one number.
+    Opinions and critiques are anonymous, in an order drawn from `rng`; the opinion and the critique of a member have
+    one number.
     """
     members = rng.sample(brief.members, len(brief.members))
     slots = {"words": words, "question": brief.question.question, "opinions": _listed("Opinion", members)}
@@ -126,46 +136,57 @@ def load_instruction(brief: MediatorBrief, words: int, rng: random.Random) -> tu
     if brief.previous is None:
         return prompt(PROMPTS, "draft").fill(**slots), facts
     slots |= {"statement": brief.previous, "critiques": _listed("Critique", members)}
-    facts |= {
-        "statement": brief.previous,
-        "critiques": [one.critique for one in members if one.critique is not None],
-    }
+    facts |= {"statement": brief.previous, "critiques": [one.critique for one in members if one.critique is not None]}
     return prompt(PROMPTS, "revision").fill(**slots), facts
 
 
-def request_texts(requests: Callable[[int, int], Request], count: int) -> Conversation[tuple[Candidate, ...]]:
-    """`count` statements, asked for at once; one that cannot be used is asked for again, up to ATTEMPTS times.
+def ask_until_usable(
+    numbers: Sequence[int],
+    request: Callable[[int, int], Request],
+    read: Callable[[int, Reply, Result | None], Result],
+    usable: Callable[[Result], bool],
+) -> Conversation[dict[int, Result]]:
+    """Ask the requests of all numbers at once, and those whose result is not usable again, up to ATTEMPTS times.
 
-    requests: the request for a candidate (0, 1, ...) at an attempt (0, 1, ...).
+    request: the request of a number at an attempt (0, 1, ...). read: the result of a reply, given the result before it.
     """
-    found: dict[int, Candidate] = {}
-    waiting = list(range(count))
+    results: dict[int, Result] = {}
+    waiting = list(numbers)
     for attempt in range(ATTEMPTS):
-        replies = yield from ask_all([requests(number, attempt) for number in waiting])
-        for number, reply in zip(waiting, replies, strict=True):
-            found[number] = _candidate(reply, attempt + 1)
-        waiting = [number for number in waiting if found[number].text is None]
-    return tuple(found[number] for number in range(count))
+        replies = yield from ask_all([request(number, attempt) for number in waiting])
+        results |= {
+            number: read(number, reply, results.get(number)) for number, reply in zip(waiting, replies, strict=True)
+        }
+        waiting = [number for number in waiting if not usable(results[number])]
+    return {number: results[number] for number in numbers}
 
 
-def _candidate(reply: Reply, asked: int) -> Candidate:
+def request_texts(requests: Callable[[int, int], Request], count: int) -> Conversation[tuple[Candidate, ...]]:
+    """Ask for `count` statements. requests: the request for a candidate (0, 1, ...) at an attempt (0, 1, ...)."""
+    candidates = yield from ask_until_usable(
+        range(count), requests, _read_candidate, lambda candidate: candidate.text is not None
+    )
+    return tuple(candidates.values())
+
+
+def _read_candidate(_: int, reply: Reply, before: Candidate | None) -> Candidate:
+    asked = before.asked + 1 if before else 1
     if reply.text is None:
         return Candidate(None, reply.failure.name if reply.failure else "empty", None, asked)
     text = clean_speech(reply.text, NAME, None)
-    raw = reply.text if text != reply.text else None
     if not text or is_refusal(text):
         return Candidate(None, "refusal" if text else "empty", reply.text, asked)
-    return Candidate(text, None, raw, asked)
+    return Candidate(text, None, reply.text if text != reply.text else None, asked)
 
 
 def _listed(label: str, members: Sequence[ParticipantInput]) -> str:
-    """`Opinion 1: ...` a line each; who wrote none has no line."""
-    texts = [(number, getattr(heard, label.lower())) for number, heard in enumerate(members, 1)]
+    """Return lines such as `Opinion 1: ...`, without members who wrote none."""
+    texts = [(number, getattr(member, label.lower())) for number, member in enumerate(members, 1)]
     return "\n".join(f"{label} {number}: {text}" for number, text in texts if text is not None)
 
 
 class MediatorAgent:
-    """Keeps what each member (by its id, in seat order) said last of each form, and its own last statement."""
+    """The mediator of one room: it keeps the last opinion and critique of each member, and its own last statement."""
 
     name = NAME
 
@@ -188,12 +209,12 @@ class MediatorAgent:
         self._said[form][member] = text
 
     def speak(self, positions: Mapping[int, float | None], seed: Seed) -> Conversation[Statement]:
-        """A conversation that returns the next statement. positions: the members' position scores, by id."""
-        heard = [
+        """Return the next statement, after a conversation. positions: the members' position scores, by id."""
+        members = [
             ParticipantInput(self._said["opinion"].get(one), self._said["critique"].get(one), positions.get(one))
             for one in self.members
         ]
-        brief = MediatorBrief(self.question, tuple(heard), self.previous, self.sampling, self.adapter, self.voice)
+        brief = MediatorBrief(self.question, tuple(members), self.previous, self.sampling, self.adapter, self.voice)
         statement = yield from self.policy.speak(brief, seed)
         if statement.text is not None:
             self.previous = statement.text

@@ -1,7 +1,7 @@
-"""draft_revise: a prompt for the draft and a prompt for the revision.
+"""draft_revise: one prompt for the draft and one for the revision.
 
-The mediator of the study of digital representatives as it is described: one draft, one revision, the mediator itself a black box.
-Its model there was fine-tuned, its prompts are not published; the wording is our own.
+This is the mediator of the study of digital representatives as it is described. Its model was fine-tuned and its
+prompts are not published, so the wording is our own.
 
 Options
     words   length of a statement that is asked for (100)
@@ -33,12 +33,12 @@ class DraftRevise(Mediator):
         return 1
 
     def speak(self, brief: MediatorBrief, seed: Seed) -> Conversation[Statement]:
-        if not any(heard.opinion for heard in brief.members):
+        if not any(member.opinion for member in brief.members):
             return Statement(None, "no_opinions")
         text, facts = load_instruction(brief, self.words, random.Random(seed("order")))
 
         def request(_: int, attempt: int) -> Request:
             return brief.request(text, self.words * TOKENS_PER_WORD, seed("statement", attempt), "statement", facts)
 
-        (found,) = yield from request_texts(request, 1)
-        return Statement(found.text, found.reason, found.raw)
+        (candidate,) = yield from request_texts(request, 1)
+        return Statement(candidate.text, candidate.reason, candidate.raw)

@@ -1,6 +1,6 @@
-"""human_statement: a baseline without a model. The statement is one that people wrote, given in a file.
+"""human_statement: a baseline without a model. The statement was written by people and is given in a file.
 
-The revision is the draft again.
+The revision repeats the draft.
 
 Options
     file   a TOML file with a table [statements]: the id of a question = the statement
@@ -27,7 +27,7 @@ class HumanStatement(Mediator):
 
     def __post_init__(self) -> None:
         if not self.file:
-            raise ValueError("it needs the file that holds the statements: human_statement,file=PATH")
+            raise ValueError("give the file with the statements: human_statement,file=PATH")
         _statements(self.file)
 
     def files(self) -> tuple[Path, ...]:

@@ -1,7 +1,7 @@
 """majority: a baseline without a model. The statement is the question's declarative form or its negation.
 
-It is that of the side on which more position scores are (above or below 4); an even split is decided by lot. The revision is the
-draft again.
+It takes the side with more position scores (above or below 4); an even split is decided by lot. The revision repeats
+the draft.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Majority(Mediator):
         yield from ask_all(())
         if brief.previous is not None:
             return Statement(brief.previous)
-        known = [heard.position for heard in brief.members if heard.position is not None]
+        known = [member.position for member in brief.members if member.position is not None]
         if not known:
             return Statement(None, "no_positions")
         ahead = sum((position > NEUTRAL) - (position < NEUTRAL) for position in known)

@@ -1,6 +1,7 @@
-"""random_opinion: a baseline without a model. The statement is the opinion of one member, drawn by lot, word for word.
+"""random_opinion: a baseline without a model. The statement is the opinion of one member, drawn at random, word for
+word.
 
-The revision is the draft again. With this mediator, and no other, the members read what one of them wrote.
+The revision repeats the draft. This is the only mediator with which the members read what one of them wrote.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class RandomOpinion(Mediator):
         yield from ask_all(())
         if brief.previous is not None:
             return Statement(brief.previous)
-        opinions = [heard.opinion for heard in brief.members if heard.opinion is not None]
+        opinions = [member.opinion for member in brief.members if member.opinion is not None]
         if not opinions:
             return Statement(None, "no_opinions")
         return Statement(random.Random(seed("lot")).choice(opinions))

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import block_diag, csr_array
 
-from parley.agents.opinion_dynamics.surrogate import Surrogate
+from parley.agents.opinion_dynamics import Surrogate
 from parley.analysis.bootstrap import Floats, mean_interval, nanmean
 from parley.analysis.surrogate.fit import ROOMS, Transitions, fit_response
 from parley.llm.errors import UserError

@@ -35,7 +35,7 @@ FITTED = ("intercept", "own", "heard")
 def fit_response(
     data: Transitions, rooms: Iterable[str] | None = None, hears: bool = True
 ) -> dict[str, dict[str, Any]]:
-    """By party: the numbers of agents/opinion_dynamics/surrogate.py, transitions, rooms, share of all agents, quantiles of first
+    """By party: the numbers of agents/opinion_dynamics.py, transitions, rooms, share of all agents, quantiles of first
     attitudes, and what was said with its grade.
 
     rooms: only these. hears: whether what was heard may matter. Errors: UserError when a party has fewer than 5 rooms.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from parley.agents.opinion_dynamics.surrogate import SCHEMA
+from parley.agents.opinion_dynamics import SCHEMA
 from parley.analysis import disclaimers
 from parley.analysis.formatting import count_phrase, escape_markdown, format_estimate, format_number, markdown_table
 from parley.analysis.surrogate.fidelity import DEAF, WHO, fidelity

@@ -206,7 +206,19 @@ def test_summary(make: Make) -> None:
 )  # fmt: skip
 def test_clean_speech(said: str, kept: str) -> None:
     """Ann, with Bob and Cid: her own label goes, and she ends where she starts to speak for one of them."""
-    assert clean_speech(said, "Ann", speaks_for(["Bob", "Cid"])) == kept
+    assert (
+        clean_speech(
+            said,
+            "Ann",
+            speaks_for(
+                (
+                    "Bob",
+                    "Cid",
+                )
+            ),
+        )
+        == kept
+    )
 
 
 PIECES = ["Ann", "Bob", "Cid", ":", " ", "\n", "\r", "\u2028", "\x85", "\x0b", "**", '"', "yes", "(", ")", "\n\n"]
@@ -215,7 +227,16 @@ PIECES = ["Ann", "Bob", "Cid", ":", " ", "\n", "\r", "\u2028", "\x85", "\x0b", "
 @given(st.text() | st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
 def test_no_speech_becomes_somebody_elses_line(text: str) -> None:
     """An injected line break and name would put words into another's mouth in every prompt that follows."""
-    said = clean_speech(text, "Ann", speaks_for(["Bob", "Cid"]))
+    said = clean_speech(
+        text,
+        "Ann",
+        speaks_for(
+            (
+                "Bob",
+                "Cid",
+            )
+        ),
+    )
     assert len(said.splitlines()) <= 1
     assert said == said.strip()
     assert not re.match(r"(?:Bob|Cid)\s*:", said)
@@ -223,8 +244,8 @@ def test_no_speech_becomes_somebody_elses_line(text: str) -> None:
 
 def test_names_are_no_patterns() -> None:
     """A name with a dot or a bracket is a name."""
-    assert clean_speech("J.R.: Yes.\nA(b: No.", "J.R.", speaks_for(["A(b"])) == "Yes."
-    assert clean_speech("JxR.: Yes.", "J.R.", speaks_for(["A(b"])) == "JxR.: Yes."
+    assert clean_speech("J.R.: Yes.\nA(b: No.", "J.R.", speaks_for(("A(b",))) == "Yes."
+    assert clean_speech("JxR.: Yes.", "J.R.", speaks_for(("A(b",))) == "JxR.: Yes."
 
 
 @pytest.mark.parametrize(("party", "role"), [("default", "hear all sides out"), ("democrat", "win the others over")])

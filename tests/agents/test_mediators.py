@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.agents.mediators import mediator_names, open_mediator
+from parley.agents.mediators import MEDIATORS, open_mediator
 from parley.agents.mediators.base import ATTEMPTS, MediatorAgent, MediatorBrief, ParticipantInput, Statement
 from parley.agents.question import Question
 from parley.llm.backends.fake import Fake
@@ -71,7 +71,7 @@ def number_of(statement: str) -> float:
 
 
 def test_every_mediator_is_found_by_its_folder() -> None:
-    assert mediator_names() == ["draft_revise", "habermas", "human_statement", "majority", "random_opinion"]
+    assert MEDIATORS.names() == ["draft_revise", "habermas", "human_statement", "majority", "random_opinion"]
 
 
 @check_each(

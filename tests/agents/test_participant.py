@@ -24,7 +24,7 @@ Made = Callable[[], Participant]
 @pytest.fixture
 def member() -> Participant:
     persona = Persona("p_01", "democrat", "Ann", "You are Ann, a baker.")
-    return Participant(mesa.Model(), persona, "Ann", QUESTION.subject, 5, MANNER, "an adapter", "a voice")
+    return Participant(mesa.Model(), persona, QUESTION.subject, 5, MANNER, "an adapter", "a voice")
 
 
 def sent(request: Request) -> list[tuple[str, str]]:

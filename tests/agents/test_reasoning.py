@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from data_checks import check_each
 
-from parley.agents.reasoning import ability_names, open_ability
-from parley.agents.reasoning.base import labelled_parts
+from parley.agents.reasoning import ABILITIES, labelled_parts, open_ability
 from parley.agents.topic import load_topic
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
@@ -22,7 +21,7 @@ NOTED = "Belief: Guns kill. Desire: Fewer of them. Intention: I will say so."
 def test_the_folder_is_the_registry(name: str) -> None:
     """An ability that is dropped in is found, under its own name."""
     ability = open_ability(name)
-    assert name in ability_names()
+    assert name in ABILITIES.names()
     assert ability is not None
     assert ability.name == name
     assert "debate" in ability.ask("debate")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.agents.memory import Retrieval, Trace, make_memory, memory_scores, min_max, novelty, relevance, top_memories
-from parley.agents.reasoning.base import read_insights
+from parley.agents.reasoning import read_insights
 from parley.agents.topic import load_topic
 from parley.llm.errors import UserError
 from parley.llm.request import Reply

@@ -14,13 +14,12 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.opinion_dynamics import open_law
-from parley.agents.opinion_dynamics.surrogate import Surrogate
+from parley.agents.opinion_dynamics import Surrogate, open_law
 from parley.analysis.surrogate import fidelity
 from parley.analysis.surrogate.fit import _response, fit_response, run_transitions
 from parley.analysis.surrogate.report import surrogate, write
 from parley.analysis.tables import Tables, load
-from parley.environments.sparse import ring
+from parley.environments.sparse_graphs import ring
 from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError

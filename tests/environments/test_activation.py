@@ -10,8 +10,7 @@ import pytest
 from data_checks import check_each
 
 from parley.environments._social_graph import Links, SocialGraph
-from parley.environments.activation import ACTIVATION
-from parley.environments.activation.hawkes import Hawkes
+from parley.environments.activation import ACTIVATION, Hawkes
 
 PEOPLE = tuple(range(1, 2001))
 

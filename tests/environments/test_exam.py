@@ -11,19 +11,19 @@ from functools import partial
 import pytest
 from data_checks import check_each
 
+from parley.environments import ENVIRONMENTS, environment_class
 from parley.environments import _exam as exam
-from parley.environments import environment_class, environment_names
 from parley.environments.base import MEDIATOR, Group, Room, Turn
 
 
-@pytest.mark.parametrize("name", environment_names())
+@pytest.mark.parametrize("name", ENVIRONMENTS.names())
 @check_each("check", exam.CHECKS, ids=lambda check: check.__name__)
 def test_environment(name: str, check: Callable[[exam.Kind], None]) -> None:
     """Each check is a sentence that the model relies on when it holds a round."""
     check(environment_class(name))
 
 
-@pytest.mark.parametrize("name", environment_names())
+@pytest.mark.parametrize("name", ENVIRONMENTS.names())
 def test_the_manual_page_names_every_option(name: str) -> None:
     """The page of the environment on the site is its module's docstring."""
     kind = environment_class(name)

@@ -166,8 +166,8 @@ def test_rewiring_keeps_how_many_everybody_hears_and_brings_them_nearer(found: S
     for (source, old), (again, new) in zip(removed, added, strict=True):
         assert source == again
         assert new not in links.hears[source]
-        assert (found.apart(source, new) or 0) < (found.apart(source, old) or 0)
-        assert (found.apart(source, old) or 0) > 3
+        assert (found.distance(source, new) or 0) < (found.distance(source, old) or 0)
+        assert (found.distance(source, old) or 0) > 3
     links.change(removed, added)
     assert Counter(source for source, _ in links.pairs) == degrees
 
@@ -379,7 +379,10 @@ def test_a_packed_graph_that_is_damaged_says_what_is_wrong(
         ({"graph": "small_world,rewired=nan"}, "rewired of small_world must be a finite number"),
         ({"graph": "scale_free,directed=both"}, "true or false"),
         ({"graph": "file"}, "file needs path: write file,path="),
-        ({"rule": "posts,feed=top"}, "feed 'top' is none of chronological, hot"),
+        (
+            {"rule": "posts,feed=top"},
+            "unknown value of option feed of posts 'top': known: attitude, chronological, hot",
+        ),
         ({"rule": "posts,near=6"}, "far must be from 6 to 10"),
         ({"rule": "posts,length"}, "write it as key=value"),
         ({"activation": "hawkes,branching=1"}, "branching must be from 0 to 0.99"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from parley.environments.sparse import MOST, blocks, from_networkx, random_graph, ring, scale_free, small_world
+from parley.environments.sparse_graphs import MOST, blocks, from_networkx, random_graph, ring, scale_free, small_world
 
 HALVES = np.arange(200) % 2
 BUILDERS: dict[str, Callable[[np.random.Generator], csr_array]] = {

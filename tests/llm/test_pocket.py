@@ -41,7 +41,7 @@ def debater(party: str, number: int = 0, topic: str = "climate_change") -> Debat
 
     persona = load_personas(party)[number]
     manner = DebateStyle("debate", 60, Sampling(), 0.0, "whole", "strict")
-    return Debater(mesa.Model(), persona, persona.name, load_topic(topic), ["Zoë", "Bartholomew"], manner)
+    return Debater(mesa.Model(), persona, load_topic(topic), ["Zoë", "Bartholomew"], manner)
 
 
 def rating(pocket: Backend, one: Debater, probe: str = "attitude_labelled") -> float:

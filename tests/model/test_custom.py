@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import parley
-from parley.environments.graphs._given import Given
+from parley.environments.given_graph import Given
 from parley.model.custom import FILE
 
 pytestmark = pytest.mark.thorough

@@ -9,7 +9,7 @@ import pytest
 from data_checks import check_each
 from standins import Scrambled, opinionated
 
-from parley.agents.reasoning import ability_names
+from parley.agents.reasoning import ABILITIES
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.fake import open_backend as fixed_line
 from parley.llm.backends.oracle import open_backend
@@ -54,7 +54,7 @@ def spied(scenario: Scenario) -> tuple[list[tuple[Request, str]], list[Event]]:
     return asked, held(scenario, Fake(speak))
 
 
-@check_each("ability", ability_names())
+@check_each("ability", ABILITIES.names())
 @check_each("preset", ["three_way", "structured_debate", "consensus", "network"])
 def test_one_note_before_every_utterance(small: Small, ability: str, preset: str) -> None:
     """On the known-truth speaker all can be read, in debates and deliberations alike."""

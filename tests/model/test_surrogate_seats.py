@@ -15,7 +15,7 @@ from data_checks import check_each
 from scipy.sparse import csr_array
 from standins import Scrambled, opinionated
 
-from parley.agents.opinion_dynamics.surrogate import NAMES, SCHEMA, Surrogate
+from parley.agents.opinion_dynamics import NAMES, SCHEMA, Surrogate
 from parley.agents.persona import load_personas
 from parley.agents.surrogate_agent import NEAR, SurrogateAgent, SurrogateResponse, nearest_lines
 from parley.agents.topic import load_topic

@@ -141,8 +141,7 @@ def test_a_complete_graph_has_all_links_in_order() -> None:
     """The short way gives what the long one gave: both ways, sorted."""
     from random import Random
 
-    from parley.environments.graphs._base import Graph
-    from parley.environments.graphs.complete import Complete
+    from parley.environments.graphs import Complete, Graph
 
     seats = ("republican",) * 9
     assert Complete().pairs(seats, Random(1)) == Graph.pairs(Complete(), seats, Random(1))

@@ -11,9 +11,9 @@ import networkx as nx
 
 from parley.agents.mediators import MEDIATORS
 from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statement
-from parley.agents.reasoning.base import Note, plain_note
+from parley.agents.reasoning import Note, plain_note
 from parley.environments.base import Group, Room, Turn
-from parley.environments.graphs._base import Graph
+from parley.environments.graphs import Graph
 from parley.llm.driver import Conversation
 from parley.llm.request import Reply, Request, Usage, check_replies
 from parley.llm.seeding import stream

@@ -50,7 +50,7 @@ def _room(rng: random.Random, stage: CorpusSpeaker, population: mesa.Model) -> l
     taken: set[str] = set()
     people = [person(rng.choice(PARTIES), taken, rng, stage) for _ in range(size)]
     members = {
-        number: Debater(population, one, one.name, topic, [other.name for other in people if other is not one], manner)
+        number: Debater(population, one, topic, [other.name for other in people if other is not one], manner)
         for number, one in enumerate(people, 1)
     }
     openings = {number: member.memory.opening for number, member in members.items()}

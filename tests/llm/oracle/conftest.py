@@ -92,6 +92,6 @@ def debater() -> Callable[..., Debater]:
     ) -> Debater:
         manner = DebateStyle(frame, words, Sampling(1.0), 0.0, memory, "strict")
         person = Persona("p_01", "default", "Ann", backstory)
-        return Debater(mesa.Model(), person, person.name, load_topic(slug), others, manner)
+        return Debater(mesa.Model(), person, load_topic(slug), others, manner)
 
     return make

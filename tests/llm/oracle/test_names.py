@@ -61,9 +61,9 @@ def heard_by(names: tuple[str, ...], lines: list[tuple[int, str]], memory: str, 
     persona = Persona("x", "republican", me, "You are a Republican voter.")
     model, topic, manner = mesa.Model(rng=1), load_topic("racism"), MANNER._replace(memory=memory)
     who: Debater = (
-        NetworkDebater(model, persona, me, topic, others, 60, True, manner)
+        NetworkDebater(model, persona, topic, others, 60, True, manner)
         if network
-        else Debater(model, persona, me, topic, others, manner)
+        else Debater(model, persona, topic, others, manner)
     )
     for number, text in lines:
         if number:
@@ -175,6 +175,6 @@ def test_a_label_in_capitals_is_cut_whatever_the_letters() -> None:
     """JÜRGEN GROSS is how Jürgen Groß is written in capitals."""
     said = clean_speech("JÜRGEN GROSS: I agree.\nJÜRGEN GROSS (nods): No.", "Jürgen Groß", None)
     assert said.startswith("I agree.")
-    pattern = speaks_for(["Jürgen Groß"])
+    pattern = speaks_for(("Jürgen Groß",))
     assert isinstance(pattern, re.Pattern)
     assert clean_speech("I agree.\nJÜRGEN GROSS: No.", "Ann", pattern) == "I agree."

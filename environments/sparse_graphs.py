@@ -1,0 +1,210 @@
+"""Draws large graphs as sparse arrays, for populations of up to a million agents without agent objects.
+
+A graph is a `scipy.sparse.csr_array` (n, n) of ones: row i says whom i hears. The graphs drawn here are undirected,
+without double links and without links of an agent to itself. `degree` is the mean number of neighbours. Errors:
+ValueError.
+
+While a graph is drawn, a link is one number, its code: smaller end * n + larger end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+Codes = NDArray[np.int64]
+MOST = 100_000
+"""networkx is too slow for more nodes than this."""
+
+
+def random_graph(size: int, degree: float, generator: np.random.Generator) -> csr_array:
+    """Draw G(n, m): m = n degree / 2 links from all pairs with equal chances. Source: Erdős and Rényi 1959."""
+    _check(size, degree, size - 1)
+
+    def draw(count: int) -> Codes:
+        return _encode(generator.integers(size, size=count), generator.integers(size, size=count), size)
+
+    links, pairs = round(size * degree / 2), size * (size - 1) // 2
+    return _linked(_distinct(draw, links, pairs, lambda: _pairs_within([np.arange(size)], size)), size)
+
+
+def ring(size: int, degree: float) -> csr_array:
+    """Return a ring lattice: everyone is linked with the degree / 2 next agents on either side."""
+    return _linked(np.sort(_encode(*_lattice(size, degree), size)), size)
+
+
+def small_world(size: int, degree: float, rewired: float, generator: np.random.Generator) -> csr_array:
+    """Draw a ring lattice in which each link, with probability `rewired`, leads from its first end to a random agent.
+
+    Source: Watts and Strogatz 1998, Nature 393, 440-442. Departure: all links are rewired at once, not one by one
+    around the ring. A link that exists already, or leads from an agent to itself, is drawn again; if its first end is
+    linked with everyone, it gets another first end. The number of links stays n degree / 2.
+    """
+    if not 0 <= rewired <= 1:
+        raise ValueError(f"rewired must be from 0 to 1, not {rewired:g}")
+    _check(size, degree, size // 2)
+    sources, targets = _lattice(size, degree)
+    moved = generator.random(len(sources)) < rewired
+    links, left = np.sort(_encode(sources[~moved], targets[~moved], size)), sources[moved]
+    while len(left):
+        codes = _encode(left, generator.integers(size, size=len(left)), size)
+        order = np.argsort(codes, kind="stable")
+        new = np.empty(len(left), dtype=bool)
+        new[order] = np.diff(codes[order], prepend=-1) > 0
+        new &= ~_contains(links, codes)
+        links, left = np.sort(np.concatenate((links, codes[new]))), left[~new]
+        if not new.any():
+            full = (np.bincount(np.concatenate((links // size, links % size)), minlength=size) == size - 1)[left]
+            left[full] = generator.integers(size, size=int(full.sum()))
+    return _linked(links, size)
+
+
+def blocks(membership: Codes, degree: float, homophily: float, generator: np.random.Generator) -> csr_array:
+    """Draw a stochastic block model in which the share `homophily` of all links is within blocks.
+
+    membership: (n,) the number of each agent's block, from 0. Source: Holland, Laskey and Leinhardt 1983, Social
+    Networks 5, 109-137; the planted partition with a given number of links: every pair within blocks has the same
+    chance, and so has every pair across.
+    """
+    if not 0 <= homophily <= 1:
+        raise ValueError(f"homophily must be from 0 to 1, not {homophily:g}")
+    size, sizes = len(membership), np.bincount(membership)
+    _check(size, degree, size - 1)
+    pairs_within = int((sizes * (sizes - 1) // 2).sum())
+    pairs_across = size * (size - 1) // 2 - pairs_within
+    within = round(homophily * size * degree / 2)
+    across = round(size * degree / 2) - within
+    if within > pairs_within or across > pairs_across:
+        raise ValueError(f"blocks of {', '.join(map(str, sizes))} have too few pairs for that degree and homophily")
+    people, starts = np.argsort(membership, kind="stable"), np.cumsum(sizes) - sizes
+    parts = np.split(people, starts[1:])
+    chances = sizes * (sizes - 1.0)
+
+    def draw_within(count: int) -> Codes:
+        block = generator.choice(len(sizes), size=count, p=chances / chances.sum())
+        one, other = (people[starts[block] + generator.integers(sizes[block])] for _ in range(2))
+        return _encode(one, other, size)
+
+    def draw_across(count: int) -> Codes:
+        one, other = generator.integers(size, size=count), generator.integers(size, size=count)
+        return np.where(membership[one] == membership[other], -1, _encode(one, other, size))
+
+    links = (
+        _distinct(draw_within, within, pairs_within, lambda: _pairs_within(parts, size)),
+        _distinct(draw_across, across, pairs_across, lambda: _pairs_across(parts, size)),
+    )
+    return _linked(np.concatenate(links), size)
+
+
+def scale_free(size: int, degree: float, generator: np.random.Generator) -> csr_array:
+    """Draw a graph by preferential attachment with networkx: each newcomer makes degree / 2 links.
+
+    Source: Barabási and Albert 1999, Science 286, 509-512.
+    """
+    _check_even(degree)
+    _check(size, degree, size - 1)
+    _refuse_large(size)
+    return from_networkx(nx.barabasi_albert_graph(size, int(degree) // 2, seed=int(generator.integers(2**31))))
+
+
+def from_networkx(graph: nx.Graph, nodes: Sequence[Hashable] | None = None) -> csr_array:
+    """Convert a graph of up to 100,000 nodes, numbered in its own order or that of `nodes`.
+
+    A link a -> b of a directed graph means that a hears b. The data are the `weight` of each link, or 1 if it has none.
+    Errors: ValueError if a weight is not above 0.
+    """
+    _refuse_large(len(graph))
+    array = csr_array(nx.to_scipy_sparse_array(graph, nodes, dtype=float, format="csr"))
+    if not (np.isfinite(array.data).all() and (array.data > 0).all()):
+        raise ValueError("the weight of a link must be a number above 0")
+    array.setdiag(0)
+    array.eliminate_zeros()
+    return _compact(array)
+
+
+def _lattice(size: int, degree: float) -> tuple[Codes, Codes]:
+    """Return both ends of each link of a ring lattice."""
+    _check_even(degree)
+    _check(size, degree, size - 1)
+    steps = np.arange(1, int(degree) // 2 + 1)
+    sources = np.repeat(np.arange(size), len(steps))
+    return sources, (sources + np.tile(steps, size)) % size
+
+
+def _check_even(degree: float) -> None:
+    if degree != int(degree) or degree % 2 or degree < 2:
+        raise ValueError(f"this graph needs an even degree of 2 or more, not {degree:g}")
+
+
+def _check(size: int, degree: float, most: int) -> None:
+    if not 0 <= degree <= most:
+        raise ValueError(
+            f"{size:,} people cannot have {degree:g} neighbours each in this graph: at most {max(most, 0):,}"
+        )
+
+
+def _refuse_large(size: int) -> None:
+    if size > MOST:
+        raise ValueError(f"{size:,} nodes: this graph is built by networkx, up to {MOST:,}")
+
+
+def _encode(one: Codes, other: Codes, size: int) -> Codes:
+    """Return the code of each link; -1 for a link of an agent to itself."""
+    return np.where(one == other, -1, np.minimum(one, other) * size + np.maximum(one, other))
+
+
+def _contains(links: Codes, codes: Codes) -> NDArray[np.bool_]:
+    """Return which codes are in the sorted array `links`; much faster than np.isin for few codes and many links."""
+    places = np.searchsorted(links, codes)
+    return np.asarray(np.append(links, -2)[places] == codes, dtype=np.bool_)
+
+
+def _pairs_within(parts: Sequence[Codes], size: int) -> Codes:
+    """Return all pairs of agents of the same part."""
+    pairs = [(part, np.triu_indices(len(part), 1)) for part in parts]
+    return np.concatenate([_encode(part[one], part[other], size) for part, (one, other) in pairs])
+
+
+def _pairs_across(parts: Sequence[Codes], size: int) -> Codes:
+    """Return all pairs of agents of different parts."""
+    pairs = combinations(parts, 2)
+    return np.concatenate([_encode(np.repeat(one, len(other)), np.tile(other, len(one)), size) for one, other in pairs])
+
+
+def _distinct(draw: Callable[[int], Codes], count: int, possible: int, every: Callable[[], Codes]) -> Codes:
+    """Draw `count` different codes of the `possible` ones; each such set has the same chance.
+
+    If they are more than half of all (`every`), the codes that are left out are drawn, because the last ones would
+    hardly come up.
+    """
+    if 2 * count > possible:
+        return np.setdiff1d(every(), _draw_distinct(draw, possible - count), assume_unique=True)
+    return _draw_distinct(draw, count)
+
+
+def _draw_distinct(draw: Callable[[int], Codes], count: int) -> Codes:
+    """Draw until there are `count` different codes of 0 or more."""
+    codes = np.empty(0, dtype=np.int64)
+    while len(codes) < count:
+        fresh = draw(count - len(codes))
+        codes = np.union1d(codes, fresh[fresh >= 0])
+    return codes
+
+
+def _linked(codes: Codes, size: int) -> csr_array:
+    """Return the graph with each link in both directions."""
+    one, other = (codes // size).astype(np.int32), (codes % size).astype(np.int32)
+    rows, columns = np.concatenate((one, other)), np.concatenate((other, one))
+    return _compact(csr_array(coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))))
+
+
+def _compact(graph: csr_array) -> csr_array:
+    """Sort columns and use indices of 32 bits: half the memory, and the same arrays however the graph was made."""
+    graph.sort_indices()
+    parts = (graph.data, graph.indices.astype(np.int32), graph.indptr.astype(np.int32))
+    return csr_array(parts, shape=graph.shape)
