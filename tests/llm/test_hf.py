@@ -17,7 +17,7 @@ transformers = pytest.importorskip("transformers", reason="the [local] extra is 
 from hf_models import FAMILIES, NO_SYSTEM, save  # noqa: E402
 
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.hf import batching  # noqa: E402
+from parley.llm.backends.hf import backend  # noqa: E402
 from parley.llm.backends.hf.backend import Hf  # noqa: E402
 from parley.llm.backends.hf.kv_cache import CachedPrefix, PrefixCache, can_cache  # noqa: E402
 from parley.llm.backends.hf.prompt_lookup import PromptLookup  # noqa: E402
@@ -472,17 +472,17 @@ def test_a_batch_that_does_not_fit_is_halved() -> None:
             raise RuntimeError("CPU: can't allocate memory")
         return [-number for number in batch]
 
-    assert batching.halve_on_memory_error(list(range(10)), run) == [-number for number in range(10)]
+    assert backend.halve_on_memory_error(list(range(10)), run) == [-number for number in range(10)]
     with pytest.raises(RuntimeError, match="something else"):
-        batching.halve_on_memory_error([1, 2], lambda batch: (_ for _ in ()).throw(RuntimeError("something else")))
+        backend.halve_on_memory_error([1, 2], lambda batch: (_ for _ in ()).throw(RuntimeError("something else")))
 
 
 def test_batches_are_alike_in_length_and_small_enough() -> None:
     """Of what is to be read and in all; one row that nothing is known of does not pad those of which most was read before."""
-    made = list(batching.batches_by_length([5, 100, 6, 7, 90, 500], lambda row: (row, 0), 200))
+    made = list(backend.batches_by_length([5, 100, 6, 7, 90, 500], lambda row: (row, 0), 200))
     assert made == [[5, 6, 7], [90, 100], [500]]
     known = [(40, 1960)] * 3 + [(2000, 0)]
-    assert list(batching.batches_by_length(known, lambda row: row, 16000)) == [[(40, 1960)] * 3, [(2000, 0)]]
+    assert list(backend.batches_by_length(known, lambda row: row, 16000)) == [[(40, 1960)] * 3, [(2000, 0)]]
 
 
 def test_a_template_without_a_system_role_still_gets_the_persona(models: Models) -> None:

@@ -12,9 +12,9 @@ torch = pytest.importorskip("torch", reason="the [local] extra is not installed"
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.hf import batch_invariance  # noqa: E402
+from parley.llm.backends.hf import prefill  # noqa: E402
 from parley.llm.backends.hf.backend import Hf  # noqa: E402
-from parley.llm.backends.hf.batch_columns import ColumnBatch  # noqa: E402
+from parley.llm.backends.hf.prefill import ColumnBatch  # noqa: E402
 from parley.llm.request import Backend, Message, Reply, Request, Sampling, Wrapper  # noqa: E402
 from parley.model.debate import DebateModel  # noqa: E402
 from parley.model.scenario import load_preset  # noqa: E402
@@ -94,7 +94,7 @@ def test_a_machine_on_which_sums_depend_on_the_batch_is_found_out(
     monkeypatch.setattr(ColumnBatch, "forward", unsteady)
     backend = open_spec(f"{hf_spec},draft=2")
     assert isinstance(backend, Hf)
-    assert not batch_invariance.is_batch_invariant(backend.loaded)
+    assert not prefill.is_batch_invariant(backend.loaded)
     assert backend.complete(asked) == plainly
     assert (backend.most, backend.prefixes, backend.drafts.ahead) == (1, None, 0)
 

@@ -21,7 +21,7 @@ from parley.llm.backends import open_spec
 from parley.llm.backends.openai import payload
 from parley.llm.backends.openai.backend import Openai
 from parley.llm.backends.openai.capabilities import EndpointSettings, open_endpoints
-from parley.llm.backends.openai.response import sanitise
+from parley.llm.backends.openai.payload import sanitise
 from parley.llm.backends.openai.transport import LINES, Clock, Connection, Endpoint, HttpAnswer, NoAnswer
 from parley.llm.budget import REPEATED
 from parley.llm.driver import Conversation, ask, drive

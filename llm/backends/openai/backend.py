@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from parley.llm.backends.openai import payload
-from parley.llm.backends.openai.response import BUSY, STOP, parse_response, retry_after
+from parley.llm.backends.openai.payload import BUSY, STOP, parse_response, retry_after
 from parley.llm.backends.openai.transport import NO_ROOM, Clock, Connection, Endpoint, NoAnswer
 from parley.llm.budget import REPEATED
 from parley.llm.driver import complete_all

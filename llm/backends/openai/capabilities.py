@@ -18,11 +18,14 @@ from openai import AsyncOpenAI
 
 from parley.llm.backends.openai import payload
 from parley.llm.backends.openai.backend import Loop, Openai, Policy
-from parley.llm.backends.openai.payload import CHAT, CHOICE, LOGPROBS, EndpointAbilities
-from parley.llm.backends.openai.response import (
+from parley.llm.backends.openai.payload import (
     BUSY,
+    CHAT,
+    CHOICE,
+    LOGPROBS,
     PASSING,
     STOP,
+    EndpointAbilities,
     has_logprobs,
     parse_response,
     retry_after,

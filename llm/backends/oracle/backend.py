@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from parley.llm.backends.oracle import judging, mediation, reasoning, speech, surveys, writing
-from parley.llm.backends.oracle.deliberation import law
-from parley.llm.backends.oracle.dynamics import Parameters, attitude, biased, planted
+from parley.llm.backends.oracle import judging, mediation, speech, stance, surveys, writing
+from parley.llm.backends.oracle.dynamics import Parameters, attitude, biased, law, planted
 from parley.llm.backends.oracle.phrases import fingerprint
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.backends.oracle.stance import unknown
@@ -73,12 +72,12 @@ HANDLERS: dict[str, Callable[[Reading, Oracle], Reply]] = {
     "survey": surveys.answer_survey,
     "questionnaire": surveys.answer_questionnaire,
     "interview": surveys.answer_interview,
-    "bdi": reasoning.answer_bdi,
-    "latent": reasoning.answer_latent,
-    "bounded": reasoning.answer_bounded,
-    "importance": reasoning.answer_importance,
-    "reflection": reasoning.answer_reflection,
-    "summary": reasoning.answer_summary,
+    "bdi": stance.answer_bdi,
+    "latent": stance.answer_latent,
+    "bounded": stance.answer_bounded,
+    "importance": stance.answer_importance,
+    "reflection": stance.answer_reflection,
+    "summary": stance.answer_summary,
     "statement": mediation.answer_statement,
     "ranking": mediation.answer_ranking,
     "critique": mediation.answer_critique,

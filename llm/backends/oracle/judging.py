@@ -9,7 +9,7 @@ import random
 from functools import cache
 from typing import TYPE_CHECKING
 
-from parley.llm.backends.oracle.deliberation import Habit, agreement, bank, law, read, shown
+from parley.llm.backends.oracle.dynamics import Habit, agreement, bank, law, read, shown
 from parley.llm.backends.oracle.mediation import habits
 from parley.llm.backends.oracle.phrases import recognised, sentences, topics
 from parley.llm.backends.oracle.prompt_parser import Reading, party

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from parley.llm.backends.oracle.deliberation import (
+from parley.llm.backends.oracle.dynamics import (
     HIGH,
     LOW,
     MIDDLE,
@@ -20,6 +20,7 @@ from parley.llm.backends.oracle.deliberation import (
     Read,
     agreement,
     bank,
+    dither,
     habit,
     law,
     now,
@@ -27,7 +28,6 @@ from parley.llm.backends.oracle.deliberation import (
     shown,
     statements,
 )
-from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import fitted, too_few_words
 from parley.llm.request import Reply

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from parley.llm.backends.oracle.deliberation import HIGH, LOW, agreement, bank, habit, now, read, statements
+from parley.llm.backends.oracle.dynamics import HIGH, LOW, agreement, bank, habit, now, read, statements
 from parley.llm.backends.oracle.phrases import data, recognised, topics
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.speech import body_of
