@@ -298,6 +298,21 @@ def stop_strings(request: Request) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*request.sampling.stop, *(f"\n{label}" for label in labels)]))[:MOST]
 
 
+def fold_system_message(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without a system message: its text begins the first message, which is the user's.
+
+    >>> fold_system_message([Message("system", "You are Ann."), Message("user", "Why?")])
+    [Message(role='user', content='You are Ann.\\n\\nWhy?')]
+    """
+    system = "\n\n".join(message.content for message in messages if message.role == "system")
+    rest = [message for message in messages if message.role != "system"]
+    if not system:
+        return rest
+    if rest and rest[0].role == "user":
+        return [Message("user", f"{system}\n\n{rest[0].content}"), *rest[1:]]
+    return [Message("user", system), *rest]
+
+
 COVERED = 0.5
 """The least probability that the allowed answers must have together. With less the model was saying something else: its text is
 read, and what cannot be read is missing.

@@ -81,8 +81,8 @@ def identity_spec(spec: str) -> str:
 def with_defaults(spec: str, **options: object) -> str:
     """The spec with these options too, where its backend has them and it does not give them.
 
-    >>> with_defaults("pocket,draft=0", keep=512), with_defaults("oracle", keep=512)
-    ('pocket,draft=0,keep=512', 'oracle')
+    >>> with_defaults("pocket,batch=9", keep=512), with_defaults("oracle", keep=512)
+    ('pocket,batch=9,keep=512', 'oracle')
     """
     target, _, given = check_spec(spec)
     known = inspect.signature(target).parameters
