@@ -86,22 +86,10 @@ def open_backend(
     from parley.llm.backends.openai.backend import EndpointSettings
     from parley.llm.backends.openai.capabilities import open_endpoints
 
-    settings = EndpointSettings(
-        model=model,
-        urls=urls,
-        secret=secret or "none",
-        api=api,
-        closed=closed,
-        thinking=thinking,
-        in_flight=in_flight,
-        rpm=rpm,
-        tpm=tpm,
-        timeout=timeout,
-        attempts=attempts,
-        patience=patience,
-        once=once == "yes",
+    limits = (in_flight, rpm, tpm, timeout, attempts, patience)
+    return open_endpoints(
+        EndpointSettings(model, urls, secret or "none", api, closed, thinking, *limits, once == "yes")
     )
-    return open_endpoints(settings)
 
 
 def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object) -> tuple[list[str], str]:
@@ -122,7 +110,7 @@ def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object)
 
 
 def _secret(key: str) -> str:
-    """The key, empty where the usual variable holds none. Errors: UserError, without the name of one that is not set."""
+    """Return the key, "" where OPENAI_API_KEY is not set. Errors: UserError, without the name of an unset variable."""
     secret = os.environ.get(EnvironmentVariable(key), "").strip()
     if not secret and key != KEY:
         raise UserError(
