@@ -46,11 +46,7 @@ class EnvironmentVariable(str):
 KEY = EnvironmentVariable("OPENAI_API_KEY")
 MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience"})
 SHARED = ("in_flight", "rpm", "tpm")
-CHOICES = {
-    "api": ("chat", "completions"),
-    "closed": ("auto", "logprobs", "choice", "text"),
-    "once": ("no", "yes"),
-}
+CHOICES = {"api": ("chat", "completions"), "closed": ("auto", "logprobs", "choice", "text"), "once": ("no", "yes")}
 
 
 def open_backend(
