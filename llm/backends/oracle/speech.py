@@ -233,7 +233,7 @@ def _reaction(heard: float | None, own: float | None, rng: random.Random) -> str
 
 
 def _fresh(lines: list[str], said: str, slots: dict[str, str], rng: random.Random) -> str:
-    """Return a line that nobody has said before in this debate, if there is one, with its slots filled."""
+    """Return a line that is new in this debate, if there is one, with its slots filled."""
     shuffled = rng.sample(lines, len(lines))
     fresh = (line for line in shuffled if _fill(max(line.split("{other}"), key=len), slots) not in said)
     return _fill(next(fresh, shuffled[0]), slots)

@@ -111,31 +111,23 @@ def _intention(reading: Reading, own: Standing) -> str:
     return f"I will {'disagree with' if gap > FAR else 'agree with'} {reading.heard[-1][0]}."
 
 
-def answer_bdi(reading: Reading, speaker: Speaker) -> Reply:
-    """Answer with belief (the stance), desire (by its conviction) and intention (by the last line heard)."""
+def answer_note(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with a private note, by its purpose.
+
+    bdi: belief (the stance), desire (by its conviction) and intention (by the last line heard). latent: stance and feeling, which
+    is calm, or angry when the last line heard is far off. bounded: stance and intention, as far as they fit into a few words.
+    """
     own = standing(reading, speaker)
     if own is None:
         return unknown(reading)
-    desire = "the others to see it as I do" if own.conviction >= FIRM else "to learn what the others know"
-    text = f"Belief: {own.line}\nDesire: I want {desire}.\nIntention: {_intention(reading, own)}"
-    return Reply(text, notes=own.notes)
-
-
-def answer_latent(reading: Reading, speaker: Speaker) -> Reply:
-    """Answer with stance and feeling: calm, or angry when the last line heard is far off."""
-    own = standing(reading, speaker)
-    if own is None:
-        return unknown(reading)
-    feeling = "angry" if (_gap(reading, own) or 0.0) > FAR else "calm"
-    return Reply(f"Stance: {own.line}\nFeeling: I feel {feeling}.", notes=own.notes)
-
-
-def answer_bounded(reading: Reading, speaker: Speaker) -> Reply:
-    """Answer with the stance and the intention, as far as they fit into a few words."""
-    own = standing(reading, speaker)
-    if own is None:
-        return unknown(reading)
-    text = fitted([(0, own.line), (1, _intention(reading, own))], reading.words)
+    if reading.request.purpose == "bdi":
+        desire = "the others to see it as I do" if own.conviction >= FIRM else "to learn what the others know"
+        text = f"Belief: {own.line}\nDesire: I want {desire}.\nIntention: {_intention(reading, own)}"
+    elif reading.request.purpose == "latent":
+        feeling = "angry" if (_gap(reading, own) or 0.0) > FAR else "calm"
+        text = f"Stance: {own.line}\nFeeling: I feel {feeling}."
+    else:
+        text = fitted([(0, own.line), (1, _intention(reading, own))], reading.words)
     return Reply(text, notes=own.notes) if text else too_few_words(reading)
 
 
