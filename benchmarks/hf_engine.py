@@ -24,7 +24,6 @@ VARIANTS = {
     "one worker": "pocket,workers=1",
     "nothing kept between turns": "pocket,keep=0",
     "no batches": "pocket,batch=1",
-    "no guessed tokens": "pocket,draft=0",
 }
 
 

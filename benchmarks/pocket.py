@@ -80,7 +80,7 @@ def one_at_a_time(backend: Listening) -> float:
 
 def speed(batch: int) -> float:
     """Tokens said a second in one batch of speeches, the reading of the prompts included."""
-    backend = open_spec("pocket,keep=0,draft=0")  # the same batch again and again: every guess would be right
+    backend = open_spec("pocket,keep=0")
     said = (
         Message("system", "You are an American."),
         Message("user", "This is a debate about racism. Complete your next reply."),

@@ -1,6 +1,6 @@
-"""A budget in calls, tokens and money. When it is spent the run stops; what was paid for is kept.
+"""A budget in calls, tokens and money. When it is spent, the run stops and keeps every reply that was paid for.
 
-What a model costs: a table in a file, and files like it that a user brings.
+Prices of models come from a table in a file, and from tables of the user.
 """
 
 from __future__ import annotations
@@ -20,22 +20,31 @@ from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper,
 
 
 class Price(NamedTuple):
-    """Money per million tokens, in whatever currency the limit is in."""
+    """Money per million tokens, in the currency of the limit."""
 
     prompt: float
     completion: float
 
     def of(self, usage: Usage) -> float:
-        """What the tokens cost: 2 million prompt tokens at 0.5 cost 1.0."""
+        """Return the cost of tokens: 2 million prompt tokens at 0.5 cost 1.0."""
         return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / 1e6
 
 
-class Budget(NamedTuple):
-    """Totals of a run folder, over all its sittings. None is no limit; a limit on cost needs prices.
+FREE = Price(0.0, 0.0)
+Prices = Mapping[str, Price | None]
+"""The price of each voice of a run ("" is its first model); None where it is not known."""
+UNPRICED: Prices = MappingProxyType({})
+REPEATED = "repeated"
+"""The note of a reply that counts its calls besides the last one."""
+UNCOUNTED = "uncounted"
+"""The note of a reply whose tokens the server did not report."""
 
-    `keep_going`: spend on where (nearly) nothing that is answered can be read (model/missing_replies.py).
-    `prices` has one for each voice of a run with several models, and that of the first model by the name of ""; what has none
-    costs nothing.
+
+class Budget(NamedTuple):
+    """Limits of a run folder, over all its sittings. None is no limit; a limit on cost needs prices.
+
+    `keep_going`: go on even if almost no reply can be read (model/missing_replies.py). `prices` has one price for each voice of
+    a run with several models, and that of the first model under ""; a voice without a price costs nothing.
     """
 
     calls: int | None = None
@@ -45,62 +54,57 @@ class Budget(NamedTuple):
     keep_going: bool = False
 
     def money(self, used: Mapping[str, Usage]) -> float:
-        """What tokens by voice cost."""
+        """Return the cost of tokens by voice."""
         return sum(self.prices.get(voice, FREE).of(usage) for voice, usage in used.items())
 
 
 NO_LIMIT = Budget()
-FREE = Price(0.0, 0.0)
-REPEATED = "repeated"
-"""The note by which a reply says how many calls it took beside the one that counts."""
-UNCOUNTED = "uncounted"
-"""The note of a reply whose tokens the server did not tell."""
 
 
 class Ledger:
-    """What is spent of a budget: by one run, or by many at once that share it (model/sweep)."""
+    """The part of a budget that is spent, by one run or by several that share it (model/sweep)."""
 
     def __init__(self, budget: Budget = NO_LIMIT):
         self.budget = budget
         self.calls, self.tokens, self.cost = 0, 0, 0.0
-        self._blind = ""
+        self._uncountable = ""
 
     def reserve(self, wanted: int) -> int:
-        """Book calls before they are made; how many of them are allowed."""
-        if self._blind or self._spent():
+        """Book calls before they are made; return how many of them are allowed."""
+        if self._uncountable or self._reached():
             return 0
         allowed = wanted if self.budget.calls is None else min(wanted, self.budget.calls - self.calls)
         self.calls += allowed
         return allowed
 
     def spend(self, calls: int, tokens: int, cost: float) -> None:
-        """Count what calls took, and calls that were made unbooked."""
+        """Count calls that were not booked, and the tokens and cost of all."""
         self.calls += calls
         self.tokens += tokens
         self.cost += cost
 
     def miss(self, priced: bool) -> None:
-        """Hear of tokens that nobody told: with them no limit on tokens holds, and where they have a price none on cost."""
+        """Note that a server reported no tokens: no limit on tokens can hold, and none on cost where they have a price."""
         if self.budget.tokens is not None:
-            self._blind = f"--max-tokens {self.budget.tokens}"
+            self._uncountable = f"--max-tokens {self.budget.tokens}"
         elif self.budget.cost is not None and priced:
-            self._blind = f"--max-cost {self.budget.cost}"
+            self._uncountable = f"--max-cost {self.budget.cost}"
 
     def told(self) -> str:
-        """The line for the user when no more is allowed."""
-        if self._blind:
+        """Return the line for the user when no more is allowed."""
+        if self._uncountable:
             return (
-                f"this server does not report token use, so {self._blind} cannot work; everything is kept ({self.calls} calls): "
-                "use --max-calls in its place and run the same command again to go on"
+                f"this server does not report token use, so {self._uncountable} cannot work; everything is kept "
+                f"({self.calls} calls): use --max-calls in its place and run the same command again to go on"
             )
         spent = f"{self.calls} calls, {self.tokens} tokens" + (f", cost {self.cost:.4g}" if self.cost else "")
         return (
-            f"the budget {self._spent()} is spent ({spent}); "
+            f"the budget {self._reached()} is spent ({spent}); "
             "everything is kept: raise it and run the same command again to go on"
         )
 
-    def _spent(self) -> str:
-        """The limit that is reached, as it is given on the command line; empty when none is."""
+    def _reached(self) -> str:
+        """Return the limit that is reached, as on the command line; "" when none is."""
         for name in ("calls", "tokens", "cost"):
             limit = getattr(self.budget, name)
             if limit is not None and getattr(self, name) >= limit:
@@ -109,13 +113,13 @@ class Ledger:
 
 
 class SharedBudget(NamedTuple):
-    """What several models may spend together: the budget of each, with its prices, by spec; and the ledger that they share."""
+    """What several models may spend together: the budget of each, with its prices, by spec; and their common ledger."""
 
     budgets: Mapping[str, Budget] = MappingProxyType({})
     ledger: Ledger | None = None
 
     def of(self, spec: str) -> Budget:
-        """The budget of a model; a model that was not named costs nothing."""
+        """Return the budget of a model; a model that is not listed costs nothing."""
         return self.budgets.get(spec, NO_LIMIT)
 
 
@@ -123,12 +127,12 @@ UNLIMITED = SharedBudget()
 
 
 class Limits(Wrapper):
-    """Counts calls and tokens and stops at the budget, its own or that of a ledger shared with others.
+    """Counts calls and tokens, and stops at the limits of its own ledger or of a shared one.
 
-    Tokens are known only after the reply, so a batch, or what is in flight, may overshoot the limits on tokens and cost by
-    itself; the limit on calls is overshot only by calls that a network backend had to repeat. With a batch backend a repeated
-    call (llm/retry.py) counts once, with its last outcome. Where a limit on tokens or cost is set, the first reply whose tokens
-    are not told is the last: what follows could not be counted.
+    Tokens are known only after the reply, so a batch, or the requests in flight, may exceed the limits on tokens and cost. Only
+    repeated calls of a network backend exceed the limit on calls. With a batch backend a repeated call (llm/retry.py) counts
+    once, with its last outcome. Under a limit on tokens or cost, the first reply without a token count is the last one, because
+    further replies could not be counted.
     """
 
     def __init__(self, inner: Backend, budget: Budget = NO_LIMIT, ledger: Ledger | None = None):
@@ -149,7 +153,7 @@ class Limits(Wrapper):
         return self.budget.money(self.used)
 
     def charge(self, calls: int, used: Mapping[str, Usage]) -> None:
-        """Count what was spent, the tokens by voice: in earlier sittings, or now by calls that were booked."""
+        """Count calls, and tokens by voice: of earlier sittings, or now of calls that were booked."""
         self.calls += calls
         for voice, usage in used.items():
             self.used[voice] = total([self.used.get(voice, NOTHING), usage])
@@ -158,13 +162,13 @@ class Limits(Wrapper):
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         allowed = self._reserve(len(requests))
         replies = check_replies(self.inner.complete(requests[:allowed]), allowed) if allowed else []
-        self._add(zip(requests, replies, strict=False))
+        self._count(zip(requests, replies, strict=False))
         if allowed < len(requests):
             raise BudgetSpent(self.ledger.told(), tuple(replies))
         return replies
 
     def send(self, requests: Sequence[Request]) -> None:
-        """Send what the budget allows; `receive` says so when all of that has landed."""
+        """Send what the budget allows; `receive` raises BudgetSpent when all of that has landed."""
         allowed = self._reserve(len(requests))
         self._refused |= allowed < len(requests)
         self._flying += allowed
@@ -176,21 +180,21 @@ class Limits(Wrapper):
             raise BudgetSpent(self.ledger.told(), ())
         landed = super().receive(wait)
         self._flying -= len(landed)
-        self._add(landed)
+        self._count(landed)
         return landed
 
-    def _add(self, landed: Iterable[tuple[Request, Reply]]) -> None:
-        """Count what the replies took. A network backend notes how often it had to ask again: each time was a call."""
-        again, used, untold = 0, defaultdict(list), set()
+    def _count(self, landed: Iterable[tuple[Request, Reply]]) -> None:
+        """Count the tokens of replies, and the repeated calls that a network backend notes."""
+        repeated, used, uncounted = 0, defaultdict(list), set()
         for request, reply in landed:
-            again += reply.notes.get(REPEATED, 0)
+            repeated += reply.notes.get(REPEATED, 0)
             used[request.voice].append(reply.usage)
             if reply.notes.get(UNCOUNTED):
-                untold.add(request.voice)
+                uncounted.add(request.voice)
         if used:
-            self.charge(again, {voice: total(each) for voice, each in used.items()})
-        if untold:
-            self.ledger.miss(priced=any(self.budget.prices.get(voice, FREE) != FREE for voice in untold))
+            self.charge(repeated, {voice: total(usages) for voice, usages in used.items()})
+        if uncounted:
+            self.ledger.miss(priced=any(self.budget.prices.get(voice, FREE) != FREE for voice in uncounted))
 
     def _reserve(self, wanted: int) -> int:
         allowed = self.ledger.reserve(wanted)
@@ -199,54 +203,50 @@ class Limits(Wrapper):
 
 
 TABLE = Path(__file__).with_name("prices.toml")
-Prices = Mapping[str, Price | None]
-"""The price of each voice of a run (\"\" is its first model); None where it is not known."""
-UNPRICED: Prices = MappingProxyType({})
 DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
 
 
 def price_of(spec: str, own: Path | None = None) -> Price | None:
-    """The price of a spec's model, None when it is not known. A snapshot (`gpt-4o-2024-08-06`) costs what its model does.
+    """Return the price of a spec's model, None when it is unknown. A snapshot (`gpt-4o-2024-08-06`) costs what its model does.
 
-    `own` is a user's file, which counts first, for a model at any address; the table in the box is for the OpenAI API only, not
-    for another address, in the spec or in $OPENAI_BASE_URL.
-    Errors: UserError for a file that cannot be read.
+    `own` is a user's file, which counts first, for a model at any address. The built-in table is for the OpenAI API only, not
+    for another address in the spec or in $OPENAI_BASE_URL. Errors: UserError for a file that cannot be read.
     """
     backend, model, options = split_spec(spec)
     if backend != "openai":
         return None
     tables = [read_prices(own)] if own else []
-    tables += [] if "base_url" in options or os.environ.get("OPENAI_BASE_URL") else [read_prices(TABLE)]
-    names = (model, DATED.sub("", model))
-    return next((table[name] for table in tables for name in names if name in table), None)
+    if "base_url" not in options and not os.environ.get("OPENAI_BASE_URL"):
+        tables.append(read_prices(TABLE))
+    return next((table[name] for table in tables for name in (model, DATED.sub("", model)) if name in table), None)
 
 
 def load_prices(
     first: str, voices: Mapping[str, str], own: Path | None = None, given: Price | None = None
 ) -> dict[str, Price | None]:
-    """The price of each voice, "" for all that have no model of their own: None where it is not known, 0 for a local model.
+    """Return the price of each voice, "" for the first model: None where it is unknown, 0 for a local model.
 
-    `given` is that of the one model behind an endpoint (or of the only model). Errors: UserError where there are several.
+    `given` is the price of the only model behind an endpoint (or of the only model). Errors: UserError where there are several.
     """
     specs = {"": first, **voices}
-    served = {spec for spec in specs.values() if split_spec(spec)[0] == "openai"}
+    served = {spec for spec in specs.values() if split_spec(spec).name == "openai"}
     if given and (served or len(specs) > 1) and len(served) != 1:
         raise UserError(
             "--price is the price of one model behind an endpoint: write a table for several (--prices FILE)"
         )
-    return {voice: _of(spec, spec in (served or {first}), own, given) for voice, spec in specs.items()}
 
+    def price(spec: str) -> Price | None:
+        if given and spec in (served or {first}):
+            return given
+        return price_of(spec, own) if spec in served else FREE
 
-def _of(spec: str, paid: bool, own: Path | None, given: Price | None) -> Price | None:
-    if given and paid:
-        return given
-    return price_of(spec, own) if split_spec(spec)[0] == "openai" else FREE
+    return {voice: price(spec) for voice, spec in specs.items()}
 
 
 def cost_by_model(used: Mapping[str, Usage], prices: Prices, digits: int = 4) -> str:
-    """What tokens cost, in words: `0.31 (republican 0.3, at 2 and 8 per million tokens in and out; no price for democrat)`.
+    """Return costs in words: `0.31 (republican 0.3, at 2 and 8 per million tokens in and out; no price for democrat)`.
 
-    Empty where nothing has a price.
+    Empty where no model has a price.
     """
     priced = {voice: price for voice in used if (price := prices.get(voice))}
     paid = {voice: price for voice, price in priced.items() if price != FREE}
@@ -260,20 +260,24 @@ def cost_by_model(used: Mapping[str, Usage], prices: Prices, digits: int = 4) ->
         for voice, price in paid.items()
     ]
     parts += [f"no price is known for {voice or 'the others'}" for voice in used if voice not in priced]
-    told = "; ".join(parts)
-    return f"{sum(costs.values()):.{digits}g}" + (f" ({told})" if several else f", {told}")
+    details = "; ".join(parts)
+    return f"{sum(costs.values()):.{digits}g}" + (f" ({details})" if several else f", {details}")
 
 
 def read_prices(path: Path) -> dict[str, Price]:
-    """A table of prices: `model = [in, out]`, money per million tokens. Errors: UserError."""
+    """Read a table of prices: `model = [in, out]`, money per million tokens. Errors: UserError."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-        return {str(name): _price(pair) for name, pair in told.items()}
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {str(name): _price(pair) for name, pair in table.items()}
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read the prices in {path}: {error}") from error
 
 
 def _price(pair: object) -> Price:
-    if not isinstance(pair, list) or len(pair) != 2 or not all(type(one) in (int, float) and one >= 0 for one in pair):
+    if (
+        not isinstance(pair, list)
+        or len(pair) != 2
+        or not all(type(each) in (int, float) and each >= 0 for each in pair)
+    ):
         raise ValueError(f"{pair!r} is not [in, out], two numbers of 0 or more")
     return Price(float(pair[0]), float(pair[1]))

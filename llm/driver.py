@@ -1,17 +1,15 @@
 """Runs any number of conversations written as generators.
 
-A conversation yields a tuple of requests (asked together) and is sent back the tuple of their replies:
+A conversation yields a tuple of requests (sent together) and gets back the tuple of their replies:
 
     def two_questions(first, second):
         reply = yield from ask(first)
         both = yield from ask_all([second, second])
         return reply, both
 
-A batch backend gets whatever all live conversations are waiting for as one list. A network backend (in_flight > 0) has N
-requests on their way, and each conversation goes on the moment its own replies are there, so a slow room never holds a fast
-one. Results do not depend on the order of completion: every request carries its own named seed.
-
-Requests on their way to a network backend: at most `in_flight` at once, each with a tag that comes back with its reply.
+A batch backend gets the next requests of all conversations as one list. A network backend (in_flight > 0) has N requests in
+flight, and each conversation continues as soon as its own replies have landed, so a slow room never delays a fast one. Results do
+not depend on the order in which replies land, because every request carries its own named seed.
 """
 
 from __future__ import annotations
@@ -20,7 +18,8 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import Any, Generic, TypeVar, cast
+from itertools import islice
+from typing import Any, TypeVar, cast
 
 from parley.llm.request import Backend, Network, Reply, Request, check_replies
 
@@ -28,9 +27,14 @@ Result = TypeVar("Result")
 Conversation = Generator[tuple[Request, ...], tuple[Reply, ...], Result]
 Progress = Callable[[int], object]
 Bar = Callable[[str, int], AbstractContextManager[Progress]]
-"""Opens a progress bar with a title and a total (0: not known), and hands out what moves it on."""
+"""Opens a progress bar with a title and a total (0: unknown), and returns the function that moves it on."""
+Asked = list[tuple[int, tuple[Request, ...]]]
+Answered = Sequence[tuple[int, tuple[Reply, ...] | None]]
+"""By number of the conversation: the requests that it waits for, and their replies (None starts it)."""
 GRACE = 3.0
-"""Seconds for which a drive that ends before its time takes in what is on its way."""
+"""Seconds for which a drive that ends early still takes in replies."""
+LOOK = 0.01
+"""Seconds between two looks at the requests in flight when a drive ends early."""
 MAX_BATCH = 512
 """Requests per `complete`; a batch is also the unit of the journal's commit, so a killed run loses at most this many."""
 
@@ -47,139 +51,120 @@ def ask_all(requests: Iterable[Request]) -> Generator[tuple[Request, ...], tuple
     return (yield asked) if asked else ()
 
 
+def complete_all(backend: Network, requests: Sequence[Request]) -> list[Reply]:
+    """Return one reply per request of a network backend, in their order."""
+    return drive([ask(request) for request in requests], backend)
+
+
 def drive(
     conversations: Sequence[Conversation[Result]], backend: Backend, progress: Progress | None = None
 ) -> list[Result]:
-    """Run all conversations to their end; their return values in the order given.
+    """Run all conversations to their end; return their return values in the order given.
 
     An exception of the backend or of a conversation, or an interrupt, ends the drive and is passed on; all conversations are
-    closed. What a network has on its way then is taken in first, for GRACE seconds at most, so that a journal keeps what was
-    paid for; a second interrupt ends that at once.
+    closed. Requests in flight may land first, for GRACE seconds at most, so that a journal keeps what was paid for. A second
+    interrupt ends that at once.
     """
-    runner = _Concurrent(backend, progress) if backend.in_flight else _Batched(backend, progress)
+    results: list[Any] = [None] * len(conversations)
+    run = _run_in_flight if backend.in_flight else _run_in_batches
     try:
-        return runner.run(list(conversations))
+        run(conversations, backend, progress or (lambda count: None), results)
     finally:
         for conversation in conversations:
             conversation.close()
+    return results
 
 
-class _Batched:
-    def __init__(self, backend: Backend, progress: Progress | None):
-        self.backend, self.progress = backend, progress
-
-    def run(self, conversations: list[Conversation[Any]]) -> list[Any]:
-        results: list[Any] = [None] * len(conversations)
-        inbox: list[tuple[int, tuple[Reply, ...] | None]] = [(index, None) for index in range(len(conversations))]
-        while inbox:
-            waiting = _advance(conversations, inbox, results)
-            replies = iter(self._complete([request for _, asked in waiting for request in asked]))
-            inbox = [(index, tuple([next(replies) for _ in asked])) for index, asked in waiting]
-        return results
-
-    def _complete(self, requests: list[Request]) -> list[Reply]:
+def _run_in_batches(
+    conversations: Sequence[Conversation[Any]], backend: Backend, progress: Progress, results: list[Any]
+) -> None:
+    asked = _advance(conversations, [(index, None) for index in range(len(conversations))], results)
+    while asked:
+        requests = [request for _, each in asked for request in each]
         replies: list[Reply] = []
         for start in range(0, len(requests), MAX_BATCH):
             batch = requests[start : start + MAX_BATCH]
-            replies += check_replies(self.backend.complete(batch), len(batch))
-            if self.progress:
-                self.progress(len(batch))
-        return replies
+            replies += check_replies(backend.complete(batch), len(batch))
+            progress(len(batch))
+        rest = iter(replies)
+        asked = _advance(conversations, [(index, tuple(islice(rest, len(each)))) for index, each in asked], results)
 
 
-class _Concurrent:
-    def __init__(self, backend: Backend, progress: Progress | None):
-        self.flight: InFlight[tuple[int, int]] = InFlight(cast(Network, backend))
-        self.progress = progress
-        self.landed: dict[int, dict[int, Reply]] = {}
-        self.asked: dict[int, int] = {}
+def _run_in_flight(
+    conversations: Sequence[Conversation[Any]], backend: Backend, progress: Progress, results: list[Any]
+) -> None:
+    flight = _Flight(cast(Network, backend))
+    answered: Answered = [(index, None) for index in range(len(conversations))]
+    try:
+        while answered or flight.waits:
+            flight.add(_advance(conversations, answered, results))
+            answered, landed = flight.land() if flight.waits else ([], 0)
+            progress(landed)
+    except BaseException:
+        with suppress(Exception):  # the user sees the first error
+            flight.take_in(GRACE)
+        raise
 
-    def run(self, conversations: list[Conversation[Any]]) -> list[Any]:
-        results: list[Any] = [None] * len(conversations)
+
+def _advance(conversations: Sequence[Conversation[Any]], answered: Answered, results: list[Any]) -> Asked:
+    """Give each conversation its replies; return the next requests of each. A finished one leaves its result."""
+    asked = []
+    for index, replies in answered:
         try:
-            self._enqueue(_advance(conversations, [(index, None) for index in range(len(conversations))], results))
-            while self.flight:
-                self._enqueue(_advance(conversations, self._land(), results))
-        except BaseException:
-            with suppress(Exception):  # the first error is the one to tell
-                self.flight.take_in(GRACE)
-            raise
-        return results
-
-    def _enqueue(self, waiting: list[tuple[int, tuple[Request, ...]]]) -> None:
-        for index, asked in waiting:
-            self.landed[index], self.asked[index] = {}, len(asked)
-            for place, request in enumerate(asked):
-                self.flight.add((index, place), request)
-
-    def _land(self) -> list[tuple[int, tuple[Reply, ...] | None]]:
-        ready: list[tuple[int, tuple[Reply, ...] | None]] = []
-        landed = self.flight.land()
-        for (index, place), reply in landed:
-            replies = self.landed[index]
-            replies[place] = reply
-            if len(replies) == self.asked[index]:
-                ready.append((index, tuple([replies[place] for place in range(len(replies))])))
-        if self.progress:
-            self.progress(len(landed))
-        return ready
-
-
-def _advance(
-    conversations: list[Conversation[Any]], inbox: list[tuple[int, tuple[Reply, ...] | None]], results: list[Any]
-) -> list[tuple[int, tuple[Request, ...]]]:
-    """Hand each conversation its replies; what each asks next. A finished one leaves its result and drops out."""
-    waiting = []
-    for index, replies in inbox:
-        try:
-            asked = conversations[index].send(replies)  # type: ignore[arg-type]  # None starts a generator
-            while not asked:
-                asked = conversations[index].send(())
-            waiting.append((index, asked))
+            requests = conversations[index].send(replies)  # type: ignore[arg-type]  # None starts a generator
+            while not requests:
+                requests = conversations[index].send(())
+            asked.append((index, requests))
         except StopIteration as stop:
             results[index] = stop.value
-    return waiting
+    return asked
 
 
-Tag = TypeVar("Tag")
-LOOK = 0.01
-"""Seconds between two looks at what is still on its way when nobody waits for it any more."""
-
-
-class InFlight(Generic[Tag]):
-    """What waits to be sent, and what is on its way."""
+class _Flight:
+    """The requests that wait to be sent, and those that a network backend has not answered yet."""
 
     def __init__(self, backend: Network):
         self.backend = backend
-        self._queue: deque[tuple[Tag, Request]] = deque()
-        self._tags: dict[Request, deque[Tag]] = defaultdict(deque)
+        self._queue: deque[tuple[Request, int, int]] = deque()
+        self._places: dict[Request, deque[tuple[int, int]]] = defaultdict(deque)
+        self._replies: dict[int, list[Any]] = {}
         self._flying = 0
 
-    def __bool__(self) -> bool:
+    @property
+    def waits(self) -> bool:
         return bool(self._queue or self._flying)
 
-    def add(self, tag: Tag, request: Request) -> None:
-        self._queue.append((tag, request))
+    def add(self, asked: Asked) -> None:
+        for index, requests in asked:
+            self._replies[index] = [None] * len(requests)
+            self._queue += [(request, index, place) for place, request in enumerate(requests)]
 
-    def land(self) -> list[tuple[Tag, Reply]]:
-        """Send what there is room for, wait until something has landed, and return all that has.
+    def land(self) -> tuple[Answered, int]:
+        """Send as many requests as allowed, wait, and return the conversations with all replies, and the number of replies.
 
-        Errors: RuntimeError when a reply lands that nobody has asked for; what the backend raises.
+        Errors: RuntimeError when a reply lands that belongs to no request; the errors of the backend.
         """
         self._send()
-        landed = []
-        for request, reply in self._receive():
-            if request not in self._tags:
-                raise RuntimeError("the backend answered a request that was not on its way")
-            tags = self._tags[request]
-            landed.append((tags.popleft(), reply))
-            if not tags:
-                del self._tags[request]
+        try:
+            landed = self.backend.receive()
+        except Exception:  # a backend raises an error when nothing is in flight any more
+            self._flying = 0
+            raise
         self._flying -= len(landed)
-        return landed
+        answered = []
+        for request, reply in landed:
+            if request not in self._places:
+                raise RuntimeError("the backend answered a request that was not on its way")
+            index, place = self._places[request].popleft()
+            if not self._places[request]:
+                del self._places[request]
+            self._replies[index][place] = reply
+            if None not in self._replies[index]:
+                answered.append((index, tuple(self._replies.pop(index))))
+        return answered, len(landed)
 
     def take_in(self, seconds: float) -> None:
-        """Send nothing more, and let what is on its way land in the backend for so long at most: a journal keeps it."""
+        """Send nothing more; let the requests in flight land in the backend (a journal keeps them), for so long at most."""
         until = time.monotonic() + seconds
         while self._flying and time.monotonic() < until:
             landed = len(self.backend.receive(wait=False))
@@ -187,30 +172,11 @@ class InFlight(Generic[Tag]):
             if not landed:
                 time.sleep(LOOK)
 
-    def _receive(self) -> list[tuple[Request, Reply]]:
-        """An error of the backend comes when nothing is on its way any more."""
-        try:
-            return self.backend.receive()
-        except Exception:
-            self._flying = 0
-            raise
-
     def _send(self) -> None:
         room = min(self.backend.in_flight - self._flying, len(self._queue))
         sent = [self._queue.popleft() for _ in range(room)]
-        for tag, request in sent:
-            self._tags[request].append(tag)
+        for request, index, place in sent:
+            self._places[request].append((index, place))
         self._flying += room
         if sent:
-            self.backend.send([request for _, request in sent])
-
-
-def complete_all(backend: Network, requests: Sequence[Request]) -> list[Reply]:
-    """`complete` for a network backend: one reply per request, in their order."""
-    flight: InFlight[int] = InFlight(backend)
-    for place, request in enumerate(requests):
-        flight.add(place, request)
-    replies: dict[int, Reply] = {}
-    while flight:
-        replies.update(flight.land())
-    return [replies[place] for place in range(len(requests))]
+            self.backend.send([request for request, _, _ in sent])

@@ -1,4 +1,4 @@
-"""The errors that a person can cause or mend: one line that says what was wrong and what to do."""
+"""The errors that a user can correct: one line that says what went wrong and what to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Something the user can put right. Its text is one line that says what was wrong and what to do.
+    """An error that the user can correct. Its text is one line that says what went wrong and what to do.
 
     The command line prints that line and exits with code 2.
 
@@ -20,7 +20,7 @@ class UserError(Exception):
 
 
 class BudgetSpent(UserError):
-    """A limit on calls or tokens is used up. It stops the run; nothing is answered in its place.
+    """A limit on calls, tokens or cost is reached. It stops the run; no reply is invented.
 
     `replies` are the replies already paid for in the batch that hit the limit, in request order.
     """
@@ -31,15 +31,15 @@ class BudgetSpent(UserError):
 
 
 class Unreachable(UserError):
-    """A model is not there, or takes no calls: whoever asks it next will hear the same."""
+    """A model is not there, or takes no calls; the next call would fail as well."""
 
 
 class MissingRecording(UserError):
-    """A replay was asked for a call that the recording does not hold."""
+    """A recording does not hold a call that a replay needs."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
-    """A misspelt name, with the nearest right ones.
+    """Return the error of a misspelt name, with the nearest right ones.
 
     >>> str(unknown_name("scenario", "thre_way", ["two_way", "three_way"]))
     "unknown scenario 'thre_way': did you mean three_way, two_way?"

@@ -1,6 +1,6 @@
-"""The exam of a backend: what `parley.llm.request.Backend` promises. Each check takes a function that opens the backend anew.
+"""The exam of a backend: checks what `parley.llm.request.Backend` promises. `parley.testing.check_backend` runs all checks.
 
-`parley.testing.check_backend` runs them all.
+Each check takes a function that opens the backend anew.
 """
 
 from __future__ import annotations
@@ -30,31 +30,32 @@ _ODD = ("", " ", "{slot}", "Zoë\u0000\n\n🙂 ‮", "Ann: " * 50, "Rate from 1 
 
 
 def questions() -> list[Request]:
-    """Speeches, ratings (greedy and drawn), summaries, choices that nobody knows and texts that make no sense."""
-    asked = []
+    """Return speeches, ratings (greedy and drawn), odd choices and texts without meaning."""
+    requests = []
+    points = tuple(str(point) for point in range(11))
     for seed, persona in enumerate(_PERSONAS):
         head = (Message("system", persona), Message("user", f"{_OPENING}\n\nComplete your next reply."))
-        talk = (
-            *head,
-            Message("assistant", "I worry."),
-            Message("user", "Bob: It is no problem.\n\nComplete your next reply."),
-        )
-        rate = (*talk[:-1], Message("user", f"Bob: It is no problem.\n\n{_RATE}"))
-        points = tuple(str(point) for point in range(11))
-        asked += [Request(head, Sampling(), seed + again) for again in (10, 20)]
-        asked += [Request(talk, Sampling(stop=("\n",)), seed), Request(talk, Sampling(0.0), seed)]
-        asked += [Request(rate, Sampling(t, 8), seed, points, "survey") for t in (0.0, 0.7)]
-        asked.append(Request(rate, Sampling(), seed, ("0", "1"), "survey"))
-    asked += [Request((Message("user", text),), Sampling(), 7) for text in _ODD]
-    return asked
+        own, line = Message("assistant", "I worry."), "Bob: It is no problem."
+        talk = (*head, own, Message("user", f"{line}\n\nComplete your next reply."))
+        rate = (*head, own, Message("user", f"{line}\n\n{_RATE}"))
+        requests += [
+            Request(head, Sampling(), seed + 10),
+            Request(head, Sampling(), seed + 20),
+            Request(talk, Sampling(stop=("\n",)), seed),
+            Request(talk, Sampling(0.0), seed),
+            Request(rate, Sampling(0.0, 8), seed, points, "survey"),
+            Request(rate, Sampling(0.7, 8), seed, points, "survey"),
+            Request(rate, Sampling(), seed, ("0", "1"), "survey"),
+        ]
+    return requests + [Request((Message("user", text),), Sampling(), 7) for text in _ODD]
 
 
 def gives_one_reply_per_request_in_order(open_backend: Open) -> None:
-    backend, asked = open_backend(), questions()
-    replies = _ask(backend, asked, len(asked))
-    assert len(replies) == len(asked)
+    backend, requests = open_backend(), questions()
+    replies = _complete(backend, len(requests), requests)
+    assert len(replies) == len(requests)
     assert all(type(reply) is Reply for reply in replies)
-    assert _ask(backend, asked[::-1], len(asked)) == replies[::-1]
+    assert _complete(backend, len(requests), requests[::-1]) == replies[::-1]
 
 
 def answers_no_questions_with_no_replies(open_backend: Open) -> None:
@@ -63,46 +64,43 @@ def answers_no_questions_with_no_replies(open_backend: Open) -> None:
 
 def takes_a_thousand_requests_at_once(open_backend: Open) -> None:
     closed = [request for request in questions() if request.answers]
-    asked = [closed[number % len(closed)] for number in range(1000)]
     backend = open_backend()
-    first = _ask(backend, closed, len(closed))
-    assert backend.complete(asked) == [first[number % len(closed)] for number in range(1000)]
+    first = _complete(backend, len(closed), closed)
+    thousand = list(itertools.islice(itertools.cycle(closed), 1000))
+    assert backend.complete(thousand) == list(itertools.islice(itertools.cycle(first), 1000))
 
 
 def gives_text_or_a_named_failure_never_both(open_backend: Open) -> None:
-    for reply in _ask(open_backend(), questions(), 8):
+    for reply in _complete(open_backend()):
         assert (reply.text is None) != (reply.failure is None)
         assert reply.failure is None or reply.failure.name.isidentifier(), (
-            "a failure has a short stable word for a name"
+            "the name of a failure is a short stable word"
         )
         assert all(type(count) is int and count >= 0 for count in (*reply.usage, *reply.notes.values()))
 
 
 def gives_the_same_replies_to_the_same_requests(open_backend: Open) -> None:
     first = open_backend()
-    replies = _ask(first, questions(), 8)
-    assert _ask(first, questions(), 8) == replies, "a backend remembers nobody"
-    assert _ask(open_backend(), questions(), 8) == replies
+    replies = _complete(first)
+    assert _complete(first) == replies, "a backend does not remember earlier requests"
+    assert _complete(open_backend()) == replies
 
 
 def means_it_when_the_seed_does_not_matter(open_backend: Open) -> None:
     backend = open_backend()
-    asked = [request for request in questions() if backend.seedless(request)]
-    others = [replace(request, seed=request.seed + 1000) for request in asked]
-    assert _ask(backend, asked, 8) == _ask(backend, others, 8)
-    drawn = [request for request in questions() if request.sampling.temperature > 0]
-    assert not any(backend.seedless(request) for request in drawn)
+    seedless = [request for request in questions() if backend.seedless(request)]
+    others = [replace(request, seed=request.seed + 1000) for request in seedless]
+    assert _complete(backend, 8, seedless) == _complete(backend, 8, others)
+    assert all(request.sampling.temperature == 0 for request in seedless)
 
 
 def does_not_care_how_requests_are_batched(open_backend: Open) -> None:
-    asked = questions()
-    whole = _ask(open_backend(), asked, len(asked))
-    assert all(_ask(open_backend(), asked, size) == whole for size in (1, 5))
+    whole = _complete(open_backend(), len(questions()))
+    assert all(_complete(open_backend(), size) == whole for size in (1, 5))
 
 
 def gives_answer_shares_that_cover_the_answers_and_sum_to_one(open_backend: Open) -> None:
-    asked = questions()
-    for request, reply in zip(asked, _ask(open_backend(), asked, len(asked)), strict=True):
+    for request, reply in zip(questions(), _complete(open_backend(), len(questions())), strict=True):
         if reply.answers is not None:
             assert list(reply.answers) == list(request.answers)
             assert all(0 <= share <= 1 for share in reply.answers.values())
@@ -110,24 +108,24 @@ def gives_answer_shares_that_cover_the_answers_and_sum_to_one(open_backend: Open
 
 
 def gives_replies_that_a_journal_can_keep(open_backend: Open) -> None:
-    for reply in _ask(open_backend(), questions(), 8):
+    for reply in _complete(open_backend()):
         assert Reply.from_json(reply.to_json()) == reply
         json.dumps(json.loads(reply.to_json()), allow_nan=False)
 
 
 def leaves_the_requests_as_they_were(open_backend: Open) -> None:
-    asked = questions()
-    _ask(open_backend(), asked, len(asked))
-    assert [request.key("") for request in asked] == [request.key("") for request in questions()]
+    requests = questions()
+    _complete(open_backend(), len(requests), requests)
+    assert [request.key("") for request in requests] == [request.key("") for request in questions()]
 
 
 def has_a_stable_identity_in_json_without_paths(open_backend: Open) -> None:
     first, second = open_backend(), open_backend()
     before = identity_text(first)
-    assert json.loads(before) == dict(first.identity), "what the journal keeps is what the header says"
+    assert json.loads(before) == dict(first.identity), "the identity in the journal is that in the header"
     json.dumps(dict(first.identity), allow_nan=False)
-    assert first.identity, "nothing names this model"
-    _ask(first, questions(), 8)
+    assert first.identity, "the identity is empty"
+    _complete(first)
     assert identity_text(first) == before == identity_text(second)
     paths = (str(Path.home()), str(Path.cwd()), "file:")
     for text in _texts(first.identity):
@@ -136,22 +134,22 @@ def has_a_stable_identity_in_json_without_paths(open_backend: Open) -> None:
 
 
 def is_none_the_worse_for_an_interrupt(open_backend: Open) -> None:
-    """Ctrl-C at any moment: nothing hangs, and what is asked next, of this backend or a new one, is answered as ever.
+    """After Ctrl-C at any moment nothing hangs, and this backend or a new one gives the usual replies.
 
-    A network backend that was interrupted has replies on their way to nobody, so that only one opened anew is asked.
+    A network backend that was interrupted still has requests in flight, so only a new one is used then.
     """
-    asked = questions()
-    whole = _ask(open_backend(), asked, len(asked))
+    requests = questions()
+    whole = _complete(open_backend(), len(requests))
     for call in (1, 10, 100, 1000):
         backend = open_backend()
         with interrupted_at(call, backend):
-            backend.complete(asked[::-1])
-        assert _ask(open_backend() if backend.in_flight else backend, asked, len(asked)) == whole
+            backend.complete(requests[::-1])
+        assert _complete(open_backend() if backend.in_flight else backend, len(requests)) == whole
 
 
 @contextmanager
 def interrupted_at(call: int, backend: Backend) -> Iterator[None]:
-    """KeyboardInterrupt in the so-manieth call of a function of ours or of the backend's own file, if it comes to that."""
+    """Raise KeyboardInterrupt in the n-th call of a function of ours or of the backend's own file, if there are so many."""
     calls, own = itertools.count(1), getsourcefile(type(backend))
 
     def interrupt(frame: FrameType, event: str, _: object) -> None:
@@ -169,24 +167,24 @@ def interrupted_at(call: int, backend: Backend) -> Iterator[None]:
 
 
 def says_how_many_requests_it_keeps_in_flight(open_backend: Open) -> None:
-    backend = open_backend()
-    assert type(backend.in_flight) is int
-    assert backend.in_flight >= 0
+    in_flight = open_backend().in_flight
+    assert type(in_flight) is int
+    assert in_flight >= 0
 
 
-def _ask(backend: Backend, asked: Sequence[Request], size: int) -> list[Reply]:
+def _complete(backend: Backend, size: int = 8, requests: Sequence[Request] | None = None) -> list[Reply]:
+    """Return the replies to requests (all `questions`), asked `size` at a time."""
+    requests = questions() if requests is None else requests
     size = 1 if backend.in_flight else size
-    return [
-        reply for start in range(0, len(asked), size) for reply in backend.complete(list(asked[start : start + size]))
-    ]
+    batches = [list(requests[start : start + size]) for start in range(0, len(requests), size)]
+    return [reply for batch in batches for reply in backend.complete(batch)]
 
 
 def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from (str(key), *_texts(inner))
+        yield from _texts([*map(str, value), *value.values()])
     elif isinstance(value, Sequence):
         for inner in value:
             yield from _texts(inner)

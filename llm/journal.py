@@ -1,9 +1,9 @@
-"""The journal: the final outcome of every request, kept in SQLite, so that resume is replay.
+"""The journal: keeps the final outcome of every request in SQLite, so that resume is replay.
 
-Key: see `Request.key`; twins, questions whose reply does not depend on the seed and that are otherwise the same, have one key and
-are asked once. Named failures are final outcomes too: a resume asks nothing twice. With `retry_failures` an
-outcome that is a failure counts as not asked; the new outcome stands beside the old one, and the newest is the final one.
-A batch is one transaction (WAL): what `complete` has returned survives `kill -9`.
+The key is `Request.key`. Twins, requests that differ only in a seed without effect, share a key and are sent once. Named failures
+are final outcomes too, so a resume sends nothing twice. With `retry_failures` a request whose outcome is a failure is sent again;
+the new outcome is stored with the old one, and the newest counts. A batch is one transaction (WAL): what `complete` has returned
+survives `kill -9`.
 """
 
 from __future__ import annotations
@@ -35,16 +35,21 @@ _SPENT = (
     "SELECT voice, COUNT(*) + TOTAL(json_extract(reply, '$.notes.repeated')), TOTAL(prompt_tokens), TOTAL(completion_tokens) "
     "FROM outcomes GROUP BY voice"
 )
+_RATE = "SELECT TOTAL(asked), TOTAL(seconds) FROM sittings WHERE seconds"
+_THINKING = (
+    "SELECT COUNT(*), AVG(COALESCE(json_extract(reply, '$.notes.thinking_tokens'), 0)) FROM outcomes "
+    "WHERE voice = '' AND failure IS NULL"
+)
 FEWEST = 20
-"""Calls from which on a rate or a mean of a journal is told."""
+"""Calls that a journal must hold before a rate or a mean of them is reported."""
 MAGIC = b"SQLite format 3\0"
-"""How every database of SQLite begins."""
-_LOOK_UP = 500  # keys per SELECT, below SQLite's limit of 999 variables
+"""The first bytes of every SQLite database."""
+_KEYS = 500  # per SELECT, below SQLite's limit of 999 variables
 
 
 @contextmanager
 def journal_errors(path: Path) -> Iterator[None]:
-    """Whatever SQLite says of a file (no journal, disk full, damaged, locked) becomes one line for the user."""
+    """Turn any error of SQLite (no journal, disk full, damaged, locked) into one line for the user."""
     try:
         yield
     except sqlite3.Error as error:
@@ -66,17 +71,23 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 def read_database(path: Path) -> sqlite3.Connection:
-    """Open a journal to read it, and only that: another program's database, or an archive, is left as it is."""
+    """Open a journal for reading only: another program's database, or an archive, stays as it is."""
     if not path.is_file():
         raise UserError(f"no journal at {path}")
     log = path.with_name(f"{path.name}-wal")
-    how = "mode=ro" if log.exists() else "immutable=1"  # without a log nobody writes, and the folder may be read-only
+    mode = "mode=ro" if log.exists() else "immutable=1"  # without a log nobody writes, and the folder may be read-only
     with journal_errors(path):
-        return sqlite3.connect(f"file:{quote(str(path.resolve()))}?{how}", uri=True)
+        return sqlite3.connect(f"file:{quote(str(path.resolve()))}?{mode}", uri=True)
+
+
+def query(path: Path, sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a journal that is not open. Errors: UserError when there is no such journal."""
+    with journal_errors(path), closing(read_database(path)) as database:
+        return database.execute(sql).fetchall()
 
 
 def copy_journal(source: Path, path: Path) -> None:
-    """A journal at `path` that knows all that the one at `source` does, made whole or not at all. Errors: UserError."""
+    """Copy the journal at `source` to `path`, completely or not at all. Errors: UserError."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     with journal_errors(path), closing(read_database(source)) as known, closing(sqlite3.connect(part)) as new:
@@ -85,11 +96,10 @@ def copy_journal(source: Path, path: Path) -> None:
 
 
 class Journal(Wrapper):
-    """A backend that answers from its file first and asks the inner backend the rest.
+    """A backend that answers from its file first, and sends only the rest to the inner backend.
 
     `asked`, `twins` (answered with a twin of this sitting) and `replayed` (known from before) count the requests of this sitting.
-    A question that is on its way is waited for, not asked twice.
-    Errors: UserError when the disk is full.
+    A request equal to one in flight waits for it, and is not sent twice. Errors: UserError when the disk is full.
     """
 
     def __init__(self, path: Path, inner: Backend, retry_failures: bool = False):
@@ -99,24 +109,29 @@ class Journal(Wrapper):
         self._identity = identity_text(inner)
         self._waiting: dict[bytes, list[Request]] = {}
         self._landed: list[tuple[Request, Reply]] = []
-        self._database = open_database(path)
-        with journal_errors(path), path.open("rb") as file:
-            found = os.fstat(file.fileno())
-        self._file = found.st_dev, found.st_ino
-        self._started = time.time()
         self._retried: set[bytes] = set()
         self._met: set[bytes] = set()
+        self._database = open_database(path)
+        with journal_errors(path), path.open("rb") as file:
+            status = os.fstat(file.fileno())
+        self._file = status.st_dev, status.st_ino
+        self._started = time.time()
         self._run("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (self._identity,))
         self._run("INSERT INTO sittings VALUES (?, NULL, 0, 0)", (self._started,))
         self._sitting = self._run("SELECT last_insert_rowid()")[0][0]
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         keys = [self._key(request) for request in requests]
-        wanted = dict(zip(reversed(keys), reversed(requests), strict=True))  # of twins the first, as on a network
-        outcomes = self._known(list(wanted))
-        fresh = {key: wanted[key] for key in dict.fromkeys(keys) if key not in outcomes}
+        first = dict(zip(reversed(keys), reversed(requests), strict=True))  # of twins the first, as on a network
+        outcomes = self._known(list(first))
+        fresh = {key: first[key] for key in dict.fromkeys(keys) if key not in outcomes}
         if fresh:
-            outcomes |= self._ask(fresh)
+            try:
+                replies = check_replies(self.inner.complete(list(fresh.values())), len(fresh))
+            except BudgetSpent as spent:
+                self._keep(fresh, list(spent.replies))
+                raise
+            outcomes |= self._keep(fresh, replies)
         self._count(requests, len(fresh))
         return [outcomes[key] for key in keys]
 
@@ -136,11 +151,10 @@ class Journal(Wrapper):
             super().send(fresh)
 
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
-        landed, self._landed = self._landed, []
-        return landed or self._receive(wait)
-
-    def _receive(self, wait: bool) -> list[tuple[Request, Reply]]:
-        """What has landed is kept as one transaction, and goes to all who wait for it."""
+        """Return known replies first; else keep what has landed as one transaction, and return it to all who wait for it."""
+        if self._landed:
+            landed, self._landed = self._landed, []
+            return landed
         arrived = super().receive(wait)
         fresh = {self._key(request): request for request, _ in arrived}
         outcomes = self._keep(fresh, [reply for _, reply in arrived])
@@ -150,74 +164,64 @@ class Journal(Wrapper):
         return request.key(self._identity, self.inner.seedless(request))
 
     def _count(self, requests: Sequence[Request], fresh: int) -> None:
-        met = [self._key(request) for request in requests if self.inner.seedless(request)]
-        twins = len(met) - len(set(met) - self._met)
-        self._met.update(met)
+        seedless = [self._key(request) for request in requests if self.inner.seedless(request)]
+        twins = len(seedless) - len(set(seedless) - self._met)
+        self._met.update(seedless)
         self.twins += twins
         self.replayed += len(requests) - fresh - twins
-
-    def _ask(self, fresh: dict[bytes, Request]) -> dict[bytes, Reply]:
-        try:
-            return self._keep(fresh, check_replies(self.inner.complete(list(fresh.values())), len(fresh)))
-        except BudgetSpent as spent:
-            self._keep(fresh, list(spent.replies))
-            raise
 
     def _keep(self, fresh: dict[bytes, Request], replies: list[Reply]) -> dict[bytes, Reply]:
         rows, outcomes = [], {}
         for (key, request), reply in zip(fresh.items(), replies, strict=False):  # fewer replies: the budget ran out
-            line = reply.to_json()
-            rows.append((key, key, request.purpose, request.voice, _name(reply), *reply.usage, line))
-            # JSON joins a split surrogate pair: hand out now what a replay will hand out.
+            line, failure = reply.to_json(), reply.failure.name if reply.failure else None
+            rows.append((key, key, request.purpose, request.voice, failure, *reply.usage, line))
+            # JSON joins a split surrogate pair: return now what a replay will return
             outcomes[key] = Reply.from_json(line) if "\\ud" in line else reply
         with journal_errors(self.path), self._database:
             self._database.execute("BEGIN")
             self._database.executemany(_INSERT, rows)
-        self._there(len(rows))
+        self._check_file(len(rows))
         self.asked += len(rows)
         if self.retry_failures:
             self._retried.update(outcomes)
         return outcomes
 
-    def _there(self, rows: int) -> None:
-        """Errors: UserError where the file is no longer the one that was opened: SQLite goes on writing to what nobody can open.
+    def _check_file(self, rows: int) -> None:
+        """Errors: UserError where the file is not the one that was opened: SQLite goes on writing to a file without a name.
 
-        Its log may be missing: another program that reads the journal as the last one may put it away (docs of SQLite, WAL).
+        Its log may be missing: another program that reads the journal last may delete the log (documentation of SQLite, WAL).
         """
+        problem = ""
         try:
             with self.path.open("rb") as file:
-                found = os.fstat(file.fileno())
-                sound = file.read(len(MAGIC)) == MAGIC and (found.st_dev, found.st_ino) == self._file
+                status = os.fstat(file.fileno())
+                if file.read(len(MAGIC)) != MAGIC or (status.st_dev, status.st_ino) != self._file:
+                    problem = "is no longer the file it was"
         except OSError as error:
-            raise UserError(f"the journal {self.path} is gone ({error.strerror}): {self._lost(rows)}") from error
-        if not sound:
-            raise UserError(f"the journal {self.path} is no longer the file it was: {self._lost(rows)}")
-
-    def _lost(self, rows: int) -> str:
-        return (
-            f"nothing more is asked; up to {self.asked + rows:,} replies of this sitting are lost, as far as no copy of the file "
-            "has them; put it back, or begin anew with another --out"
-        )
+            problem = f"is gone ({error.strerror})"
+        if problem:
+            raise UserError(
+                f"the journal {self.path} {problem}: nothing more is asked; up to {self.asked + rows:,} replies of this sitting "
+                "are lost, as far as no copy of the file has them; put it back, or begin anew with another --out"
+            )
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
-        found: dict[bytes, Reply] = {}
-        for start in range(0, len(keys), _LOOK_UP):
-            part = keys[start : start + _LOOK_UP]
+        known: dict[bytes, Reply] = {}
+        for start in range(0, len(keys), _KEYS):
+            part = keys[start : start + _KEYS]
             marks = ",".join("?" * len(part))
-            for key, reply in self._run(
-                f"SELECT key, reply FROM outcomes WHERE key IN ({marks}) ORDER BY key, attempt", part
-            ):
-                found[key] = Reply.from_json(reply)
+            rows = self._run(f"SELECT key, reply FROM outcomes WHERE key IN ({marks}) ORDER BY key, attempt", part)
+            known |= {key: Reply.from_json(reply) for key, reply in rows}
         if self.retry_failures:
-            return {key: reply for key, reply in found.items() if not reply.failure or key in self._retried}
-        return found
+            return {key: reply for key, reply in known.items() if not reply.failure or key in self._retried}
+        return known
 
     def spent(self) -> tuple[int, dict[str, Usage]]:
-        """Calls (those that a network backend had to repeat too), and tokens by voice, already paid for, over all sittings."""
+        """Return calls (with those that a network backend repeated) and tokens by voice, over all sittings."""
         return _spent(self._run(_SPENT))
 
     def close(self) -> None:
-        """Write this sitting's figures (wall-clock time lives only here, never in the record) and close the file."""
+        """Write this sitting's counts and wall-clock time (which is only here, never in the record), and close the file."""
         try:
             self._run(
                 "UPDATE sittings SET seconds = ?, asked = ?, replayed = ? WHERE rowid = ?",
@@ -231,24 +235,19 @@ class Journal(Wrapper):
             return self._database.execute(sql, values).fetchall()
 
 
-def _name(reply: Reply) -> str | None:
-    return reply.failure.name if reply.failure else None
-
-
 def _spent(rows: Sequence[Sequence[Any]]) -> tuple[int, dict[str, Usage]]:
     return sum(int(calls) for _, calls, *_ in rows), {voice: Usage(*map(int, used)) for voice, _, *used in rows}
 
 
 def usage_of_journal(path: Path) -> tuple[int, dict[str, Usage]]:
-    """What a journal that is not open has spent, as `Journal.spent`. Errors: UserError when there is no such journal."""
-    with journal_errors(path), closing(read_database(path)) as connection:
-        return _spent(connection.execute(_SPENT).fetchall())
+    """Return what a journal that is not open has spent, as `Journal.spent`. Errors: UserError when there is none."""
+    return _spent(query(path, _SPENT))
 
 
 def shared_ledger(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Ledger | None:
-    """One ledger for all of some journals, with what they have spent by now; None where there is no limit.
+    """Return one ledger for several journals, with what they have spent by now; None where there is no limit.
 
-    Each journal has a budget beside it, whose prices are its own.
+    Each journal comes with a budget that has its prices.
     """
     if (budget.calls, budget.tokens, budget.cost) == (None, None, None):
         return None
@@ -261,28 +260,20 @@ def shared_ledger(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Le
 
 
 def reply_rate(path: Path) -> float | None:
-    """Calls a second over the sittings of a journal that is not open; None where fewer than 20 were asked."""
-    with journal_errors(path), closing(read_database(path)) as connection:
-        asked, seconds = connection.execute(
-            "SELECT TOTAL(asked), TOTAL(seconds) FROM sittings WHERE seconds"
-        ).fetchone()
+    """Return the calls a second over the sittings of a journal; None where fewer than 20 calls were made."""
+    ((asked, seconds),) = query(path, _RATE)
     return asked / seconds if asked >= FEWEST and seconds else None
 
 
 def thinking_tokens(path: Path) -> float | None:
-    """Tokens a call that the model of a journal thought before it answered; None where fewer than 20 replies tell."""
-    with journal_errors(path), closing(read_database(path)) as connection:
-        told, mean = connection.execute(
-            "SELECT COUNT(*), AVG(COALESCE(json_extract(reply, '$.notes.thinking_tokens'), 0)) FROM outcomes "
-            "WHERE voice = '' AND failure IS NULL"
-        ).fetchone()
-    return float(mean) if told >= FEWEST else None
+    """Return the mean tokens that a journal's model thought before it replied; None for fewer than 20 replies."""
+    ((replies, mean),) = query(path, _THINKING)
+    return float(mean) if replies >= FEWEST else None
 
 
 def read_identity(path: Path) -> dict[str, Any]:
-    """The identity of the model whose replies a journal holds. Errors: UserError when there is no such journal."""
-    with journal_errors(path), closing(read_database(path)) as connection:
-        row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
-    if row is None:
+    """Return the identity of the model whose replies a journal holds. Errors: UserError when there is no such journal."""
+    rows = query(path, "SELECT value FROM meta WHERE name = 'identity'")
+    if not rows:
         raise UserError(f"the journal {path} holds no replies")
-    return dict(json.loads(row[0]))
+    return dict(json.loads(rows[0][0]))

@@ -1,4 +1,4 @@
-"""Prompts as text files with strict slots; the digest of each travels in the record's header."""
+"""Prompts as text files with strict slots. The header of a record holds the digest of each."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SLOT = re.compile(r"\{([a-z_]+)\}")
 
 
 class Template:
-    """Text with `{slot}`s. Filling needs exactly its slots, no more and no fewer (else UserError: a user may edit prompts).
+    """Text with `{slot}`s, which a user may edit. Errors: UserError where the slots to fill are not exactly those of the text.
 
-    A filler is inserted as it is: braces in it are never read as slots.
+    A value is inserted as it is: braces in it are never read as slots.
 
     >>> Template("Hello {name}.").fill(name="{x}")
     'Hello {x}.'
@@ -42,28 +42,26 @@ class Template:
             raise UserError(f"cannot read the prompt {path}: it is not UTF-8") from error
 
     def fill(self, /, **slots: object) -> str:
-        if slots.keys() != self.slots:
-            raise UserError(_misfit(self.source, slots.keys() - self.slots, self.slots - slots.keys()))
+        problems = []
+        if missing := slots.keys() - self.slots:
+            problems.append(f"lacks {_slot_list(missing)}: put it back")
+        if unknown := self.slots - slots.keys():
+            problems.append(f"has {_slot_list(unknown)}, which nothing fills: take it out")
+        if problems:
+            raise UserError(f"the prompt {self.source} {', and '.join(problems)}")
         return self._form % slots
 
 
-def _misfit(source: str, lacking: Iterable[str], strange: Iterable[str]) -> str:
-    """What is wrong with a prompt's slots, in one line."""
-    said = [f"lacks {_listed(lacking)}: put it back"] if lacking else []
-    said += [f"has {_listed(strange)}, which nothing fills: take it out"] if strange else []
-    return f"the prompt {source} {', and '.join(said)}"
-
-
-def _listed(names: Iterable[str]) -> str:
+def _slot_list(names: Iterable[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names))
 
 
 @cache
 def prompt(folder: Path, name: str) -> Template:
-    """The template `<folder>/<name>.txt`, read once."""
+    """Return the template `<folder>/<name>.txt`, read once."""
     return Template.load(folder / f"{name}.txt")
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Name and digest of every prompt in a folder, sorted by name."""
+    """Return name and digest of every prompt in a folder, sorted by name."""
     return {path.stem: prompt(folder, path.stem).digest for path in sorted(folder.glob("*.txt"))}

@@ -1,8 +1,8 @@
-"""What a request is for, and the facts that its prompt states: the one list of both.
+"""The list of all purposes of requests, and of all facts that prompts state.
 
-A request carries its purpose as a label and its facts beside its messages. Both repeat what a reader of the prompt knows anyway.
-A rule-based speaker (the oracle) answers by them and so does not depend on how a prompt is worded. A language model is sent the
-messages alone. Purpose and facts are no part of a journal key, because the messages, which are, state the same.
+A request carries a purpose and facts along with its messages. Both repeat what a reader of the prompt knows. The rule-based
+speaker (the oracle) answers by them, so it does not depend on the wording of a prompt. A language model gets the messages alone.
+Purpose and facts are no part of a journal key, because the messages, which are part of it, state the same.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ PURPOSES: Mapping[str, str] = {
     "speech": "an utterance: a reply, a statement, a post, an opinion or critique for the mediator (`form` says which)",
     "survey": "a rating on a scale, of the topic or of a statement",
     "questionnaire": "a closed question about oneself",
-    "interview": "a question in anybody's words",
+    "interview": "a question in free words",
     "summary": "what was said so far, in a line for each speaker",
     "bdi": "a private note: belief, desire and intention",
     "latent": "a private note: stance and feeling",
     "bounded": "a private note in a few words",
     "reflection": "insights into what was said",
     "importance": "how much one remembered line matters",
-    # those who have no seat
+    # agents without a seat
     "check": "a fact checker's correction of what was said lately",
     "statement": "a mediator's draft, or its revision",
     "ranking": "how a member would rank candidate statements",
@@ -36,7 +36,7 @@ PURPOSES: Mapping[str, str] = {
     "payoff_ranking": "how would the author of an opinion rank statements?",
     "preference": "which of two statements would the author of an opinion rather agree with?",
     "authorship": "which of two critiques would the author of an opinion rather have written?",
-    "verdict": "what a rubric of one's own asks",
+    "verdict": "what a rubric of the user asks",
     # writing
     "backstory": "a persona of a party, from its positions",
     "persona": "a persona from leaning, place and news",
@@ -46,7 +46,7 @@ PURPOSES: Mapping[str, str] = {
     "questions": "questions on US politics",
     "divisive_questions": "questions that divide, with their declarative forms",
 }
-"""Every purpose of the package, and what is asked for. A reasoning step of one's own brings its name as one more."""
+"""Every purpose of the package, with what is asked for. A reasoning step of the user adds its name as one more purpose."""
 
 
 class RatingScale(Protocol):
@@ -66,9 +66,9 @@ class RatingScale(Protocol):
 
 
 class Facts(TypedDict, total=False):
-    """What a prompt states, by name. A composer fills in what its purpose has."""
+    """What a prompt states, by name. Each prompt states the facts that its purpose needs."""
 
-    # where an agent is
+    # the situation of an agent
     topic: str  # title of the debate's topic
     issue: str  # the question on which a group deliberates in private
     frame: str  # debate, conversation
@@ -76,7 +76,7 @@ class Facts(TypedDict, total=False):
     role: str  # ROLE or ROLE+ARGUMENT
     character: str  # temperament and confirmation bias, as the system message ends with them
     confirmation_bias: str  # none, weak, strong
-    # what is asked of it
+    # the task
     form: str  # of a speech: reply, opening, closing, talk, post, opinion, critique
     side: str  # argued in a speech: for, against
     claim: str  # what is argued or judged
@@ -86,8 +86,8 @@ class Facts(TypedDict, total=False):
     sentence: str  # the form of an answer on a labelled scale, with {label} and {number}
     position: str  # a survey's answer to the issue, agreement with which is asked
     count: int  # how many insights or questions
-    line: str  # what somebody said, to be weighed
-    # what is shown to a mediator, a representative, a judge
+    line: str  # a line to be weighed
+    # the material of a mediator, a representative, a judge
     opinion: str
     opinions: Sequence[str]
     critiques: Sequence[str]
@@ -97,7 +97,7 @@ class Facts(TypedDict, total=False):
     person: str  # whose character an answer is judged by
     appeal: str  # logos, pathos, ethos
     source: str  # a piece of news as it was at first
-    # what a writer is given
+    # the material of a writer
     name: str
     party: str
     positions: Sequence[tuple[str, str]]  # a subject, and the answers to choose from

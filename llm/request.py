@@ -1,8 +1,7 @@
-"""What is asked of a language model, and what came back.
+"""Requests to a language model, replies, and what a backend offers.
 
-A conversation as one plain text, for models that go on from a text and know no turns.
-
-A closed question answered from a distribution over its answers.
+Here too: a conversation as one plain text, for models without chat turns, and the answer to a closed question drawn from a
+distribution over its answers.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Message(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """How tokens are drawn. Temperature 0 is greedy; `max_tokens` counts new tokens; `stop` strings are not returned."""
+    """How tokens are drawn. Temperature 0 is greedy; `max_tokens` counts new tokens; a reply does not include `stop` strings."""
 
     temperature: float = 1.0
     max_tokens: int = 120
@@ -35,7 +34,7 @@ class Sampling(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Request:
-    """One question to a model. It must not be changed once it is made (a `frozen` one costs four times as much to build).
+    """One question to a model. It must not be changed later (a `frozen` dataclass takes four times as long to build).
 
     Parameters
     ----------
@@ -46,23 +45,22 @@ class Request:
     seed : int
         The random seed of this question.
     answers : tuple of str
-        The closed set of allowed answers, if the question has one. A backend that can, returns the probability of each.
+        The closed set of allowed answers, if the question has one. Some backends return the probability of each.
     purpose : str
-        A label for the record, the progress bar and the oracle (speech, survey, ...: llm/purposes.py). It is no part of what is
-        asked.
+        A label for the record, the progress bar and the oracle (speech, survey, ...: llm/purposes.py). A model does not see it.
     answer_prefix : str
         How the reply begins before the answer, where the question fixes that ("I think it is a ").
     adapter : str
-        The adapter of a local model that is to answer; empty for the model as it is.
+        The adapter of a local model that answers; empty for the model without adapter.
     voice : str
         The model, where a run has several.
     archetype : str
-        Who may share answers to a closed question (llm/answer_sharing.py); empty if the question is asked itself.
-        Not asked either.
+        The kind of agent that may share answers to a closed question (llm/answer_sharing.py); empty for no sharing. A model does
+        not see it.
     names : frozenset of str, optional
-        Everybody whose lines, `NAME: text`, the messages may hold; None if unknown. No pattern has to guess at names.
+        All names of which the messages may hold lines, `NAME: text`; None if unknown. So no pattern has to guess at names.
     facts : Facts
-        What the messages state, by name. The oracle reads them; no other model is sent them.
+        What the messages state, by name. The oracle reads them; no other model sees them.
 
     Examples
     --------
@@ -84,21 +82,21 @@ class Request:
     _key: tuple[tuple[str, bool], bytes] | None = field(default=None, init=False, repr=False)
 
     def key(self, identity: str, seedless: bool = False) -> bytes:
-        """16-byte digest of this question to the model called `identity`.
+        """Return the 16-byte digest of this question to the model called `identity`.
 
-        The thesis of sameness: same model identity and adapter, same messages, same sampling, same allowed answers and same
-        seed is the same question. Repetition, room and round are in the seed; purpose, ids and time-outs stay out. Where the
-        reply does not depend on the seed (`Backend.seedless`), the seed stays out too. The facts stay out because the messages
-        state them: two requests with the same messages have the same facts.
+        Two questions are the same if model identity, adapter, messages, sampling, allowed answers and seed are the same.
+        Repetition, room and round are part of the seed. Purpose, ids and time-outs are not part of the key, and neither is the
+        seed where the reply does not depend on it (`Backend.seedless`). The facts are not part of it because the messages state
+        them: two requests with the same messages have the same facts.
         """
         if self._key is None or self._key[0] != (identity, seedless):
-            special: tuple[object, ...] = (
-                (self.answer_prefix, self.adapter) if self.answer_prefix or self.adapter else ()
-            )
-            special += (("voice", self.voice),) if self.voice else ()
             seed = None if seedless else self.seed
-            told = digest(identity, self.messages, self.sampling, seed, self.answers, *special)
-            self._key = (identity, seedless), told
+            parts: list[object] = [identity, self.messages, self.sampling, seed, self.answers]
+            if self.answer_prefix or self.adapter:
+                parts += [self.answer_prefix, self.adapter]
+            if self.voice:
+                parts.append(("voice", self.voice))
+            self._key = (identity, seedless), digest(*parts)
         return self._key[1]
 
 
@@ -108,11 +106,11 @@ class Failure(NamedTuple):
     Parameters
     ----------
     name : str
-        A short stable word: `timeout`, `unknown_ask`, ... It stands as the `reason` in the tables.
+        A short stable word: `timeout`, `unknown_ask`, ... It is the `reason` in the tables.
     detail : str
-        What the server or the library said.
+        The message of the server or the library.
     transient : bool
-        Whether the question may be asked again.
+        Whether the request may be repeated.
 
     Examples
     --------
@@ -136,18 +134,18 @@ NOTHING = Usage()
 
 
 def total(usages: Iterable[Usage]) -> Usage:
-    """The sum: (3, 1) and (4, 2) are (7, 3)."""
+    """Return the sum of usages: of (3, 1) and (4, 2) it is (7, 3)."""
     return Usage(*map(sum, zip(*usages, strict=True))) if (usages := list(usages)) else NOTHING
 
 
 @dataclass(slots=True, eq=True)
 class Reply:
-    """What a model answered: text or a named failure, never both.
+    """The reply of a model: text or a named failure, never both.
 
     Parameters
     ----------
     text : str or None
-        The reply; None where there is none.
+        The text of the reply; None after a failure.
     failure : Failure, optional
         Why there is no text.
     usage : Usage
@@ -155,9 +153,9 @@ class Reply:
     answers : dict, optional
         Each allowed answer with its probability, where the backend knows it (sums to 1).
     notes : dict
-        Counts that the backend wants in the record (`unread`: lines that it could not interpret).
+        Counts for the record (`unread`: lines that the backend could not interpret).
     thinking : str
-        What a model that thinks first wrote before its reply; nobody hears it.
+        The text that a model writes before its reply, if it thinks first; no agent hears it.
     way : str
         How a closed question was answered, where there are several ways (exact, logprobs, choice, text).
     covered : float, optional
@@ -185,24 +183,24 @@ class Reply:
         return cls(None, Failure(name, detail, transient))
 
     def to_json(self) -> str:
-        """The reply as one canonical line of JSON."""
-        kept: dict[str, Any] = {
+        """Return the reply as one canonical line of JSON."""
+        fields: dict[str, Any] = {
             "text": self.text,
             "failure": self.failure,
             "usage": self.usage,
             "answers": None if self.answers is None else dict(self.answers),
             "notes": dict(self.notes),
         }
-        kept |= {name: text for name, text in (("thinking", self.thinking), ("way", self.way)) if text}
-        kept |= {} if self.covered is None else {"covered": self.covered}
-        return json.dumps(kept, ensure_ascii=True, separators=(",", ":"))
+        fields |= {name: text for name, text in (("thinking", self.thinking), ("way", self.way)) if text}
+        if self.covered is not None:
+            fields["covered"] = self.covered
+        return json.dumps(fields, ensure_ascii=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, line: str) -> Reply:
-        kept = json.loads(line)
-        failure = Failure(*kept["failure"]) if kept["failure"] else None
-        more = kept.get("thinking", ""), kept.get("way", ""), kept.get("covered")
-        return cls(kept["text"], failure, Usage(*kept["usage"]), kept["answers"], kept["notes"], *more)
+        fields = json.loads(line)
+        fields["failure"] = Failure(*fields["failure"]) if fields["failure"] else None
+        return cls(**fields | {"usage": Usage(*fields["usage"])})
 
 
 class Backend(Protocol):
@@ -213,38 +211,37 @@ class Backend(Protocol):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What makes this model this model: part of every journal key and of the record's header (never a secret)."""
+        """What identifies the model: part of every journal key and of the record's header (never a secret)."""
 
     @property
     def in_flight(self) -> int:
-        """0: takes any number of requests as one batch. N > 0: asks over a network (`Network`), N requests at a time."""
+        """0: takes any number of requests as one batch. N > 0: a network (`Network`) with N requests in flight."""
 
     def seedless(self, request: Request) -> bool:
-        """Whether this question has the same reply whatever its seed, as far as the model can promise (greedy decoding)."""
+        """Does this request have the same reply with any seed, as far as the model can promise (greedy decoding)?"""
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        """One reply per request, in the order of the requests. A failed call is a Reply with a Failure, not an exception."""
+        """Return one reply per request, in their order. A failed call is a Reply with a Failure, not an exception."""
 
 
 class Network(Backend, Protocol):
-    """A backend that asks over a network: replies land one by one, in any order, and none waits for another.
+    """A backend that calls over a network: replies land one by one, in any order, and none waits for another.
 
-    Used by one thread. It asks again by itself what failed in passing: only it knows for how long a server wants to be left
-    alone.
+    One thread uses it. It repeats transient failures by itself, because only it knows how long a server wants a pause.
     """
 
     def send(self, requests: Sequence[Request]) -> None:
-        """Hand requests over and come back at once. The caller has no more than `in_flight` on their way."""
+        """Hand requests over and return at once. The caller has at most `in_flight` requests in flight."""
 
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
-        """All that has landed, each request as it was sent; wait for it unless told otherwise.
+        """Return all replies that have landed, each with its request as it was sent; by default wait for the first.
 
-        To be called while something is on its way. An error is kept until all else has landed, and raised then.
+        It is called while requests are in flight. An error is kept until all of them have landed, and raised then.
         """
 
 
 class Wrapper:
-    """A backend around another one: the same model, asked in the same way. `send` and `receive` are those of a `Network`."""
+    """A backend around another one, with the same model. `send` and `receive` are those of a `Network`."""
 
     def __init__(self, inner: Backend):
         self.inner = inner
@@ -268,47 +265,62 @@ class Wrapper:
 
 
 def check_replies(replies: list[Reply], expected: int) -> list[Reply]:
-    """The replies, if there is one per request: a backend that loses one would answer every later request wrongly."""
+    """Return the replies, if there is one per request: after a lost one, every later request would get a wrong reply."""
     if len(replies) != expected:
         raise RuntimeError(f"the backend answered {len(replies)} of {expected} requests")
     return replies
 
 
 def identity_text(backend: Backend) -> str:
-    """The identity as canonical JSON, as it goes into journal keys."""
+    """Return the identity as canonical JSON, as in journal keys."""
     return json.dumps(dict(backend.identity), sort_keys=True)
 
 
 OWN, ANSWER = "Me:", "Answer:"
 MOST = 4
-"""As many stop strings as servers take."""
+"""The number of stop strings that servers take."""
 
 
 def plain_text(messages: Sequence[Message], closed: bool) -> str:
-    """One text for a completion model: persona, what was said (own lines as `Me:`), instruction, and a cue to go on."""
+    """Return one text for a completion model: persona, lines (own ones as `Me:`), instruction, and a cue to go on."""
     parts = [f"{OWN} {message.content}" if message.role == "assistant" else message.content for message in messages]
     return "\n\n".join([*parts, ANSWER if closed else OWN])
 
 
 def stop_strings(request: Request) -> tuple[str, ...]:
-    """Where the text that a completion model writes is no longer its turn: the request's own stop strings, then labels at the
-    beginning of a line, its own and as many others' as there is room for.
+    """Return the strings at which the turn of a completion model ends.
+
+    They are the request's own stop strings, then labels at the beginning of a line: its own, and of others as many as fit.
     """
     labels = [OWN, *([ANSWER] if request.answers else []), *(f"{name}:" for name in sorted(request.names or ()))]
     return tuple(dict.fromkeys([*request.sampling.stop, *(f"\n{label}" for label in labels)]))[:MOST]
 
 
+def fold_system_message(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without a system message: its text begins the first message, which is the user's.
+
+    >>> fold_system_message([Message("system", "You are Ann."), Message("user", "Why?")])
+    [Message(role='user', content='You are Ann.\\n\\nWhy?')]
+    """
+    system = "\n\n".join(message.content for message in messages if message.role == "system")
+    rest = [message for message in messages if message.role != "system"]
+    if not system:
+        return rest
+    if rest and rest[0].role == "user":
+        return [Message("user", f"{system}\n\n{rest[0].content}"), *rest[1:]]
+    return [Message("user", system), *rest]
+
+
 COVERED = 0.5
-"""The least probability that the allowed answers must have together. With less the model was saying something else: its text is
-read, and what cannot be read is missing.
+"""The least probability that the allowed answers must have together. With less, the model was about to say something else: its
+text is read, and an unreadable text is a missing answer.
 """
 
 
 def set_choice(reply: Reply, request: Request, shares: Sequence[float]) -> None:
-    """Put a distribution into a reply: shares by answer, scaled to sum to 1. What they came to before is `covered`.
+    """Put a distribution into a reply: shares by answer, scaled to sum to 1. Their sum before that is `covered`.
 
-    Its text is the most probable answer at temperature 0 (of equals the one that is listed last), else one drawn with the
-    request's seed.
+    The text is the most probable answer at temperature 0 (of equals the last one listed), else one drawn with the request's seed.
     """
     answers, temperature = request.answers, request.sampling.temperature
     if temperature == 0:

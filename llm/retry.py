@@ -1,4 +1,4 @@
-"""Asks transient failures again, a bounded number of times, with exponential pauses."""
+"""Repeats requests whose failure is transient, a bounded number of times, with exponential pauses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from parley.llm.request import Backend, Reply, Request, Wrapper, check_replies
 
 
 class Retry(Wrapper):
-    """Up to `attempts` calls per request while its failure is transient; the last outcome stands.
+    """Makes up to `attempts` calls per request while its failure is transient; the last outcome counts.
 
-    Pauses double from `pause` seconds; `sleep` is the seam for tests. A network backend asks again by itself (`Network`).
+    Pauses double from `pause` seconds; tests replace `sleep`. A network backend repeats calls by itself (`Network`).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Randomness by name: one stream per purpose, so that a new draw in one never shifts another."""
+"""Randomness by name: one stream per purpose, so that a new draw in one stream never shifts another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circu
 
 
 def digest(*parts: object) -> bytes:
-    """16-byte BLAKE2b of the parts as JSON, so that ("ab", "c") differs from ("a", "bc") and 1 from "1".
+    """Return the 16-byte BLAKE2b digest of the parts as JSON, so that ("ab", "c") differs from ("a", "bc") and 1 from "1".
 
     Parts are strings, numbers, None, and lists and tuples of these. Errors: TypeError for anything else.
     """
@@ -22,12 +22,12 @@ def digest(*parts: object) -> bytes:
 
 
 def derive(seed: int, *name: object) -> int:
-    """The integer seed in [0, 2**31) of the stream called `name` under the run's `seed`."""
+    """Return the integer seed in [0, 2**31) of the stream called `name` under the run's `seed`."""
     return _seed(digest(seed, *name))
 
 
 def seed_deriver(seed: int, *name: object) -> Callable[..., int]:
-    """`derive` for the many streams whose names begin alike, in half of the time.
+    """Return `derive` for the many streams whose names begin in the same way; it takes half of the time.
 
     >>> seed_deriver(7, "room", "Ann")(3, "speech") == derive(7, "room", "Ann", 3, "speech")
     True
@@ -51,5 +51,5 @@ def _seed(digest: bytes) -> int:
 
 
 def stream(seed: int, *name: object) -> random.Random:
-    """The generator of the stream called `name` under the run's `seed`."""
+    """Return the generator of the stream called `name` under the run's `seed`."""
     return random.Random(derive(seed, *name))

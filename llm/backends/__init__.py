@@ -1,10 +1,11 @@
 """Backends by name: `--llm NAME[:MODEL][,key=value...]` opens `llm/backends/NAME`, or one of your own (llm/registry.py).
 
 A backend module has one function, `open_backend(model, **options)`; its keyword arguments, with their types, are the options.
-One of your own may be a class instead, and `model` may be left out.
-Those that change how the model is asked and not what it says are named in its `MANNER`: a run may be resumed with others.
-Those of them that limit all who ask at once are named in its `SHARED`: workers side by side have a part each.
-One that knows some topics alone says which in `known_topics(model)`, without being opened.
+Your own backend may be a class instead, and may leave out `model`. The module may also define
+
+- `MANNER`, the options that change how the model is called but not what it says: a resumed run may change them;
+- `SHARED`, those of them that limit all calls at a time: workers that run at the same time get a part each;
+- `known_topics(model)`, the topics of a model that knows only some; it is called without opening the backend.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ BACKENDS = Registry(
     "model", __name__, "parley.backends", ("complete",), shared=(), opener="open_backend", colon="model"
 )
 SCRIPTED = ("fake", "yoked")
-"""Backends that are no model: partners who say what is written for them cost nothing."""
+"""Backends without a model: partners with fixed lines cost nothing."""
 
 
 def backend_names() -> list[str]:
-    """Every backend, sorted."""
+    """Return the names of all backends, sorted."""
     return BACKENDS.names()
 
 
 def split_spec(spec: str) -> Spec:
-    """`oracle,kappa=0` -> ("oracle", "", {"kappa": "0"}); `replay:runs/a` -> ("replay", "runs/a", {})."""
+    """Split `oracle,kappa=0` into ("oracle", "", {"kappa": "0"}), `replay:runs/a` into ("replay", "runs/a", {})."""
     return parse_spec(spec)
 
 
 def is_scripted(spec: str) -> bool:
-    """Whether a spec names no model.
+    """Does a spec name a backend without a model?
 
     >>> is_scripted("yoked:runs/a/lines.json"), is_scripted("oracle")
     (True, False)
@@ -53,23 +54,23 @@ def open_spec(spec: str) -> Backend:
 
 
 def check_spec(spec: str) -> Checked:
-    """Backend and typed options of a spec; nothing is opened. Errors: as open_spec."""
+    """Return backend and typed options of a spec; nothing is opened. Errors: as open_spec."""
     try:
         return BACKENDS.check(spec)
     except UserError as error:
         name, model, _ = split_spec(spec)
-        raise _served(name, model, error) from error
+        raise _with_backend_hint(name, model, error) from error
 
 
 def topics_of(spec: str) -> tuple[str, ...] | None:
-    """The topics of debates that a model knows; None: it says nothing of topics, so it takes any. Errors: as check_spec."""
-    told = _own(check_spec(spec).target, "known_topics", None)
-    known: tuple[str, ...] | None = told(split_spec(spec).after) if told else None
-    return known
+    """Return the debate topics that a model knows; None: it takes any topic. Errors: as check_spec."""
+    known_topics = _own(check_spec(spec).target, "known_topics", None)
+    topics: tuple[str, ...] | None = known_topics(split_spec(spec).after) if known_topics else None
+    return topics
 
 
 def identity_spec(spec: str) -> str:
-    """The spec without the options that change only how the model is asked: `openai:m,base_url=URL` is `openai:m`."""
+    """Return the spec without the options that change only how the model is called: `openai:m,base_url=URL` is `openai:m`."""
     name, model, options = split_spec(spec)
     try:
         manner = _own(BACKENDS.find(name), "MANNER", ())
@@ -79,10 +80,10 @@ def identity_spec(spec: str) -> str:
 
 
 def with_defaults(spec: str, **options: object) -> str:
-    """The spec with these options too, where its backend has them and it does not give them.
+    """Return the spec with these options added, where its backend has them and the spec does not set them.
 
-    >>> with_defaults("pocket,draft=0", keep=512), with_defaults("oracle", keep=512)
-    ('pocket,draft=0,keep=512', 'oracle')
+    >>> with_defaults("pocket,batch=9", keep=512), with_defaults("oracle", keep=512)
+    ('pocket,batch=9,keep=512', 'oracle')
     """
     target, _, given = check_spec(spec)
     known = inspect.signature(target).parameters
@@ -90,32 +91,32 @@ def with_defaults(spec: str, **options: object) -> str:
 
 
 def split_limits(spec: str, parts: int) -> str:
-    """The spec for one of `parts` who ask at once: `openai:m,rpm=60` for 4 is `openai:m,in_flight=8,rpm=15.0,tpm=0.0`."""
+    """Return the spec for one of `parts` workers: `openai:m,rpm=60` for 4 is `openai:m,in_flight=8,rpm=15.0,tpm=0.0`."""
     limits, (name, model, options) = _shared(spec), split_spec(spec)
-    kept = {key: value for key, value in options.items() if key not in limits}
-    return write_spec(name, model, kept | {key: str(_part(most, parts)) for key, most in limits.items()})
+    others = {key: value for key, value in options.items() if key not in limits}
+    return write_spec(name, model, others | {key: str(_part(most, parts)) for key, most in limits.items()})
 
 
 def max_splits(spec: str) -> int | None:
-    """Among how many a model can be divided: each needs one request on its way; None where that is not limited."""
+    """Return among how many workers a model can be divided: each needs one request in flight; None for no limit."""
     return min((most for most in _shared(spec).values() if isinstance(most, int)), default=None)
 
 
 def check_reached(spec: str) -> None:
-    """Errors: UserError as of check_spec, and where the key of an endpoint is missing; nothing is opened or asked."""
+    """Errors: UserError as in check_spec, and where the key of an endpoint is missing; nothing is opened or called."""
     target, _, options = check_spec(spec)
-    if reached := _own(target, "check_reachable", None):
-        reached(**options)
+    if check_reachable := _own(target, "check_reachable", None):
+        check_reachable(**options)
 
 
 def _own(target: Any, name: str, default: Any) -> Any:
-    """What a backend says of itself beside how it is opened: in its module, or in its class."""
+    """Return what the module or the class of a backend defines besides how to open it."""
     home = target if inspect.isclass(target) else sys.modules[target.__module__]
     return getattr(home, name, default)
 
 
 def _shared(spec: str) -> Mapping[str, int | float]:
-    """What limits all who ask at once, as given or by default."""
+    """Return the limits on all calls at a time, as set or by default."""
     target, _, options = check_spec(spec)
     known = inspect.signature(target).parameters
     limits: dict[str, Any] = {key: known[key].default for key in _own(target, "SHARED", ())}
@@ -126,8 +127,8 @@ def _part(most: float, parts: int) -> float:
     return max(1, most // parts) if isinstance(most, int) else most / parts
 
 
-def _served(name: str, model: str, error: UserError) -> UserError:
-    """What is said of an unknown name that is no backend's but a model's, which a backend has to be named before."""
+def _with_backend_hint(name: str, model: str, error: UserError) -> UserError:
+    """Return the error of an unknown name; the name of a model without its backend gets a hint."""
     whole = f"{name}:{model}" if model else name
     numbered = any(map(str.isdigit, name))
     if not str(error).startswith(f"unknown model {name!r}") or ("did you mean" in str(error) and not numbered):

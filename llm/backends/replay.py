@@ -1,26 +1,24 @@
-"""Replay only: answers from the journal of an earlier run; a call that it lacks is an error, never a guess."""
+"""Replays the journal of an earlier run. A call that the journal lacks is an error, never a guess."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from parley.llm.errors import MissingRecording, UserError
-from parley.llm.journal import journal_errors, read_database, read_identity
+from parley.llm.journal import query, read_identity
 from parley.llm.request import Backend, Reply, Request
 
 
 class Replay:
-    """Has the identity of the model that was recorded, so that its keys are the same."""
+    """Answers from a recording, under the identity of the recorded model, so that the keys are the same."""
 
     def __init__(self, path: Path):
         self._identity = read_identity(path)
         self._text = json.dumps(self._identity, sort_keys=True)
-        with journal_errors(path), closing(read_database(path)) as database:
-            self._replies = dict(database.execute("SELECT key, reply FROM outcomes ORDER BY key, attempt"))
+        self._replies = dict(query(path, "SELECT key, reply FROM outcomes ORDER BY key, attempt"))
         self._path = path
 
     @property
@@ -32,7 +30,7 @@ class Replay:
         return 0
 
     def seedless(self, request: Request) -> bool:
-        """Whether it was so for the model that was recorded: the reply then stands under a key without a seed."""
+        """Was it so for the recorded model? Then the reply is under a key without a seed."""
         return request.sampling.temperature == 0 and request.key(self._text, seedless=True) in self._replies
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:

@@ -1,10 +1,10 @@
-"""Says what was said elsewhere: each line is one that somebody of the same party said in another room on the same topic.
+"""Repeats lines from other rooms: each line is one that a speaker of the same party said there on the same topic.
 
-`--llm democrat=yoked:FILE` seats it as a partner that answers nobody: the null condition of whoever listens. The line is drawn
-from those that came as late in their room, by the request's seed. It has no opinions of its own.
+`--llm democrat=yoked:FILE` makes it a partner that reacts to nothing: the null condition for its hearers. A line is drawn, by the
+request's seed, from those that came equally late in their room. It has no opinions of its own.
 
-FILE is JSON, a list with an entry a speaker: topic (words of the opening), party, names (of all in the room), said (its lines in
-order). A room in which everybody bears a name of the opening is the listener's own, and nothing is taken from it.
+FILE is JSON, a list with an entry for each speaker: topic (words of the opening), party, names (of all in the room), said (its
+lines in order). A room whose names all occur in the opening is the hearer's own room, and none of its lines are used.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from parley.llm.errors import UserError
 from parley.llm.request import Backend, Reply, Request, Usage
 from parley.llm.seeding import digest, stream
 
-_WORDS = re.compile(r"\w+")
-
 
 class Speaker(NamedTuple):
-    """Whose lines may be borrowed."""
+    """A speaker of another room, with its lines."""
 
     topic: str
     party: str
@@ -38,7 +36,7 @@ class Yoked:
 
     def __init__(self, speakers: Sequence[Speaker]):
         self._speakers = tuple(speakers)
-        self._known: dict[tuple[str, str], tuple[Speaker, ...]] = {}
+        self._others: dict[tuple[str, str], list[Speaker]] = {}
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -53,40 +51,42 @@ class Yoked:
     def _reply(self, request: Request) -> Reply:
         if request.answers or request.purpose != "speech":
             return Reply.failed("unscripted", "lines of others are no answer to a question")
-        opening = "".join([one.content for one in request.messages if one.role == "user"][:1]).split("\n\n")[0]
-        turn = sum([message.role == "assistant" for message in request.messages])
-        known = [
-            one.said[turn] for one in self._others(opening, request.voice.partition(" ")[0]) if turn < len(one.said)
-        ]
-        if not known:
+        opening = next((content for role, content in request.messages if role == "user"), "").split("\n\n")[0]
+        key = opening, request.voice.partition(" ")[0]
+        if key not in self._others:
+            self._others[key] = self._find_others(*key)
+        turn = sum(message.role == "assistant" for message in request.messages)
+        lines = [speaker.said[turn] for speaker in self._others[key] if turn < len(speaker.said)]
+        if not lines:
             return Reply.failed("no_line", "nobody of this party spoke as late on this topic in another room")
-        text = stream(request.seed, "line").choice(known)
+        text = stream(request.seed, "line").choice(lines)
         return Reply(text, usage=Usage(0, text.count(" ") + 1))
 
-    def _others(self, opening: str, party: str) -> tuple[Speaker, ...]:
-        """Those of a party who spoke on what an opening names, in other rooms than the one whose people it names."""
-        if (opening, party) not in self._known:
-            words = " ".join(["", *_WORDS.findall(opening), ""])
-            topic = max([one.topic for one in self._speakers if _in(one.topic, words)], key=len, default=None)
-            alike = [one for one in self._speakers if (one.topic, one.party) == (topic, party)]
-            self._known[opening, party] = tuple([one for one in alike if not _all_in(one.names, words)])
-        return self._known[opening, party]
+    def _find_others(self, opening: str, party: str) -> list[Speaker]:
+        """Return the speakers of a party on the topic of an opening, from rooms with other people than those it names."""
+        words = _words(opening)
+        named = [speaker.topic for speaker in self._speakers if _words(speaker.topic) in words]
+        topic = max(named, key=len, default=None)
+        return [
+            speaker
+            for speaker in self._speakers
+            if (speaker.topic, speaker.party) == (topic, party)
+            and not all(_words(name) in words for name in speaker.names)
+        ]
 
 
-def _in(text: str, words: str) -> bool:
-    return " ".join(["", *_WORDS.findall(text), ""]) in words
-
-
-def _all_in(names: Sequence[str], words: str) -> bool:
-    return not [name for name in names if not _in(name, words)]
+def _words(text: str) -> str:
+    """Return the words of a text, each between two spaces."""
+    return " ".join(["", *re.findall(r"\w+", text), ""])
 
 
 def open_backend(model: str) -> Backend:
-    """`--llm PARTY=yoked:FILE`. Errors: UserError when the file is missing or not of this form."""
+    """Open `--llm PARTY=yoked:FILE`. Errors: UserError when the file is missing or not of this form."""
     try:
-        found = json.loads(Path(model).read_text(encoding="utf-8"))
-        return Yoked([Speaker(one["topic"], one["party"], tuple(one["names"]), tuple(one["said"])) for one in found])
+        entries = json.loads(Path(model).read_text(encoding="utf-8"))
+        return Yoked(
+            [Speaker(each["topic"], each["party"], tuple(each["names"]), tuple(each["said"])) for each in entries]
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"--llm yoked needs a file of lines: cannot read {model or 'one without a name'}: {error}"
-        ) from error
+        file = model or "one without a name"
+        raise UserError(f"--llm yoked needs a file of lines: cannot read {file}: {error}") from error

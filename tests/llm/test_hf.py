@@ -17,17 +17,17 @@ transformers = pytest.importorskip("transformers", reason="the [local] extra is 
 from hf_models import FAMILIES, NO_SYSTEM, save  # noqa: E402
 
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.hf import batching  # noqa: E402
+from parley.llm.backends.hf import backend  # noqa: E402
 from parley.llm.backends.hf.backend import Hf  # noqa: E402
 from parley.llm.backends.hf.kv_cache import CachedPrefix, PrefixCache, can_cache  # noqa: E402
-from parley.llm.backends.hf.prompt_lookup import PromptLookup  # noqa: E402
-from parley.llm.backends.hf.prompts import encode, fold_system_message  # noqa: E402
+from parley.llm.backends.hf.prompts import encode  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import (  # noqa: E402
     Message,
     Reply,
     Request,
     Sampling,
+    fold_system_message,
     plain_text,
 )
 from parley.model.debate import DebateModel  # noqa: E402
@@ -341,63 +341,14 @@ def test_a_prompt_that_goes_on_takes_the_place_of_what_it_goes_on_from() -> None
 
 def test_workers_change_nothing_but_the_time(models: Models) -> None:
     """Batches beside each other are the same batches, and what is kept of them is kept in the same order."""
-    alone, beside = (open_spec(f"hf:{models()},batch=150,keep=1,draft=3,workers={workers}") for workers in (1, 3))
+    alone, beside = (open_spec(f"hf:{models()},batch=150,keep=1,workers={workers}") for workers in (1, 3))
     assert isinstance(alone, Hf)
     assert isinstance(beside, Hf)
     for _ in range(2):
         assert alone.complete(mixed()) == beside.complete(mixed())
     assert alone.prefixes
     assert beside.prefixes
-    assert [kept.ids for kept in alone.prefixes._all] == [kept.ids for kept in beside.prefixes._all]
-    assert alone.drafts._next == beside.drafts._next
-
-
-def test_guesses_are_what_followed_the_same_tokens_the_last_time() -> None:
-    """The longest known ending counts (of 2 to 4 tokens), the prompt's end is part of it, and guesses go on from guesses."""
-    drafts = PromptLookup(3)
-    assert drafts.guess([1, 2, 3], [], 3) == []
-    drafts.learn([1, 2, 3], [4, 5, 6, 7])
-    assert drafts.guess([9, 2, 3], [], 9) == [4, 5, 6]
-    assert drafts.guess([9, 2, 3], [4], 2) == [5, 6]
-    assert drafts.guess([8, 8], [5, 6], 3) == [7]
-    assert drafts.guess([8, 8], [6], 3) == []
-    drafts.learn([8, 4], [5, 9])
-    assert drafts.guess([7, 4], [5], 1) == [9]
-    assert drafts.guess([2, 3], [4, 5], 1) == [6]
-    off = PromptLookup(0)
-    off.learn([1, 2, 3], [4, 5, 6, 7])
-    assert off.guess([1, 2, 3], [4], 3) == []
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_tokens_guessed_ahead_change_nothing_but_the_time(models: Models, family: str) -> None:
-    """Right guesses, wrong ones, rows of different lengths: the same texts, and what is kept behind them is what was said."""
-    guessing, plainly = open_spec(f"hf:{models(family)},draft=4"), open_spec(f"hf:{models(family)}")
-    asked = [question("Go on.", seed % 3, temperature=seed % 2, max_tokens=4 + 3 * seed) for seed in range(6)]
-    asked += [question("Go on.", 1, max_tokens=30, top_p=0.9, stop=("e",)), question("Word " * 20, 7)]
-    for _ in range(3):
-        replies = guessing.complete(asked)
-        assert replies == plainly.complete(asked)
-    for request, reply in zip(asked, replies, strict=True):
-        said = (*request.messages, Message("assistant", reply.text or ""), Message("user", "Rate it."))
-        survey = replace(request, messages=said, sampling=Sampling(0.0), answers=SCALE)
-        assert guessing.complete([survey]) == plainly.complete([survey])
-
-
-def test_right_guesses_save_passes_through_the_model(models: Models) -> None:
-    """Asked the same again, each pass after the prompt's says four guessed tokens and one more."""
-    backend = open_spec(f"hf:{models()},draft=4,same=no")  # else it is asked whether it keeps its word, first
-    assert isinstance(backend, Hf)
-    passes: list[int] = []
-    backend.loaded.model.register_forward_pre_hook(
-        lambda _, __, given: passes.append(given["input_ids"].shape[1]), with_kwargs=True
-    )
-    request = question("Go on.", 5, max_tokens=21)
-    (first,) = backend.complete([request])
-    assert (first.usage.completion_tokens, len(passes)) == (21, 21)
-    passes.clear()
-    assert backend.complete([request]) == [first]
-    assert passes[1:] == [5, 5, 5, 5]
+    assert [kept.ids for kept in alone.prefixes._prefixes] == [kept.ids for kept in beside.prefixes._prefixes]
 
 
 @pytest.fixture(scope="session")
@@ -472,17 +423,17 @@ def test_a_batch_that_does_not_fit_is_halved() -> None:
             raise RuntimeError("CPU: can't allocate memory")
         return [-number for number in batch]
 
-    assert batching.halve_on_memory_error(list(range(10)), run) == [-number for number in range(10)]
+    assert backend.halve_on_memory_error(list(range(10)), run) == [-number for number in range(10)]
     with pytest.raises(RuntimeError, match="something else"):
-        batching.halve_on_memory_error([1, 2], lambda batch: (_ for _ in ()).throw(RuntimeError("something else")))
+        backend.halve_on_memory_error([1, 2], lambda batch: (_ for _ in ()).throw(RuntimeError("something else")))
 
 
 def test_batches_are_alike_in_length_and_small_enough() -> None:
     """Of what is to be read and in all; one row that nothing is known of does not pad those of which most was read before."""
-    made = list(batching.batches_by_length([5, 100, 6, 7, 90, 500], lambda row: (row, 0), 200))
+    made = list(backend.batches_by_length([5, 100, 6, 7, 90, 500], lambda row: (row, 0), 200))
     assert made == [[5, 6, 7], [90, 100], [500]]
     known = [(40, 1960)] * 3 + [(2000, 0)]
-    assert list(batching.batches_by_length(known, lambda row: row, 16000)) == [[(40, 1960)] * 3, [(2000, 0)]]
+    assert list(backend.batches_by_length(known, lambda row: row, 16000)) == [[(40, 1960)] * 3, [(2000, 0)]]
 
 
 def test_a_template_without_a_system_role_still_gets_the_persona(models: Models) -> None:

@@ -1,4 +1,4 @@
-"""One request, one reply: to the last bit, whatever was read, kept, guessed or batched before it. Every local backend."""
+"""One request, one reply: to the last bit, whatever was read, kept or batched before it. Every local backend."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ torch = pytest.importorskip("torch", reason="the [local] extra is not installed"
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.hf import batch_invariance  # noqa: E402
+from parley.llm.backends.hf import prefill  # noqa: E402
 from parley.llm.backends.hf.backend import Hf  # noqa: E402
-from parley.llm.backends.hf.batch_columns import ColumnBatch  # noqa: E402
+from parley.llm.backends.hf.prefill import ColumnBatch  # noqa: E402
 from parley.llm.request import Backend, Message, Reply, Request, Sampling, Wrapper  # noqa: E402
 from parley.model.debate import DebateModel  # noqa: E402
 from parley.model.scenario import load_preset  # noqa: E402
 
 WAYS = [  # options, requests at a time
-    (",keep=0,draft=0,batch=1,workers=1", 1),
+    (",keep=0,batch=1,workers=1", 1),
     ("", 1),
-    (",keep=0,draft=5", 7),
-    (",draft=0,keep=1,workers=3", 16),
+    (",keep=0", 7),
+    (",keep=1,workers=3", 16),
     (",batch=4000,workers=1", 64),
 ]
 
@@ -83,7 +83,7 @@ def test_who_draws_beside_it_changes_no_draw(hf_spec: str) -> None:
 def test_a_machine_on_which_sums_depend_on_the_batch_is_found_out(
     hf_spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then each request is read alone, nothing is kept and nothing guessed: slow, and the same reply all the same."""
+    """Then each request is read alone, nothing is kept: slow, and the same reply all the same."""
     asked = [Request((Message("user", f"Why {n}?"),), Sampling(max_tokens=8), n) for n in range(3)]
     plainly = open_spec(hf_spec).complete(asked)
     forward = ColumnBatch.forward
@@ -92,11 +92,11 @@ def test_a_machine_on_which_sums_depend_on_the_batch_is_found_out(
         return forward(self, *given) * (1 + 1e-7 * (len(self.rows) - 1))  # type: ignore[arg-type]
 
     monkeypatch.setattr(ColumnBatch, "forward", unsteady)
-    backend = open_spec(f"{hf_spec},draft=2")
+    backend = open_spec(hf_spec)
     assert isinstance(backend, Hf)
-    assert not batch_invariance.is_batch_invariant(backend.loaded)
+    assert not prefill.is_batch_invariant(backend.loaded)
     assert backend.complete(asked) == plainly
-    assert (backend.most, backend.prefixes, backend.drafts.ahead) == (1, None, 0)
+    assert (backend.most, backend.prefixes) == (1, None)
 
 
 @pytest.mark.parametrize(("options", "alone"), [("", False), (",same=yes", True)])

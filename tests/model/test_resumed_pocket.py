@@ -53,7 +53,7 @@ def test_a_killed_run_on_pocket_ends_like_an_undisturbed_one(
     assert tree(tmp_path / "run") == undisturbed
 
 
-@pytest.mark.parametrize("options", ["", ",draft=0,keep=0,batch=1", ",draft=7,keep=3,workers=3,batch=3000"])
+@pytest.mark.parametrize("options", ["", ",keep=0,batch=1", ",keep=3,workers=3,batch=3000"])
 def test_how_it_is_read_changes_nothing(tmp_path: Path, undisturbed: dict[str, bytes], options: str) -> None:
     """Stopped after each of ten numbers of calls (`--max-calls`) and gone on with, read in other batches and pieces."""
     for calls in range(1, 20, 2) if not options else (7,):

@@ -127,7 +127,7 @@ def test_what_wrote_the_answers_is_what_is_trained(tuned: Path, tmp_path: Path) 
 
 def test_the_adapter_answers_and_the_base_stays_as_it_was(tuned: Path) -> None:
     adapter = tuned / "adapters" / "republican-dpo-r4"
-    both, base = open_spec(f"pocket,adapters={adapter},draft=0"), open_spec("pocket,draft=0")
+    both, base = open_spec(f"pocket,adapters={adapter},keep=0"), open_spec("pocket,keep=0")
     asked = [Request((Message("user", "What is your opinion on gun control laws?"),), Sampling(), n) for n in range(8)]
     tuned_ones = [Request(one.messages, one.sampling, one.seed, adapter=adapter.name) for one in asked]
     plain, changed = both.complete(asked), both.complete(tuned_ones)

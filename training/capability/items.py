@@ -14,7 +14,7 @@ from parley.agents.persona import DEFAULT, Persona, load_personas
 from parley.llm.backends.oracle.phrases import TopicBank, data, recognised, topics
 from parley.llm.backends.pocket import taught_topics
 from parley.llm.backends.pocket.names import SLOTS
-from parley.llm.request import Message, plain_text
+from parley.llm.request import Message, fold_system_message, plain_text
 from parley.training.pocket_corpus.listeners import seated
 
 CHOICES = 4
@@ -74,8 +74,6 @@ def opening(slug: str, rng: random.Random) -> str:
 def prompt_text(messages: Sequence[Message], tokenizer: Any) -> str:
     """The chat up to where the reply begins: through the chat template, or as plain text that ends in a space."""
     from jinja2 import TemplateError  # of the [local] extra, as all that reads chat templates
-
-    from parley.llm.backends.hf.prompts import fold_system_message
 
     if not tokenizer.chat_template:
         return plain_text(messages, closed=False) + " "

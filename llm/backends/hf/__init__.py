@@ -1,40 +1,35 @@
-"""hf: any causal language model of the transformers library, in process. `--llm hf:PATH_OR_HUB_ID[,key=value...]`
+"""hf: any causal language model of the transformers library, in this process. `--llm hf:PATH_OR_HUB_ID[,key=value...]`
 
     dtype    auto (the model's own), float32, bfloat16, float16
     load     full, 8bit, 4bit (bitsandbytes; 4bit is NF4 with double quantisation)
     device   auto (a GPU when there is one), cpu, cuda, cuda:1, ...
     style    auto (chat when the tokenizer has a chat template), chat, plain (one text, as for a completion model)
-    closed   exact (a closed question is answered with the probability of every allowed answer), text (generated, then read)
-    batch    most tokens in one batch, padding and reply included; a batch that does not fit into memory is halved
-    keep     MiB for keys and values of what was read before, so that a debate is not read again at every turn; 0: none
-    workers  batches that run beside each other on a CPU, each on one core (for small models; with adapters always one)
-    draft    tokens guessed ahead from what was said before and checked in one pass (changes the time, not the reply)
-    same     one request, one reply, whatever else was read: auto (on a CPU in float32), yes (everywhere, by reading each request
-             alone where nothing faster is sure: slow), no (not checked)
-    adapters folders of LoRA adapters, joined by +; each is known by its folder's name (a request says which one is to answer,
-             several may share a batch)
+    closed   exact (a closed question gets the probability of every allowed answer), text (the reply is generated, then read)
+    batch    the most tokens in one batch, padding and replies included; a batch that does not fit into memory is halved
+    keep     MiB for the keys and values of earlier prompts, so that a debate is not read again at every turn; 0: none
+    workers  batches that run at the same time on a CPU, each on one core (for small models; with adapters always one)
+    same     whether a reply must depend on its request alone: auto (on a CPU in float32), yes (everywhere; where nothing faster
+             is certain, each request is read alone, which is slow), no (not checked)
+    adapters folders of LoRA adapters, joined by +; an adapter has the name of its folder; a request names the one that answers,
+             and several may share a batch
 
-    loading.py            model, tokenizer, adapters, identity
-    checkpoint.py         which weights a folder holds, and on which an adapter was trained
-    prompts.py            messages as token ids
-    batching.py           which requests go through the model together
-    kv_cache.py           what was read before
-    prefill.py            a batch of prompts on its way through the model
-    batch_columns.py      the same, read in pieces, each token in the column of its position
+    loading.py            loads model, tokenizer and adapters; identifies the model
+    checkpoint.py         says which weights a folder holds, and on which an adapter was trained
+    prompts.py            turns messages into token ids
+    kv_cache.py           keeps the keys and values of earlier prompts
+    prefill.py            reads a batch of prompts; checks that a reply depends on its request alone
     grouped_attention.py  attention through a mask, where heads share keys
-    batch_invariance.py   whether a reply depends on its request alone, on the machine at hand
-    prompt_lookup.py      tokens guessed ahead
-    generate.py           open questions: sampling with a generator for each request
+    generate.py           open questions: samples with a random stream for each request
     choice_scoring.py     closed questions: exact probabilities of the allowed answers
-    backend.py            sorts requests, batches them and returns replies in order
+    backend.py            sorts requests, batches them and returns the replies in order
 
-Every request draws from a generator seeded by itself. On a CPU in float32 the reply and its probabilities depend on nothing else:
-they are the same to the last bit alone or in a batch, whatever was read, kept or guessed before. A run that was killed therefore
-goes on to the record it would have had. When a model is first asked, batch_invariance.py checks this; a model that
-fails reads each request
-alone. On a GPU, in bfloat16 or float16, and quantised, sums depend on the batch: probabilities differ by some thousandths, and
-texts at temperature 1 now and then. There the same requests in the same batches give the same replies. A run that was killed may
-not, unless `same=yes` reads each request alone. Needs the `[local]` extra. Code that comes with a model is never run.
+Every request has its own seed. On a CPU in float32 a reply and its probabilities depend on nothing else: they are the same to
+the last bit, alone or in a batch, whatever was read or kept before. So a run that was killed continues to the record that it
+would have had. Before the first request, prefill.py checks this on the machine; a model that fails the check reads each request
+alone. On a GPU, in bfloat16 or float16, and when quantised, sums depend on the batch: probabilities differ by some thousandths,
+and texts at temperature 1 differ now and then. There the same requests in the same batches get the same replies. A killed run
+may end differently, unless `same=yes` reads each request alone. Needs the `[local]` extra. Code that comes with a model is never
+run.
 """
 
 from __future__ import annotations
@@ -44,7 +39,7 @@ from parley.llm.errors import UserError
 from parley.llm.request import Backend
 
 model_hubs.silence_hubs()
-MANNER = frozenset({"batch", "keep", "workers", "draft", "same"})
+MANNER = frozenset({"batch", "keep", "workers", "same"})
 CHOICES = {
     "dtype": ("auto", "float32", "bfloat16", "float16"),
     "load": ("full", "8bit", "4bit"),
@@ -64,14 +59,14 @@ def open_backend(
     batch: int = 65536,
     keep: int = 512,
     workers: int = 1,
-    draft: int = 0,
     same: str = "auto",
     adapters: str = "",
 ) -> Backend:
     """Load a model. Errors: UserError when it cannot be found or loaded, or when the `[local]` extra is not installed."""
     if not model:
         raise UserError("--llm hf needs a model: hf:PATH or hf:HUB_ID, such as hf:mistralai/Mistral-7B-Instruct-v0.2")
-    for name, value in (("dtype", dtype), ("load", load), ("style", style), ("closed", closed), ("same", same)):
+    given = {"dtype": dtype, "load": load, "style": style, "closed": closed, "same": same}
+    for name, value in given.items():
         if value not in CHOICES[name]:
             raise UserError(f"option {name} of hf must be one of {', '.join(CHOICES[name])}, not {value!r}")
     if workers < 1:
@@ -87,4 +82,4 @@ def open_backend(
     from parley.llm.backends.hf.loading import load_model
 
     loaded = load_model(model, dtype, load, device, tuple(filter(None, adapters.split("+"))))
-    return Hf(loaded, style, closed == "exact", batch, keep << 20, workers, draft, same)
+    return Hf(loaded, style, closed == "exact", batch, keep << 20, workers, same)

@@ -1,118 +1,122 @@
-"""The backend: sorts requests into open and closed ones, batches them, puts the replies back in order."""
+"""The backend: sorts requests into open and closed questions, reads them in batches, and returns the replies in order.
+
+A batch holds prompts of similar length, and as many as fit into memory.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
-from parley.llm.backends.hf.batch_columns import ColumnBatch
-from parley.llm.backends.hf.batch_invariance import is_batch_invariant
-from parley.llm.backends.hf.batching import batches_by_length, halve_on_memory_error
-from parley.llm.backends.hf.choice_scoring import AllowedAnswer, answer_prefix, score_choices
+from parley.llm.backends.hf.choice_scoring import AnswerTokens, score_choices
 from parley.llm.backends.hf.generate import generate
 from parley.llm.backends.hf.kv_cache import PrefixCache, can_cache
 from parley.llm.backends.hf.loading import Loaded
-from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, Read
-from parley.llm.backends.hf.prompt_lookup import PromptLookup
+from parley.llm.backends.hf.prefill import (
+    AnsweredRow,
+    ColumnBatch,
+    PrefilledBatch,
+    PromptRow,
+    ReadBatch,
+    is_batch_invariant,
+)
 from parley.llm.backends.hf.prompts import encode, is_plain
 from parley.llm.request import Reply, Request, stop_strings
 
+SIMILAR = 32
+"""Rows whose lengths differ by fewer tokens count as equally long."""
 ANSWER_TOKENS = 16
-"""Tokens kept for an allowed answer when the length of a closed question is reckoned."""
-Ask = tuple[tuple[str, ...], str]
-"""Allowed answers and how they begin; ((), "") for an open question."""
-Parts = Callable[[PromptRow], tuple[int, int]]
+"""Tokens reserved for an allowed answer when the size of a closed question is computed."""
+Row = TypeVar("Row")
+Result = TypeVar("Result")
 
 
 class Hf:
     """A loaded model as a batch backend.
 
-    `most` is the number of tokens in a batch, padding and reply included; `keep` the bytes for what was read before; `workers`
-    the number of batches that run beside each other, each on one core (the adapters of a batch are set on the model itself, so
-    that with adapters there is one worker); `draft` the tokens guessed ahead. `same` says where a reply must depend on its
-    request alone (`_settle`).
+    A batch has at most `most` tokens, padding and replies included. `keep` is the number of bytes for what was read before.
+    `workers` batches run at the same time, each on one core; with adapters one worker runs, because the adapters of a batch are
+    set on the model itself. `same` says where a reply must depend on its request alone (`_ensure_same_replies`).
     """
 
     in_flight = 0
 
     def __init__(
-        self, loaded: Loaded, style: str, exact: bool, most: int, keep: int,
-        workers: int = 1, draft: int = 0, same: str = "auto",
-    ):  # fmt: skip
+        self, loaded: Loaded, style: str, exact: bool, most: int, keep: int, workers: int = 1, same: str = "auto"
+    ):
         self.loaded, self.style, self.exact, self.most, self.same = loaded, style, exact, most, same
         in_pieces = can_cache(loaded.model)
-        self.read: Read = ColumnBatch if in_pieces else PrefilledBatch
+        self.read_batch: ReadBatch = ColumnBatch if in_pieces else PrefilledBatch
         self.prefixes = PrefixCache(keep) if keep and in_pieces else None
-        self.drafts = PromptLookup(draft if in_pieces else 0)
-        alone = workers == 1 or bool(loaded.adapters)
-        self._pool = None if alone else ThreadPoolExecutor(workers, initializer=partial(torch.set_num_threads, 1))
-        self._settled = same == "no"
+        one_worker = workers == 1 or bool(loaded.adapters)
+        self._pool = None if one_worker else ThreadPoolExecutor(workers, initializer=partial(torch.set_num_threads, 1))
+        self._checked = same == "no"
 
-    def _settle(self) -> None:
-        """Read each request alone, and keep and guess nothing, where a reply would else depend on what was asked before.
+    def _ensure_same_replies(self) -> None:
+        """Read each request alone, with no cache, where a reply would otherwise depend on earlier requests.
 
-        On a CPU in float32 that is checked on the machine at hand (batch_invariance.py); elsewhere it is taken to be so.
+        On a CPU in float32 this is checked on this machine; elsewhere a reply is taken to depend on them.
         """
-        self._settled, model = True, self.loaded.model
-        plainly = model.device.type == "cpu" and model.dtype == torch.float32 and self.loaded.identity["load"] == "full"
-        if self.same == "auto" and not plainly:
+        self._checked, model = True, self.loaded.model
+        exact = model.device.type == "cpu" and model.dtype == torch.float32 and self.loaded.identity["load"] == "full"
+        if self.same == "auto" and not exact:
             return
         check = partial(is_batch_invariant, self.loaded)
         if not (
-            plainly and self.read is ColumnBatch and (self._pool.submit(check).result() if self._pool else check())
+            exact and self.read_batch is ColumnBatch and (self._pool.submit(check).result() if self._pool else check())
         ):
-            self.most, self.prefixes, self.drafts = 1, None, PromptLookup(0)
+            self.most, self.prefixes = 1, None
 
     @property
     def identity(self) -> Mapping[str, Any]:
         return self.loaded.identity | {"style": self.style, "closed": "exact" if self.exact else "text"}
 
     def seedless(self, request: Request) -> bool:
-        """At temperature 0 the likeliest token stands, or the likeliest answer."""
+        """At temperature 0 the reply is the most probable token or answer, whatever the seed."""
         return request.sampling.temperature == 0
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        if requests and not self._settled:
-            self._settle()
+        if requests and not self._checked:
+            self._ensure_same_replies()
         replies: dict[int, Reply] = {}
-        asked: dict[Ask, list[PromptRow]] = defaultdict(list)
+        groups: dict[tuple[tuple[str, ...], str], list[PromptRow]] = defaultdict(list)
         prompts = encode(requests, self.loaded.tokenizer, self.style)
-        goes_on = is_plain(self.loaded.tokenizer, self.style)
+        plain = is_plain(self.loaded.tokenizer, self.style)
         for place, (request, ids) in enumerate(zip(requests, prompts, strict=True)):
-            row = PromptRow(place, request, ids, stop=stop_strings(request) if goes_on else request.sampling.stop)
-            problem = self._problem(row)
-            if problem:
+            row = PromptRow(place, request, ids, stop=stop_strings(request) if plain else request.sampling.stop)
+            if problem := self._problem(row):
                 replies[place] = problem
             else:
-                asked[self._ask(request)].append(row)
-        for (answers, _), rows in sorted(asked.items()):
+                groups[(request.answers, request.answer_prefix) if self.exact else ((), "")].append(row)
+        for (answers, _), rows in sorted(groups.items()):
             replies |= self._closed(rows, len(answers)) if answers else self._open(rows)
         return [replies[place] for place in range(len(requests))]
 
-    def _ask(self, request: Request) -> Ask:
-        return (request.answers, request.answer_prefix) if self.exact else ((), "")
-
     def _open(self, rows: list[PromptRow]) -> dict[int, Reply]:
-        return self._run(rows, _said, partial(generate, self.loaded, read=self.read, drafts=self.drafts))
+        def size(row: PromptRow) -> tuple[int, int]:
+            return row.unread, row.length - row.unread
+
+        return self._run(rows, size, partial(generate, self.loaded, read_batch=self.read_batch))
 
     def _closed(self, rows: list[PromptRow], answers: int) -> dict[int, Reply]:
-        """Replies by place to questions with the same answers; unless these are single tokens, each takes a row of the batch.
+        """Return replies by place to questions with the same answers.
 
-        Where the answers have too little probability together, the reply is what the model says.
+        Where the answers have too little probability together, the reply is the text that the model writes.
         """
-        allowed = AllowedAnswer(rows[0].request, self.loaded.tokenizer, self.style)
-        times = 1 if allowed.single else answers
+        allowed = AnswerTokens(rows[0].request, self.loaded.tokenizer, self.style)
+        copies = 1 if allowed.single else answers
 
-        def parts(row: PromptRow) -> tuple[int, int]:
-            return times * row.unread, times * (row.shared + ANSWER_TOKENS)
+        def size(row: PromptRow) -> tuple[int, int]:
+            return copies * row.unread, copies * (row.shared + ANSWER_TOKENS)
 
-        ask = partial(score_choices, self.loaded, read=self.read, allowed=allowed)
-        replies = self._run([answer_prefix(row, allowed) for row in rows], parts, ask)
+        begun = [row._replace(ids=row.ids + allowed.common) for row in rows]
+        score = partial(score_choices, self.loaded, read_batch=self.read_batch, allowed=allowed)
+        replies = self._run(begun, size, score)
         unanswered = [row for row in rows if replies[row.place].text is None]
         for place, reply in self._open(unanswered).items():
             reply.way, reply.covered = replies[place].way, replies[place].covered
@@ -120,42 +124,71 @@ class Hf:
         return replies
 
     def _run(
-        self, rows: list[PromptRow], parts: Parts, ask: Callable[[Sequence[PromptRow]], list[AnsweredRow]]
+        self,
+        rows: list[PromptRow],
+        size: Callable[[PromptRow], tuple[int, int]],
+        answer: Callable[[Sequence[PromptRow]], list[AnsweredRow]],
     ) -> dict[int, Reply]:
-        """Replies by place. Batches run beside each other; what was read is kept in their order, whichever is done first."""
-        batches = list(batches_by_length([self._found(row) for row in rows], parts, self.most))
+        """Return replies by place. Batches run at the same time, but what they read is kept in their order."""
+        if self.prefixes:
+            found = [self.prefixes.find(row.ids, row.request.adapter) for row in rows]
+            rows = [
+                row._replace(prefix=prefix, shared=shared) for row, (prefix, shared) in zip(rows, found, strict=True)
+            ]
+        batches = list(batches_by_length(rows, size, self.most))
         replies: dict[int, Reply] = {}
-        said: list[tuple[PromptRow, Sequence[int]]] = []
         run = self._pool.map if self._pool else map
-        for batch, found in zip(batches, run(partial(halve_on_memory_error, run=ask), batches), strict=True):
-            for row, answered in zip(batch, found, strict=True):
-                replies[row.place] = answered.reply
-                said.append((row, answered.said))
-                if self.prefixes and answered.read:
-                    self.prefixes.keep(answered.read, row.kept, row.shared)
-        for row, tokens in said:  # when all batches are done: what is guessed must not depend on which was first
-            self.drafts.learn(row.ids, tokens)
+        for batch, answered in zip(batches, run(partial(halve_on_memory_error, run=answer), batches), strict=True):
+            for row, (reply, prefix) in zip(batch, answered, strict=True):
+                replies[row.place] = reply
+                if self.prefixes and prefix:
+                    self.prefixes.keep(prefix, row.prefix, row.shared)
         return replies
 
-    def _found(self, row: PromptRow) -> PromptRow:
-        if self.prefixes is None:
-            return row
-        kept, shared = self.prefixes.find(row.ids, row.request.adapter)
-        return row._replace(kept=kept, shared=shared)
-
     def _problem(self, row: PromptRow) -> Reply | None:
-        if row.request.adapter and row.request.adapter not in self.loaded.adapters:
-            return Reply.failed(
-                "unknown_adapter", f"{row.request.adapter} is none of {', '.join(self.loaded.adapters) or 'none'}"
-            )
-        if row.length <= self.loaded.context:
+        adapters, adapter, context = self.loaded.adapters, row.request.adapter, self.loaded.context
+        if adapter and adapter not in adapters:
+            return Reply.failed("unknown_adapter", f"{adapter} is none of {', '.join(adapters) or 'none'}")
+        if row.length <= context:
             return None
-        asked = f"{len(row.ids)} tokens and a reply of {row.request.sampling.max_tokens}"
-        return Reply.failed(
-            "context_overflow", f"{asked} exceed the context of {self.loaded.context} (--set memory=last:12 fits)"
-        )
+        length = f"{len(row.ids)} tokens and a reply of {row.request.sampling.max_tokens}"
+        return Reply.failed("context_overflow", f"{length} exceed the context of {context} (--set memory=last:12 fits)")
 
 
-def _said(row: PromptRow) -> tuple[int, int]:
-    """Tokens of an open question that have to be read, and all others."""
-    return row.unread, row.length - row.unread
+def batches_by_length(rows: Sequence[Row], size: Callable[[Row], tuple[int, int]], most: int) -> Iterator[list[Row]]:
+    """Yield batches of rows of similar length, each of at most `most` tokens with padding (a single row may be longer).
+
+    `size` returns the tokens of a row that have to be read, and all others (cached, or to be generated). Both are padded to the
+    longest row. A batch also ends where padding would be more than half of what is read.
+    """
+    batch: list[Row] = []
+    widest, unread = (0, 0), 0
+    for row in sorted(rows, key=lambda row: (size(row)[0] // SIMILAR, size(row)[1])):
+        wider = (max(widest[0], size(row)[0]), max(widest[1], size(row)[1]))
+        padded = wider[0] * (len(batch) + 1) > 2 * (unread + size(row)[0]) + SIMILAR * (len(batch) + 1)
+        if batch and (sum(wider) * (len(batch) + 1) > most or padded):
+            yield batch
+            batch, wider, unread = [], size(row), 0
+        batch.append(row)
+        widest, unread = wider, unread + size(row)[0]
+    if batch:
+        yield batch
+
+
+def halve_on_memory_error(batch: Sequence[Row], run: Callable[[Sequence[Row]], list[Result]]) -> list[Result]:
+    """Run a batch; one that does not fit into memory is run in two halves. A single row that does not fit is an error."""
+    try:
+        return run(batch)
+    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+        if len(batch) == 1 or not _is_out_of_memory(error):
+            raise
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    middle = len(batch) // 2
+    return halve_on_memory_error(batch[:middle], run) + halve_on_memory_error(batch[middle:], run)
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    message = str(error).lower()
+    named = isinstance(error, torch.OutOfMemoryError | MemoryError)
+    return named or "out of memory" in message or "can't allocate" in message

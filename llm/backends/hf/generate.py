@@ -1,8 +1,7 @@
-"""Open questions: a batch is generated together, every row draws from a generator of its own, finished rows leave the batch.
+"""Generates the replies to open questions: a batch at a time, with a random stream for each row.
 
-Where tokens are guessed ahead (prompt_lookup.py), a row's guesses go through the model behind its last token, in one
-pass; each token
-is then drawn as it would have been without them, and the guesses count for as long as they are what is drawn.
+A row that has finished leaves the batch. Its random numbers come from the seed of its own request, so that its reply does
+not depend on the rows around it.
 """
 
 from __future__ import annotations
@@ -13,138 +12,110 @@ import torch
 
 from parley.llm.backends.hf.kv_cache import CachedPrefix
 from parley.llm.backends.hf.loading import Loaded
-from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, Read
-from parley.llm.backends.hf.prompt_lookup import PromptLookup
+from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, ReadBatch
 from parley.llm.request import Reply, Usage
 
-LEAVE = 0.8
-"""The batch is made smaller when no more than this share of its rows is still speaking."""
+SHRINK = 0.8
+"""The batch is made smaller when at most this share of its rows is unfinished."""
+STOP_TOKENS = 4
+"""One character of a stop string takes at most this many tokens."""
 
 
-TOKENS = 4
-"""A character of a stop string takes so many tokens at most."""
-
-
-class Draw:
+class Sampler:
     """Draws the next token of every row: temperature, top-p, and one uniform number for each token of each row.
 
-    Of the `copied` tokens a row says only those in its prompt.
+    `copied` are tokens that a row may say only if its prompt holds them (such as the names of the pocket model).
     """
 
     def __init__(self, rows: Sequence[PromptRow], copied: Sequence[int], device: torch.device):
         requests, self.copied = [row.request for row in rows], torch.tensor(copied, dtype=torch.long, device=device)
         self.barred = torch.tensor([[token not in row.ids for token in copied] for row in rows], device=device)
-        most = max(request.sampling.max_tokens for request in requests)
+        longest = max(request.sampling.max_tokens for request in requests)
         generators = [torch.Generator().manual_seed(request.seed) for request in requests]
-        self.uniform = torch.stack([torch.rand(most, generator=one, dtype=torch.float64) for one in generators]).to(
-            device
-        )
+        uniform = [torch.rand(longest, generator=generator, dtype=torch.float64) for generator in generators]
+        self.uniform = torch.stack(uniform).to(device)
         self.temperature = torch.tensor([request.sampling.temperature for request in requests], device=device)
         self.top_p = torch.tensor([request.sampling.top_p for request in requests], device=device)
 
-    def __call__(self, logits: torch.Tensor, rows: list[int], steps: list[int]) -> list[int]:
-        """The tokens of some rows, each at a step of its own, from logits (rows, vocabulary); the likeliest at temperature 0."""
-        temperature = self.temperature[rows]
+    def draw(self, logits: torch.Tensor, steps: list[int]) -> list[int]:
+        """Return a token for each row from logits (rows, vocabulary); at temperature 0 the most probable one.
+
+        `steps` counts the tokens that each row has said before.
+        """
         if len(self.copied):
-            logits[:, self.copied] = logits[:, self.copied].masked_fill(self.barred[rows], -torch.inf)
-        if not (temperature > 0).any():
-            return list(logits.argmax(-1).tolist())
-        shares = (logits.float() / temperature.clamp(min=1e-6)[:, None]).softmax(-1)
-        reached = self._nucleus(shares, self.top_p[rows]).cumsum(-1, dtype=torch.float64)
-        wanted = self.uniform[rows, steps][:, None] * reached[:, -1:]
-        drawn = torch.searchsorted(reached, wanted, right=True)[:, 0].clamp(max=shares.shape[-1] - 1)
-        drawn = drawn if (temperature > 0).all() else torch.where(temperature > 0, drawn, logits.argmax(-1))
-        return list(drawn.tolist())
+            logits[:, self.copied] = logits[:, self.copied].masked_fill(self.barred, -torch.inf)
+        greedy = logits.argmax(-1)
+        if not (self.temperature > 0).any():
+            return list(greedy.tolist())
+        probabilities = (logits.float() / self.temperature.clamp(min=1e-6)[:, None]).softmax(-1)
+        cumulative = self._nucleus(probabilities).cumsum(-1, dtype=torch.float64)
+        targets = self.uniform[torch.arange(len(steps)), steps][:, None] * cumulative[:, -1:]
+        drawn = torch.searchsorted(cumulative, targets, right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
+        return list(torch.where(self.temperature > 0, drawn, greedy).tolist())
 
-    def select(self, numbers: list[int]) -> None:
-        self.uniform, self.temperature, self.top_p, self.barred = (
-            held[numbers] for held in (self.uniform, self.temperature, self.top_p, self.barred)
-        )
+    def select(self, places: list[int]) -> None:
+        """Keep only some rows."""
+        self.uniform, self.temperature = self.uniform[places], self.temperature[places]
+        self.top_p, self.barred = self.top_p[places], self.barred[places]
 
-    @staticmethod
-    def _nucleus(shares: torch.Tensor, top_p: torch.Tensor) -> torch.Tensor:
+    def _nucleus(self, probabilities: torch.Tensor) -> torch.Tensor:
         """Keep the most probable tokens until they reach top_p together (always the first; all, where top_p is 1)."""
-        if (top_p >= 1).all():
-            return shares
-        ordered, order = shares.sort(dim=-1, descending=True)
+        if (self.top_p >= 1).all():
+            return probabilities
+        ordered, order = probabilities.sort(dim=-1, descending=True)
         before = ordered.cumsum(dim=-1) - ordered
-        dropped = torch.zeros_like(shares, dtype=torch.bool).scatter(
-            -1, order, (before >= top_p[:, None]) & (top_p < 1)[:, None]
-        )
-        return shares.masked_fill(dropped, 0.0)
+        cut = (before >= self.top_p[:, None]) & (self.top_p < 1)[:, None]
+        dropped = torch.zeros_like(probabilities, dtype=torch.bool).scatter(-1, order, cut)
+        return probabilities.masked_fill(dropped, 0.0)
 
 
-def generate(loaded: Loaded, rows: Sequence[PromptRow], read: Read, drafts: PromptLookup) -> list[AnsweredRow]:
-    """Replies to a batch, in its order."""
+def generate(loaded: Loaded, rows: Sequence[PromptRow], read_batch: ReadBatch) -> list[AnsweredRow]:
+    """Return the replies to a batch, in its order."""
     with torch.inference_mode():
-        said, kept = _say(loaded, read(loaded, rows), drafts)
+        replies, prefixes = _generate_tokens(loaded, read_batch(loaded, rows))
     return [
-        AnsweredRow(_reply(loaded, row, tokens), kept.get(number), tokens)
-        for number, (row, tokens) in enumerate(zip(rows, said, strict=True))
+        AnsweredRow(_reply(loaded, row, tokens), prefixes[number])
+        for number, (row, tokens) in enumerate(zip(rows, replies, strict=True))
     ]
 
 
-def _say(
-    loaded: Loaded, batch: PrefilledBatch, drafts: PromptLookup
-) -> tuple[list[list[int]], dict[int, CachedPrefix | None]]:
-    """The tokens of each row's reply, its end token included, and what is to be kept of each row."""
-    rows = batch.rows
-    draw = Draw(rows, loaded.copied, loaded.model.device)
-    said: list[list[int]] = [[] for _ in rows]
-    speaking = list(range(len(rows)))  # numbers of the rows that are still in the batch
-    over: dict[int, CachedPrefix | None] = {}
-    drawn = [[token] for token in draw(batch.logits, speaking, [0] * len(rows))]
+def _generate_tokens(loaded: Loaded, batch: PrefilledBatch) -> tuple[list[list[int]], dict[int, CachedPrefix | None]]:
+    """Return the tokens of each row's reply, its end token included, and by row number what the cache can keep of it."""
+    rows, logits = batch.rows, batch.logits
+    sampler = Sampler(rows, loaded.copied, loaded.model.device)
+    replies: list[list[int]] = [[] for _ in rows]
+    prefixes: dict[int, CachedPrefix | None] = {}  # of the rows that have finished
+    active = list(range(len(rows)))  # the rows in the batch
     while True:
-        for place, number in enumerate(speaking):
-            for token in drawn[place]:
-                if number not in over:
-                    said[number].append(token)
-                    if _over(loaded, rows[number], said[number]):
-                        over[number] = batch.read(place, said[number][:-1])
-        if len(over) == len(rows):
-            return said, over
-        left = [place for place, number in enumerate(speaking) if number not in over]
-        if len(left) <= LEAVE * len(speaking):
-            batch.select(left)
-            draw.select(left)
-            speaking = [speaking[place] for place in left]
-        guesses = [[] if number in over else _guess(drafts, rows[number], said[number]) for number in speaking]
-        logits = batch.say([[said[number][-1], *guess] for number, guess in zip(speaking, guesses, strict=True)])
-        drawn = _drawn(draw, logits, guesses, [0 if number in over else len(said[number]) for number in speaking])
-        batch.settle(list(map(len, drawn)))
+        tokens = sampler.draw(logits, [0 if number in prefixes else len(replies[number]) for number in active])
+        for place, (number, token) in enumerate(zip(active, tokens, strict=True)):
+            if number not in prefixes:
+                replies[number].append(token)
+                if _is_finished(loaded, rows[number], replies[number]):
+                    prefixes[number] = batch.prefix(place, replies[number][:-1])
+        if len(prefixes) == len(rows):
+            return replies, prefixes
+        unfinished = [place for place, number in enumerate(active) if number not in prefixes]
+        if len(unfinished) <= SHRINK * len(active):
+            batch.select(unfinished)
+            sampler.select(unfinished)
+            active = [active[place] for place in unfinished]
+        logits = batch.append([replies[number][-1:] for number in active])[:, 0]
 
 
-def _guess(drafts: PromptLookup, row: PromptRow, said: list[int]) -> list[int]:
-    return drafts.guess(row.ids, said, row.request.sampling.max_tokens - len(said) - 1)
-
-
-def _drawn(draw: Draw, logits: torch.Tensor, guesses: list[list[int]], steps: list[int]) -> list[list[int]]:
-    """Each row's next tokens, from logits (rows, tokens, vocabulary): those that were guessed rightly, and one more."""
-    drawn: list[list[int]] = [[] for _ in guesses]
-    going = list(range(len(guesses)))
-    for ahead in range(logits.shape[1]):
-        tokens = draw(logits[going, ahead], going, [steps[place] + ahead for place in going])
-        for place, token in zip(going, tokens, strict=True):
-            drawn[place].append(token)
-        going = [place for place in going if drawn[place] == guesses[place][: ahead + 1]]
-        if not going:
-            break
-    return drawn
-
-
-def _over(loaded: Loaded, row: PromptRow, said: list[int]) -> bool:
-    """Has a row said its end token, all its tokens, or a stop string?"""
-    if said[-1] in loaded.ends or len(said) >= row.request.sampling.max_tokens:
+def _is_finished(loaded: Loaded, row: PromptRow, tokens: list[int]) -> bool:
+    """Does a reply end here: at an end token, at its most tokens, or behind a stop string?"""
+    if tokens[-1] in loaded.ends or len(tokens) >= row.request.sampling.max_tokens:
         return True
     if not row.stop:
         return False
-    lately = loaded.tokenizer.decode(said[-TOKENS * max(map(len, row.stop)) :])
-    return any(stop in lately for stop in row.stop)
+    latest = loaded.tokenizer.decode(tokens[-STOP_TOKENS * max(map(len, row.stop)) :])
+    return any(stop in latest for stop in row.stop)
 
 
-def _reply(loaded: Loaded, row: PromptRow, said: list[int]) -> Reply:
-    """The row's text: up to the end token and its stop string."""
-    words = said[:-1] if said[-1] in loaded.ends else said
+def _reply(loaded: Loaded, row: PromptRow, tokens: list[int]) -> Reply:
+    """Return the text of a row up to its end token and its stop string."""
+    words = tokens[:-1] if tokens[-1] in loaded.ends else tokens
     text = loaded.tokenizer.decode(words, skip_special_tokens=True)
     cuts = [text.find(stop) for stop in row.stop if stop in text]
-    return Reply(text[: min(cuts)] if cuts else text, usage=Usage(len(row.ids), len(said)))
+    return Reply(text[: min(cuts)] if cuts else text, usage=Usage(len(row.ids), len(tokens)))

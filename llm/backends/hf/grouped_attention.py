@@ -1,9 +1,9 @@
-"""Attention through a mask, on a CPU: keys that several heads share are read where they are, and no query is reckoned alone.
+"""Attention through a mask on a CPU, without copies of the keys that several heads share, and never with a single query.
 
-The library copies keys and values for each of the heads: with a mask and more than one new token a row, that was a quarter of
-the time of attention (docs/log.md). And the product of fewer than `LEAST` queries with the keys is added up in another order
-than that of more, so that the last digits of a token's numbers would depend on how many others are read beside it: queries come
-in multiples of LEAST (batch_columns.py). All else is left to the library.
+The library copies keys and values for each head; with a mask and more than one new token a row, that took a quarter of the time
+of attention (docs/log.md). And the product of fewer than `LEAST` queries with the keys is added up in another order than that of
+more queries. Then the last digits of a token's numbers would depend on the number of tokens that are read with it. So queries
+come in multiples of LEAST (prefill.py). The library does the rest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAME = "grouped"
 LEAST = 4
 """Rows from which on the products of matrices on a CPU are added up in one order."""
 SPECIAL = ("softcap", "position_bias", "cache")
-"""What a model may ask of attention besides a mask; then the library's own is used."""
+"""Options of attention, besides a mask, with which the library's own attention is used."""
 
 
 def grouped_attention(
@@ -32,22 +32,23 @@ def grouped_attention(
     scaling: float | None = None,
     **options: Any,
 ) -> tuple[torch.Tensor, None]:
-    """query (rows, heads, new tokens, width), key and value (rows, key heads, tokens, width); returns (rows, new, heads,
-    width).
+    """Return the result of attention (rows, new tokens, heads, width).
+
+    `query` is (rows, heads, new tokens, width), `key` and `value` are (rows, key heads, tokens, width).
     """
     if attention_mask is None or module.training or any(options.get(name) is not None for name in SPECIAL):
-        out: tuple[torch.Tensor, None] = sdpa_attention_forward(
+        result: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, **options
         )
-        return out
+        return result
     new = query.shape[2]
-    if more := -new % LEAST:
-        query = pad(query, (0, 0, 0, more))
-        attention_mask = pad(attention_mask, (0, 0, 0, new + more - attention_mask.shape[2]))
-    found = scaled_dot_product_attention(query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True)
-    return found[:, :, :new].transpose(1, 2).contiguous(), None
+    if padding := -new % LEAST:
+        query = pad(query, (0, 0, 0, padding))
+        attention_mask = pad(attention_mask, (0, 0, 0, new + padding - attention_mask.shape[2]))
+    output = scaled_dot_product_attention(query, key, value, attn_mask=attention_mask, scale=scaling, enable_gqa=True)
+    return output[:, :, :new].transpose(1, 2).contiguous(), None
 
 
 AttentionInterface.register(NAME, grouped_attention)
 AttentionMaskInterface.register(NAME, eager_mask)
-"""The mask is made of numbers once for all layers: one of truth values is turned into numbers in each."""
+"""The mask is made of numbers once for all layers: one of truth values is turned into numbers in each layer."""

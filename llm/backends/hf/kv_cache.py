@@ -1,6 +1,6 @@
-"""What a model has read and said, kept: a prompt that begins like an earlier one is not read again from its beginning.
+"""Keeps the keys and values of prompts, so that a prompt that begins like an earlier one is not read again from its beginning.
 
-Prompts of a debate only grow, and a survey is put on a copy of what was said: with its keys and values kept, each line is read
+The prompts of a debate only grow, and a survey continues a copy of the debate. With its keys and values kept, each line is read
 once.
 """
 
@@ -20,7 +20,11 @@ from parley.llm.backends.hf import grouped_attention
 BLOCK = 32
 """Tokens between two points at which a kept prompt can be found; from there on, tokens are compared one by one."""
 CONTINUED = 0.75
-"""Share of a kept prompt from which on a longer one that goes on from it takes its place."""
+"""A prompt that continues at least this share of a kept prompt takes its place."""
+MASKED = frozenset({"sdpa", grouped_attention.NAME})
+"""Kinds of attention that take a mask of numbers as it is."""
+BY_LENGTH = frozenset({"longrope", "dynamic"})
+"""Encodings of positions that depend on the longest row of a batch."""
 
 
 @dataclass(eq=False)
@@ -28,79 +32,78 @@ class CachedPrefix:
     """Tokens read, and their keys and values: for each layer a pair of tensors (heads, tokens, width)."""
 
     ids: list[int]
-    variant: str
-    layers: list[tuple[torch.Tensor, torch.Tensor]]
+    adapter: str
+    layers: Sequence[Sequence[torch.Tensor]]
 
     @property
     def bytes(self) -> int:
-        return sum(keys.nbytes + values.nbytes for keys, values in self.layers)
+        return sum(tensor.nbytes for pair in self.layers for tensor in pair)
 
 
 class PrefixCache:
-    """Prompts kept, up to `most` bytes. Beyond that some are dropped at random: of a population that takes turns, the least
-    recently used is always the one that is needed next, so that dropping it would leave nothing to be found.
+    """Keeps prompts up to `most` bytes, and beyond that drops some at random.
+
+    In a population that takes turns, the prompt that was used least recently is the next one needed. Dropping that one would
+    leave nothing to find.
     """
 
     def __init__(self, most: int):
         self.most, self.used = most, 0
         self._by_mark: dict[int, CachedPrefix] = {}
-        self._all: list[CachedPrefix] = []
-        self._drawn = random.Random(0)
+        self._prefixes: list[CachedPrefix] = []
+        self._rng = random.Random(0)
 
-    def find(self, ids: Sequence[int], variant: str) -> tuple[CachedPrefix | None, int]:
-        """The kept prompt with the longest common beginning, and its length (never all of `ids`: the last token is read anew)."""
-        marks = list(_marks(ids, variant))
-        kept = next((self._by_mark[mark] for mark in reversed(marks) if mark in self._by_mark), None)
-        if kept is None:
+    def find(self, ids: Sequence[int], adapter: str) -> tuple[CachedPrefix | None, int]:
+        """Return the kept prompt with the longest common beginning, and its length.
+
+        The length is never that of all `ids`: the last token is always read.
+        """
+        marks = reversed(list(_marks(ids, adapter)))
+        prefix = next((self._by_mark[mark] for mark in marks if mark in self._by_mark), None)
+        if prefix is None:
             return None, 0
-        shared, longest = 0, min(len(ids) - 1, len(kept.ids))
-        while shared < longest and ids[shared] == kept.ids[shared]:
+        shared, longest = 0, min(len(ids) - 1, len(prefix.ids))
+        while shared < longest and ids[shared] == prefix.ids[shared]:
             shared += 1
-        return (kept, shared) if shared >= BLOCK else (None, 0)
+        return (prefix, shared) if shared >= BLOCK else (None, 0)
 
     def keep(self, new: CachedPrefix, source: CachedPrefix | None, shared: int) -> None:
-        """Keep a prompt that was continued from `source`, of which it shares the first tokens."""
+        """Keep a prompt that shares its first tokens with `source`."""
         if new.bytes > self.most:
             return
-        if source in self._all and source is not None and shared >= CONTINUED * len(source.ids):
-            self._drop(self._all.index(source))
-        self._all.append(new)
+        if source in self._prefixes and source is not None and shared >= CONTINUED * len(source.ids):
+            self._drop(self._prefixes.index(source))
+        self._prefixes.append(new)
         self.used += new.bytes
-        self._by_mark |= dict.fromkeys(_marks(new.ids, new.variant), new)
+        self._by_mark |= dict.fromkeys(_marks(new.ids, new.adapter), new)
         while self.used > self.most:
-            self._drop(self._drawn.randrange(len(self._all)))
+            self._drop(self._rng.randrange(len(self._prefixes)))
 
     def _drop(self, place: int) -> None:
-        self._all[place], self._all[-1] = self._all[-1], self._all[place]
-        gone = self._all.pop()
-        self.used -= gone.bytes
-        for mark in _marks(gone.ids, gone.variant):
-            if self._by_mark.get(mark) is gone:
+        self._prefixes[place], self._prefixes[-1] = self._prefixes[-1], self._prefixes[place]
+        dropped = self._prefixes.pop()
+        self.used -= dropped.bytes
+        for mark in _marks(dropped.ids, dropped.adapter):
+            if self._by_mark.get(mark) is dropped:
                 del self._by_mark[mark]
 
 
-def _marks(ids: Sequence[int], variant: str) -> Iterator[int]:
-    """A digest of the first 32, 64, ... tokens."""
-    mark = hash(variant)
+def _marks(ids: Sequence[int], adapter: str) -> Iterator[int]:
+    """Yield a digest of the first 32, 64, ... tokens."""
+    mark = hash(adapter)
     for start in range(0, len(ids) - BLOCK + 1, BLOCK):
         mark = hash((mark, *ids[start : start + BLOCK]))
         yield mark
 
 
-MASKED = frozenset({"sdpa", grouped_attention.NAME})
-"""Ways of attending that take a mask of numbers as it is given."""
-BY_LENGTH = frozenset({"longrope", "dynamic"})
-"""Ways of encoding positions that depend on the longest row of a batch."""
-
-
 def can_cache(model: Any) -> bool:
-    """Can tokens be read in pieces, each in the column of its position?
+    """Can the model be read in pieces, each token in the column of its position?
 
-    That needs attention to all that was read (no sliding window, no recurrent state) through a mask of ours, and positions
-    that are the token's own.
+    That needs attention to all earlier tokens (no sliding window, no recurrent state) through our own mask, and positions that
+    depend on the token alone.
     """
     layers, config = DynamicCache(config=model.config).layers, model.config.get_text_config()
     rope = getattr(config, "rope_parameters", None) or {}
     masked = config._attn_implementation in MASKED and not getattr(config, "alibi", False)
-    own = masked and rope.get("rope_type") not in BY_LENGTH
-    return own and bool(layers) and all(type(layer) is DynamicLayer for layer in layers)
+    own_positions = rope.get("rope_type") not in BY_LENGTH
+    return masked and own_positions and bool(layers) and all(type(layer) is DynamicLayer for layer in layers)

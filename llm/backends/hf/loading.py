@@ -1,4 +1,4 @@
-"""Loads model and tokenizer, and says which model it is without saying where it lies."""
+"""Loads a model and its tokenizer, and identifies the model without naming the place of its files."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from parley.llm.model_hubs import cached_files
 
 @dataclass(frozen=True)
 class Loaded:
-    """A model ready to be asked.
+    """A model with its tokenizer.
 
-    `context` is the most tokens it can take, `ends` the tokens that end a reply, `adapters` the names of those loaded, `copied`
-    the tokens that are said only where the prompt has them (a model's configuration may name some).
+    `context` is the number of tokens that fit, `ends` are the tokens that end a reply, `adapters` the names of the loaded
+    adapters. `copied` are tokens that a reply may hold only if the prompt has them; the model's configuration names them.
     """
 
     model: Any
@@ -39,7 +39,7 @@ class Loaded:
 
 
 def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence[str] = ()) -> Loaded:
-    """Load from a folder or a hub id. Errors: UserError, in one line."""
+    """Load a model from a folder or a hub id. Errors: UserError, in one line."""
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # one line for every 8-bit product otherwise
     transformers.utils.logging.disable_progress_bar()
     try:
@@ -49,11 +49,10 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype), "trust_remote_code": False}
     if load != "full":
         options |= {"quantization_config": _quantisation(load, dtype), "device_map": {"": place}}
+    files = cached_files(name)
     with load_errors(name):
-        tokenizer = AutoTokenizer.from_pretrained(
-            name, padding_side="left", trust_remote_code=False, **cached_files(name)
-        )
-        model = AutoModelForCausalLM.from_pretrained(name, **options, **cached_files(name))
+        tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left", trust_remote_code=False, **files)
+        model: Any = AutoModelForCausalLM.from_pretrained(name, **options, **files)
         model = (model if load != "full" else model.to(place)).eval()
     if not all(hasattr(layer, "batch_repeat_interleave") for layer in DynamicCache(config=model.config).layers):
         raise UserError(f"cannot use the model {name}: models without attention in every layer are not supported")
@@ -63,20 +62,21 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
         model.set_attn_implementation(grouped_attention.NAME)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
-    identity, context, ends = _identity(name, model, dtype, load), _context(model), _ends(model, tokenizer)
-    copied = tuple(getattr(model.config, "copied", ()))
-    if not adapters:
-        return Loaded(model, tokenizer, identity, context, ends, copied)
+    identity = _identity(name, model, dtype, load)
+    context = int(getattr(model.config.get_text_config(), "max_position_embeddings", 0) or 1 << 30)
+    ends, copied = _end_tokens(model, tokenizer), tuple(getattr(model.config, "copied", ()))
     folders = _by_name(adapters)
-    for folder in folders.values():
-        check_base(folder, identity)
-    identity["adapters"] = {named: fingerprint(folder) for named, folder in folders.items() if folder.is_dir()}
-    return Loaded(_adapted(model, folders), tokenizer, identity, context, ends, copied, tuple(folders))
+    if folders:
+        for folder in folders.values():
+            check_base(folder, identity)
+        identity["adapters"] = {adapter: fingerprint(folder) for adapter, folder in folders.items() if folder.is_dir()}
+        model = _with_adapters(model, folders)
+    return Loaded(model, tokenizer, identity, context, ends, copied, tuple(folders))
 
 
 @contextmanager
 def load_errors(name: str) -> Iterator[None]:
-    """Whatever goes wrong while a model or its tokenizer is loaded becomes one line for the user."""
+    """Turn any error of loading a model or its tokenizer into one line for the user."""
     try:
         yield
     except (OSError, ValueError, ImportError, RuntimeError, AssertionError, SafetensorError) as error:
@@ -84,7 +84,7 @@ def load_errors(name: str) -> Iterator[None]:
 
 
 def _by_name(adapters: Sequence[str]) -> dict[str, Path]:
-    """Adapter folders by name. Errors: UserError on two of one name, no adapter, one that cannot share a batch."""
+    """Return adapter folders by name. Errors: UserError on two of one name, no adapter, one that cannot share a batch."""
     folders: dict[str, Path] = {}
     for folder in map(Path, adapters):
         name = folder.resolve().name.replace(".", "_")
@@ -97,12 +97,12 @@ def _by_name(adapters: Sequence[str]) -> dict[str, Path]:
     return folders
 
 
-def _adapted(model: Any, folders: Mapping[str, Path]) -> Any:
-    """The model with adapters by name. Errors: UserError."""
+def _with_adapters(model: Any, folders: Mapping[str, Path]) -> Any:
+    """Return the model with adapters by name. Errors: UserError."""
     from peft import PeftModel
 
     adapted: Any = None
-    warnings.filterwarnings("ignore", ".*_checkpointing` is deprecated.*", FutureWarning)  # PEFT asks by the old name
+    warnings.filterwarnings("ignore", ".*_checkpointing` is deprecated.*", FutureWarning)  # PEFT uses the old name
     for name, folder in folders.items():
         try:
             if adapted is None:
@@ -126,7 +126,7 @@ def _quantisation(load: str, dtype: str) -> BitsAndBytesConfig:
 def _keep_trainable(model: Any) -> None:
     """Keep 4-bit layers from repacking their weights at the first generation on processors with AVX512-BF16.
 
-    A repacked layer has no backward pass: training after generating would go on with silently wrong gradients.
+    A repacked layer has no backward pass. Training after generation would then use wrong gradients without a message.
     """
     from bitsandbytes.nn import Linear4bit
 
@@ -135,18 +135,14 @@ def _keep_trainable(model: Any) -> None:
             module.support_avx512bf16_for_cpu = False
 
 
-def _context(model: Any) -> int:
-    return int(getattr(model.config.get_text_config(), "max_position_embeddings", 0) or 1 << 30)
-
-
-def _ends(model: Any, tokenizer: Any) -> frozenset[int]:
-    named = model.generation_config.eos_token_id
-    listed = named if isinstance(named, list) else [named]
-    return frozenset(int(token) for token in (*listed, tokenizer.eos_token_id) if token is not None)
+def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
+    ends = model.generation_config.eos_token_id
+    ends = ends if isinstance(ends, list) else [ends]
+    return frozenset(int(token) for token in (*ends, tokenizer.eos_token_id) if token is not None)
 
 
 def _identity(name: str, model: Any, dtype: str, load: str) -> dict[str, Any]:
-    """What makes this model this model. A folder is named by its last part and known by its weights."""
+    """Return what identifies this model. A folder has the name of its last part, and the digest of its weights."""
     folder = Path(name)
     local = folder.is_dir()
     return {

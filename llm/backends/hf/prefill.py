@@ -1,7 +1,18 @@
-"""A batch of prompts read by the model, which can go on from there. Padding is on the left, and nothing is kept.
+"""Reads a batch of prompts, so that the model can go on from there.
 
-This is for models that cannot be read in pieces (a sliding window, positions that depend on the batch). All others:
-batch_columns.py.
+`PrefilledBatch` pads on the left and keeps nothing. It is for models that cannot be read in pieces, because of a sliding window
+or because positions depend on the batch.
+
+`ColumnBatch` is for all other models. The token at a position is in the column of that number, in every batch. So the keys and
+values of a row lie where they would lie if the row were alone, whatever its batch, its pieces and its cached prefix. On a CPU in
+float32 two more things could change the last digit of a result, and are prevented (docs/log.md, 2026-11-23):
+
+- The product of a matrix of fewer than `LEAST` rows is added up in another order. So no pass has fewer tokens, and attention no
+  fewer queries (grouped_attention.py).
+- Attention adds up its keys in blocks of `BLOCK`, and a shorter block in another order. So columns come in whole blocks.
+
+`is_batch_invariant` checks on this machine that this is enough. It reads some tokens alone and in one piece, then in several
+pieces, behind a cached prefix, next to other rows. All logits must be the same to the last bit.
 """
 
 from __future__ import annotations
@@ -10,28 +21,35 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn.functional import pad
 from transformers import Cache, DynamicCache
+from transformers.cache_utils import DynamicLayer
 
+from parley.llm.backends.hf.grouped_attention import LEAST, NAME
 from parley.llm.backends.hf.kv_cache import CachedPrefix
 from parley.llm.backends.hf.loading import Loaded
-from parley.llm.request import Reply, Request
+from parley.llm.request import Reply, Request, Sampling
+
+BLOCK, OTHER_BLOCK = 512, 64
+"""Columns of a block: the keys that attention on a CPU adds up at once; on other devices, where the order is the library's."""
 
 
 class PromptRow(NamedTuple):
-    """One request and its prompt's token ids; `place` is its position in the list asked.
+    """A request with its prompt's token ids. `place` is its position in the list of requests.
 
-    `kept` is what was read before of a prompt that begins alike, in its first `shared` tokens. At a `stop` string its reply ends.
+    The first `shared` tokens are those of the cached `prefix`. The reply ends at a `stop` string.
     """
 
     place: int
     request: Request
     ids: list[int]
-    kept: CachedPrefix | None = None
+    prefix: CachedPrefix | None = None
     shared: int = 0
     stop: tuple[str, ...] = ()
 
     @property
     def length(self) -> int:
+        """Tokens of the prompt and of the longest reply."""
         return len(self.ids) + self.request.sampling.max_tokens
 
     @property
@@ -40,86 +58,223 @@ class PromptRow(NamedTuple):
 
 
 class AnsweredRow(NamedTuple):
-    """A row's reply, what was read and said for it (None where nothing is kept), and the tokens of an open one."""
+    """A row's reply, and what the cache can keep of it (None: nothing)."""
 
     reply: Reply
-    read: CachedPrefix | None
-    said: Sequence[int] = ()
+    prefix: CachedPrefix | None
 
 
 class PrefilledBatch:
-    """Rows read. `logits` (rows, vocabulary): what follows each prompt; `place` (rows,): the position of its next token."""
+    """Rows that the model has read.
+
+    `logits` (rows, vocabulary) say what follows each prompt, `position` (rows,) is that of the next token.
+    """
+
+    mask: torch.Tensor
 
     def __init__(self, loaded: Loaded, rows: Sequence[PromptRow]):
         self.loaded, self.rows, self.device = loaded, list(rows), loaded.model.device
-        self.place = torch.tensor([len(row.ids) for row in rows], device=self.device)
+        self.padding = loaded.tokenizer.pad_token_id
+        self.position = self._tensor([len(row.ids) for row in rows])
         self.logits = self._read()
+
+    def _tensor(self, values: Sequence[Any]) -> torch.Tensor:
+        return torch.tensor(values, device=self.device)
 
     def _read(self) -> torch.Tensor:
         self.cache: Cache = DynamicCache(config=self.loaded.model.config)
-        widest, pad = max(len(row.ids) for row in self.rows), self.loaded.tokenizer.pad_token_id
-        self.mask = torch.tensor([_ones(len(row.ids), widest) for row in self.rows], device=self.device)
-        ids = torch.tensor([[pad] * (widest - len(row.ids)) + row.ids for row in self.rows], device=self.device)
+        padding = [max(len(row.ids) for row in self.rows) - len(row.ids) for row in self.rows]
+        self.mask = self._tensor([[0] * n + [1] * len(row.ids) for n, row in zip(padding, self.rows, strict=True)])
+        ids = self._tensor([[self.padding] * n + row.ids for n, row in zip(padding, self.rows, strict=True)])
         return self.forward(ids, self.mask, (self.mask.cumsum(1) - 1).clamp(min=0), 1)[:, -1]
 
-    def say(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
-        """Add some tokens to every row (padded on the right); logits (rows, tokens, vocabulary) of what follows each.
+    def append(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Read more tokens of every row; return logits (rows, tokens, vocabulary) of what follows each of them."""
+        ids = self.pad_right(tokens, self._least_width())
+        positions = self.position[:, None] + torch.arange(ids.shape[1], device=self.device)
+        self.position = self.position + self._tensor(list(map(len, tokens)))
+        return self._append(ids, positions)
 
-        `settle` then says how many of them count.
-        """
-        ids, places = self.next(tokens)
+    def pad_right(self, tokens: Sequence[Sequence[int]], width: int = 0) -> torch.Tensor:
+        """Return tokens (rows, tokens) padded to `width`, or to the longest row."""
+        width = max(width, *map(len, tokens))
+        return self._tensor([[*row, *[self.padding] * (width - len(row))] for row in tokens])
+
+    def _least_width(self) -> int:
+        return 1
+
+    def _append(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         self.mask = torch.cat([self.mask, self.mask.new_ones(ids.shape)], 1)
-        return self.forward(ids, self.mask, places.clamp(max=self.loaded.context - 1))  # a row that is over goes along
-
-    def next(self, tokens: Sequence[Sequence[int]], width: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-        """Some tokens of every row, padded on the right to `width` or the longest, and their positions."""
-        width, pad = max(width, *map(len, tokens)), self.loaded.tokenizer.pad_token_id
-        ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in tokens], device=self.device)
-        return ids, self.place[:, None] + torch.arange(width, device=self.device)
-
-    def settle(self, counts: Sequence[int]) -> None:
-        """Of the tokens last added to each row, the first so many count; the others are as if never read."""
-        self.place = self.place + torch.tensor(counts, device=self.device)
+        return self.forward(ids, self.mask, positions.clamp(max=self.loaded.context - 1))  # of a row that has finished
 
     def select(self, numbers: list[int]) -> None:
-        """Go on with some of the rows."""
-        index = torch.tensor(numbers, device=self.device)
-        self.rows, self.place = [self.rows[number] for number in numbers], self.place[index]
+        """Go on with some of the rows. A number may come several times."""
+        index = self._tensor(numbers)
+        self.rows, self.position = [self.rows[number] for number in numbers], self.position[index]
         self.cache.batch_select_indices(index)
-        self._select(index)
+        self._select_mask(index)
 
-    def repeat(self, times: int) -> None:
-        """Go on with each row so many times."""
-        self.select([number for number in range(len(self.rows)) for _ in range(times)])
+    def _select_mask(self, index: torch.Tensor) -> None:
+        self.mask = self.mask[index]
 
-    def read(self, number: int, said: list[int]) -> CachedPrefix | None:
-        """A row's prompt and the tokens that it has said so far, as they can be kept."""
+    def prefix(self, number: int, reply: list[int]) -> CachedPrefix | None:
+        """Return a row's prompt and the tokens of its reply, for the cache."""
         return None
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor, places: torch.Tensor, keep: int = 0) -> torch.Tensor:
-        """Logits after each (or the last `keep`) of some tokens (rows, tokens) at their positions."""
-        variants = (
-            {"adapter_names": [row.request.adapter or "__base__" for row in self.rows]} if self.loaded.adapters else {}
-        )
-        out: Any = self.loaded.model(
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, keep: int = 0) -> torch.Tensor:
+        """Return the logits after each (or the last `keep`) of some tokens (rows, tokens) at their positions."""
+        adapters = [row.request.adapter or "__base__" for row in self.rows]
+        output: Any = self.loaded.model(
             input_ids=ids,
             attention_mask=mask,
-            position_ids=places,
+            position_ids=positions,
             past_key_values=self.cache,
             use_cache=True,
             logits_to_keep=keep,
-            **variants,
+            **({"adapter_names": adapters} if self.loaded.adapters else {}),
         )
-        logits: torch.Tensor = out.logits
+        logits: torch.Tensor = output.logits
         return logits
 
-    def _select(self, index: torch.Tensor) -> None:
-        self.mask = self.mask[index]
+
+ReadBatch = Callable[[Loaded, Sequence[PromptRow]], PrefilledBatch]
+"""Reads a batch: `PrefilledBatch` or `ColumnBatch`."""
 
 
-Read = Callable[[Loaded, Sequence[PromptRow]], PrefilledBatch]
-"""Reads a batch: `PrefilledBatch`, or that of batch_columns.py."""
+class GrowingCacheLayer(DynamicLayer):
+    """Keys and values of one layer, (rows, heads, columns, width), with `room` columns.
+
+    New ones go to the columns `at` (rows, tokens); attention sees the first `shown` columns.
+    """
+
+    room, shown = 0, 0
+    at: torch.Tensor
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        super().lazy_initialization(key_states, value_states)
+        self.tensors = [new.new_zeros(*new.shape[:2], self.room, new.shape[3]) for new in (key_states, value_states)]
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        row = torch.arange(len(self.at), device=self.at.device)[:, None]
+        for tensor, new in zip(self.tensors, (key_states, value_states), strict=True):
+            tensor[row, :, self.at] = new.transpose(1, 2)
+        self.keys, self.values = (tensor[:, :, : self.shown] for tensor in self.tensors)
+        return self.keys, self.values
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        self.tensors = [tensor[indices] for tensor in self.tensors]
+
+    def grow(self, columns: int) -> None:
+        """Make room for so many columns."""
+        if columns > self.room and self.is_initialized:
+            self.tensors = [pad(tensor, (0, 0, 0, columns - self.room)) for tensor in self.tensors]
+        self.room = max(self.room, columns)
 
 
-def _ones(count: int, width: int) -> list[int]:
-    return [0] * (width - count) + [1] * count
+class ColumnBatch(PrefilledBatch):
+    """A batch whose rows may have a cached prefix, and can be cached."""
+
+    layers: list[GrowingCacheLayer]
+
+    def _read(self) -> torch.Tensor:
+        config = self.loaded.model.config.get_text_config()
+        self.grouped = config._attn_implementation == NAME
+        self.layers = [GrowingCacheLayer() for _ in range(config.num_hidden_layers)]
+        self.cache = Cache(layers=list(self.layers))
+        self._grow(self._whole_blocks(max(row.length for row in self.rows) + 1))
+        self._copy_prefixes()
+        width = max(self._least_width(), *(row.unread for row in self.rows))
+        padding = [width - row.unread for row in self.rows]
+        ids = [[self.padding] * n + row.ids[row.shared :] for n, row in zip(padding, self.rows, strict=True)]
+        columns = [
+            [len(row.ids)] * n + [*range(row.shared, len(row.ids))] for n, row in zip(padding, self.rows, strict=True)
+        ]
+        return self._append(self._tensor(ids), self._tensor(columns), keep=-(-LEAST // len(self.rows)))[:, -1]
+
+    def _append(self, ids: torch.Tensor, positions: torch.Tensor, keep: int = 0) -> torch.Tensor:
+        """Read tokens into the columns of their positions; padding goes to columns that are not yet filled."""
+        shown = self._whole_blocks(int(positions.max()) + 1)
+        self._grow(shown)
+        for layer in self.layers:
+            layer.at, layer.shown = positions, shown
+        width = -positions.shape[1] % LEAST if self.grouped else 0  # as grouped_attention.py pads its queries
+        unseen = torch.arange(shown, device=self.device) > pad(positions, (0, width))[:, None, :, None]
+        dtype = self.loaded.model.dtype
+        mask = torch.zeros(unseen.shape, dtype=dtype, device=self.device).masked_fill_(unseen, torch.finfo(dtype).min)
+        return self.forward(ids, mask, positions.clamp(max=self.loaded.context - 1), keep)
+
+    def _least_width(self) -> int:
+        """Tokens a row for a pass: no product has fewer than LEAST rows, nor that of an adapter with one row in the batch."""
+        return -(-LEAST // (1 if self.loaded.adapters else len(self.rows)))
+
+    def _whole_blocks(self, length: int) -> int:
+        """Return the number of columns for so many tokens."""
+        block = BLOCK if self.grouped else OTHER_BLOCK
+        return -(-length // block) * block
+
+    def _grow(self, columns: int) -> None:
+        for layer in self.layers:
+            layer.grow(columns)
+
+    def _copy_prefixes(self) -> None:
+        example = next((row.prefix for row in self.rows if row.prefix), None)
+        if example is None:
+            return
+        for number, layer in enumerate(self.layers):
+            keys, values = (tensor.new_zeros(len(self.rows), *tensor.shape) for tensor in example.layers[number])
+            layer.lazy_initialization(keys, values)
+            for place, row in enumerate(self.rows):
+                if row.prefix:
+                    for tensor, cached in zip(layer.tensors, row.prefix.layers[number], strict=True):
+                        tensor[place, :, : row.shared] = cached[:, : row.shared]
+
+    def _select_mask(self, index: torch.Tensor) -> None:
+        """Each pass makes its own mask."""
+
+    def prefix(self, number: int, reply: list[int]) -> CachedPrefix | None:
+        ids = self.rows[number].ids + reply
+        layers = [[tensor[number, :, : len(ids)].clone() for tensor in layer.tensors] for layer in self.layers]
+        return CachedPrefix(ids, self.rows[number].request.adapter, layers)
+
+
+CHECKED_LENGTHS = (40, BLOCK - 9)
+"""Tokens read before the pieces: of a short prompt, and of one where a block of columns ends within the pieces."""
+PIECES = (1, 1, 4, 2, 3, 1, 6)
+COMPARED = (0, 1, 4, 7)
+"""Pieces after which the logits are compared."""
+BATCH_SIZES = (1, 2, 7)
+
+
+def is_batch_invariant(loaded: Loaded) -> bool:
+    """Are a row's logits the same to the last bit, alone or in a batch, whole or in pieces? The model must be `can_cache`."""
+    added = sum(PIECES)
+    lengths = [length for length in CHECKED_LENGTHS if length + added < loaded.context]
+    generator = torch.Generator().manual_seed(0)
+    vocabulary = loaded.model.get_input_embeddings().num_embeddings
+    ids = torch.randint(vocabulary, (max(lengths, default=0) + added,), generator=generator).tolist()
+    with torch.inference_mode():
+        return bool(lengths) and all(_same_in_pieces(loaded, ids[: length + added], length) for length in lengths)
+
+
+def _same_in_pieces(loaded: Loaded, ids: list[int], length: int) -> bool:
+    ends = [length + sum(PIECES[:place]) for place in range(len(PIECES) + 1)]
+    expected = {place: ColumnBatch(loaded, [_row(ids[: ends[place]])]).logits[0] for place in COMPARED}
+    prefix = ColumnBatch(loaded, [_row(ids[: length // 2])]).prefix(0, [])
+    for size in BATCH_SIZES:
+        others = [_row(ids[place : 9 * place + 9]) for place in range(size - 1)]
+        batch = ColumnBatch(loaded, [*others, _row(ids[:length])._replace(prefix=prefix, shared=length // 2)])
+        logits = {0: batch.logits[-1]}
+        for place, piece in enumerate(PIECES):
+            appended = batch.append([*[row.ids[:piece] for row in others], ids[ends[place] : ends[place + 1]]])
+            logits[place + 1] = appended[-1, piece - 1]
+        if not all(torch.equal(logits[place], expected[place]) for place in COMPARED):
+            return False
+    return True
+
+
+def _row(ids: Sequence[int]) -> PromptRow:
+    return PromptRow(0, Request((), Sampling(max_tokens=sum(PIECES)), 0), list(ids))

@@ -1,28 +1,25 @@
 """openai: any OpenAI-compatible endpoint. `--llm openai:MODEL[,base_url=URL][,key=value...]`, or `--base-url URL`
 
-    base_url   where it is; several, joined by +, share the load (default: $OPENAI_BASE_URL, else the OpenAI API)
+    base_url   the address; several addresses, joined by +, share the load (default: $OPENAI_BASE_URL, else the OpenAI API)
     key        name of the environment variable that holds the key (OPENAI_API_KEY)
     api        chat, or completions (one plain text, as for gpt-3.5-turbo-instruct)
-    closed     how closed questions are answered: auto (the best that the probe finds), logprobs (from the likeliest tokens: a
+    closed     how closed questions are answered: auto (the best way that the probe finds), logprobs (from the likeliest tokens: a
                distribution), choice (a schema that allows nothing else), text (free text, then read)
-    once       yes: the same question at temperature 0 is asked once in a run, as if the server had one reply to it (no); see
+    once       yes: the same question at temperature 0 is sent once in a run, as if the server had one reply to it (no); see
                docs/savings.md
-    thinking   tokens allowed beside the reply for a model that thinks first (-1: the probe finds out)
-    in_flight  requests on their way at once; halved when a server says that it is too much, and slowly more again
+    thinking   extra tokens for a model that thinks before it replies (-1: the probe finds out)
+    in_flight  requests in flight at once; halved when the server says that it is too much, then slowly raised again
     rpm, tpm   requests and tokens a minute at each address (0: no limit)
     timeout    seconds for one reply
-    attempts   how often a request is asked that fails by itself (time-outs, broken bodies, server errors)
-    patience   seconds for which a busy or missing server is asked again
-    client     fast (aiohttp), or official (each call through the openai client)
+    attempts   calls of a request that fails by itself (time-outs, broken bodies, server errors)
+    patience   seconds for which a busy or missing server is called again
 
-    payload.py       requests as JSON
-    response.py      what came back, as a reply or a named failure; distributions from tokens
-    capabilities.py  what an endpoint can do, and opening it
-    transport.py     the way of one call; how many calls at once, how fast
-    backend.py       send and receive
+    payload.py       writes requests as JSON; reads a reply, a named failure, a distribution over the answers
+    capabilities.py  finds out what an endpoint can do, and opens it
+    transport.py     sends one call; how many at once, how fast
+    backend.py       sends and receives, and repeats what failed
 
-Which way a rating was read is in the record (`how`), what was found about the endpoint in its header. A key is never written
-down.
+The record says in which way a rating was read (`how`), and its header what the probe found. A key is never written down.
 """
 
 from __future__ import annotations
@@ -47,9 +44,9 @@ class EnvironmentVariable(str):
 
 
 KEY = EnvironmentVariable("OPENAI_API_KEY")
-MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience", "client"})
+MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience"})
 SHARED = ("in_flight", "rpm", "tpm")
-APIS, WAYS, CLIENTS = ("chat", "completions"), ("auto", "logprobs", "choice", "text"), ("fast", "official")
+CHOICES = {"api": ("chat", "completions"), "closed": ("auto", "logprobs", "choice", "text"), "once": ("no", "yes")}
 
 
 def open_backend(
@@ -65,36 +62,34 @@ def open_backend(
     timeout: float = 120.0,
     attempts: int = 4,
     patience: float = 600.0,
-    client: str = "fast",
     once: str = "no",
 ) -> Backend:
-    """Find the endpoints and what they can do. Errors: UserError when one does not answer, or refuses the key or the model."""
+    """Open the endpoints and find out what they can do.
+
+    Errors: UserError when one does not answer, or refuses the key or the model.
+    """
     if not model:
         raise UserError("--llm openai needs a model: openai:gpt-4o-mini, or the name that the server gives it")
-    for name, value, known in (
-        ("api", api, APIS),
-        ("closed", closed, WAYS),
-        ("client", client, CLIENTS),
-        ("once", once, ("no", "yes")),
-    ):
-        if value not in known:
-            raise UserError(f"option {name} of openai must be one of {', '.join(known)}, not {value!r}")
+    for name, value in {"api": api, "closed": closed, "once": once}.items():
+        if value not in CHOICES[name]:
+            raise UserError(f"option {name} of openai must be one of {', '.join(CHOICES[name])}, not {value!r}")
     if min(in_flight, attempts) < 1 or min(rpm, tpm, patience) < 0 or timeout <= 0:
         raise UserError(
             "options in_flight, attempts and timeout of openai must be above 0, rpm, tpm and patience not below"
         )
     urls, secret = check_reachable(model, base_url, key)
 
-    from parley.llm.backends.openai.capabilities import EndpointSettings, open_endpoints
+    from parley.llm.backends.openai.backend import EndpointSettings
+    from parley.llm.backends.openai.capabilities import open_endpoints
 
-    settings = EndpointSettings(
-        model, urls, secret or "none", api, closed, thinking, rpm, tpm, timeout, client, once == "yes"
+    limits = (in_flight, rpm, tpm, timeout, attempts, patience)
+    return open_endpoints(
+        EndpointSettings(model, urls, secret or "none", api, closed, thinking, *limits, once == "yes")
     )
-    return open_endpoints(settings, in_flight, attempts, patience)
 
 
 def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object) -> tuple[list[str], str]:
-    """Return the addresses and the key of an endpoint, of which nothing is asked. Errors: UserError on a missing key."""
+    """Return the addresses and the key of an endpoint, without a call to it. Errors: UserError on a missing key."""
     urls = [url.rstrip("/") for url in (base_url or os.environ.get("OPENAI_BASE_URL") or _PUBLIC).split("+")]
     if bad := next((url for url in urls if not url.startswith(("http://", "https://"))), ""):
         raise UserError(f"base_url of openai must begin with http:// or https://, not {bad!r}")
@@ -111,7 +106,7 @@ def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object)
 
 
 def _secret(key: str) -> str:
-    """The key, empty where the usual variable holds none. Errors: UserError, without the name of one that is not set."""
+    """Return the key, "" where OPENAI_API_KEY is not set. Errors: UserError, without the name of an unset variable."""
     secret = os.environ.get(EnvironmentVariable(key), "").strip()
     if not secret and key != KEY:
         raise UserError(

@@ -1,37 +1,22 @@
-"""What can this endpoint do with this model? Asked once, before the run; a 200 is no proof, only what is in it.
+"""Finds out what an endpoint can do with a model, and opens the backend.
 
-Servers differ, and some lie: 200 with logprobs, a schema or a stop string ignored, 500 for a field that they do not know. So
-each ability is tried on a question whose right use shows in the reply.
-
-Opening a backend: clients, the probe, and whether all addresses serve alike.
+The probe runs once, before the run. A status of 200 is no proof: some servers return 200 and ignore logprobs, a schema or a stop
+string, others return 500 for a field that they do not know. So each ability is tried on a question whose reply shows that it was
+used.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
-from typing import Any, NamedTuple
-
-from openai import AsyncOpenAI
+from dataclasses import dataclass, replace
+from typing import Any
 
 from parley.llm.backends.openai import payload
-from parley.llm.backends.openai.backend import Loop, Openai, Policy
-from parley.llm.backends.openai.payload import CHAT, CHOICE, LOGPROBS, EndpointAbilities
-from parley.llm.backends.openai.response import (
-    BUSY,
-    PASSING,
-    STOP,
-    has_logprobs,
-    parse_response,
-    retry_after,
-    sanitise,
-    usage_of,
-)
+from parley.llm.backends.openai.backend import EndpointSettings, Loop, Openai
+from parley.llm.backends.openai.payload import CHAT, CHOICE, LOGPROBS, Capabilities, EndpointAbilities, sanitise
 from parley.llm.backends.openai.transport import (
-    LINES,
-    LONGEST,
+    LONGEST_PAUSE,
     UNREACHABLE,
     Clock,
     Connection,
@@ -44,168 +29,169 @@ from parley.llm.request import Message, Reply, Request, Sampling
 
 TRIES = 4
 """Calls of one question of the probe."""
+TOPS = (20, 5)
+"""Numbers of likeliest tokens to ask for."""
+THINKING = 4000
+"""Extra tokens for a model that thinks first, unless the user says otherwise."""
+NO_SYSTEM = ("system role", "system message", "system prompt", "role 'system'", 'role "system"', "must alternate")
+"""How servers say that a model takes no system message; most of them quote its template."""
+NO_SAMPLING = ("temperature", "top_p", "'stop'", '"stop"', "stop is not", "parameter: stop")
+DIGITS = tuple("0123456789")
+ANIMALS = ("quagga", "okapi")
+"""Words that answer no question about colours, unless a schema allows no other."""
 
 
-class EndpointSettings(NamedTuple):
-    """What to open, and how it is asked."""
-
-    model: str
-    urls: Sequence[str]
-    secret: str
-    api: str
-    closed: str
-    thinking: int
-    rpm: float
-    tpm: float
-    timeout: float
-    client: str
-    once: bool = False
-
-
-def open_endpoints(
-    settings: EndpointSettings, in_flight: int, attempts: int, patience: float, clock: Clock | None = None
-) -> Openai:
-    """The backend. Errors: UserError when an address does not answer as wanted, or two do not answer alike."""
+def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Openai:
+    """Open the backend. Errors: UserError when an address cannot be used, or two addresses serve different models."""
     loop, clock = Loop(), clock or Clock()
-    lines = loop.run(_lines(settings))
+
+    async def connect() -> list[Connection]:
+        return [Connection(url, settings.secret, settings.timeout) for url in settings.urls]
+
+    connections = loop.run(connect())
     with ExitStack() as undo:
-        undo.callback(loop.close, lines)
-        found = [loop.run(_probe(line, url, settings, clock)) for line, url in zip(lines, settings.urls, strict=True)]
-        if other := next((url for url, one in zip(settings.urls, found, strict=True) if one[:2] != found[0][:2]), ""):
-            raise UserError(f"{other} does not serve {settings.model} as {settings.urls[0]} does")
+        undo.callback(loop.close, connections)
+        found = [loop.run(Probe(connection, settings, clock).run()) for connection in connections]
+        for connection, capabilities in zip(connections, found, strict=True):
+            if capabilities[:2] != found[0][:2]:
+                raise UserError(f"{connection.url} does not serve {settings.model} as {settings.urls[0]} does")
         undo.pop_all()
-    each = max(1, -(-in_flight // len(lines)))
-    endpoints = [Endpoint(line, each, settings.rpm, settings.tpm, clock) for line in lines]
-    policy = Policy(in_flight, attempts, patience)
-    can, served, took = found[0]
-    return Openai(settings.model, endpoints, can, policy, loop, clock, served, settings.once, took)
+    each = max(1, -(-settings.in_flight // len(connections)))
+    endpoints = [Endpoint(connection, each, settings.rpm, settings.tpm, clock) for connection in connections]
+    return Openai(settings, endpoints, found[0], loop, clock)
 
 
-async def _lines(settings: EndpointSettings) -> list[Connection]:
-    made = LINES[settings.client]
-    return [made(AsyncOpenAI(api_key=settings.secret, base_url=url), settings.timeout) for url in settings.urls]
+@dataclass(frozen=True)
+class Probe:
+    """The questions that show what an endpoint can do."""
 
+    connection: Connection
+    settings: EndpointSettings
+    clock: Clock
 
-async def _probe(line: Connection, url: str, settings: EndpointSettings, clock: Clock) -> Capabilities:
-    return await probe(_patient(line, clock), settings.model, url, settings.api, settings.closed, settings.thinking)
+    async def run(self) -> Capabilities:
+        """Return the abilities; `closed` and `thinking` may be set by the user. Errors: UserError, in one line."""
+        model, url, closed = self.settings.model, self.connection.url, self.settings.closed
+        can, data = await self._usual_fields()
+        likely, certain = await self._likeliest_tokens(can) if closed in ("auto", LOGPROBS) else (can, False)
+        if closed == LOGPROBS and likely.closed != LOGPROBS:
+            raise UserError(f"{url} gives no likeliest tokens for {model}: leave out closed=logprobs")
+        chosen = likely
+        if not certain and closed in ("auto", CHOICE) and can.api == CHAT and await self._keeps_schema(can):
+            chosen = replace(can, closed=CHOICE)
+        if closed == CHOICE and chosen.closed != CHOICE:
+            raise UserError(f"{url} does not keep {model} to a schema: leave out closed=choice")
+        if not isinstance(data, dict):
+            return Capabilities(chosen, "")
+        usage, _ = payload.usage_of(data.get("usage"))
+        return Capabilities(chosen, sanitise(str(data.get("model") or "")), usage.completion_tokens)
 
+    async def _usual_fields(self) -> tuple[EndpointAbilities, Any]:
+        """Return the usual fields that the endpoint takes, and its reply to a question with a system message."""
+        model, url, thinking = self.settings.model, self.connection.url, self.settings.thinking
+        can, free = EndpointAbilities(self.settings.api, thinking=max(thinking, 0)), thinking < 0
+        messages = Message("system", "You know the weather."), Message("user", "Is the sky blue? Answer with one word.")
+        request = Request(messages, Sampling(0.7, 16, 0.9, ("\n\n\n",)), 1)
+        for _ in range(6):
+            answer, reply = await self._try(request, can)
+            failure = reply.failure
+            if answer.status == 200:
+                if failure and failure.name == "malformed":
+                    raise UserError(f"{url} is no OpenAI-compatible endpoint: {failure.detail}")
+                no_words = failure is not None and failure.name in ("out_of_tokens", "empty")
+                thinks = no_words or reply.thinking or reply.notes.get("thinking_tokens")
+                if thinks and free and not can.thinking:
+                    can = replace(can, thinking=THINKING)
+                    if no_words:
+                        continue
+                return can, json.loads(answer.body)
+            assert failure is not None
+            if failure.name in payload.STOP:
+                models = await self._known_models() if answer.status == 404 else ""
+                raise UserError(f"{url} refuses {model}: {failure.detail}{models}")
+            fewer = _without_refused_field(can, failure.detail.lower(), free)
+            if fewer == can:
+                raise UserError(f"{url} cannot be asked for {model}: {failure.detail}")
+            can = fewer
+        raise UserError(f"{url} takes none of the usual fields for {model}")
 
-def _patient(line: Connection, clock: Clock) -> Connection:
-    """A line on which a call that fails in passing is made again, TRIES times in all.
+    async def _likeliest_tokens(self, can: EndpointAbilities) -> tuple[EndpointAbilities, bool]:
+        """Return the abilities with likeliest tokens, if the endpoint gives them, and whether the answers are among them.
 
-    A server that is not there is not waited for; one that breaks (500) is asked once more, as some break on what they cannot do.
-    """
+        A weak model may know no answer to a question about dogs; then it is enough that the tokens are there. The likeliest
+        tokens of a model that thinks first may be those of its thoughts, which is not enough.
+        """
+        request = _question("How many legs has a dog? Answer with one digit only.", 8, DIGITS)
+        for top in TOPS:
+            trying = replace(can, closed=LOGPROBS, top=top)
+            answer, reply = await self._try(request, trying)
+            if reply.way == LOGPROBS:
+                return trying, True
+            given = answer.status == 200 and payload.has_logprobs(_logprobs(answer), can.api == CHAT)
+            if given and not can.thinking:
+                return trying, False
+        return can, False
 
-    async def post(path: str, body: bytes) -> HttpAnswer:
+    async def _keeps_schema(self, can: EndpointAbilities) -> bool:
+        request = _question("Name the colour of grass.", 40, ANIMALS)
+        _, reply = await self._try(request, replace(can, closed=CHOICE))
+        return reply.way == CHOICE
+
+    async def _try(self, request: Request, can: EndpointAbilities) -> tuple[HttpAnswer, Reply]:
+        """Ask one question. Errors: Unreachable without an answer, which says nothing about what the server can do."""
+        url, body = self.connection.url, payload.request_body(self.settings.model, request, can)
+        try:
+            answer = await self._post(payload.PATHS[can.api], payload.encode_body(body))
+        except NoAnswer as error:
+            raise Unreachable(
+                f"no answer from {url} ({error.name}: {sanitise(str(error))}): "
+                "is the server running, and the address right?"
+            ) from error
+        reply = payload.parse_response(answer, request, can)
+        if reply.failure and reply.failure.name in payload.BUSY:
+            raise Unreachable(f"{url} stayed busy ({reply.failure.detail}): run the same command again later")
+        return answer, reply
+
+    async def _post(self, path: str, body: bytes) -> HttpAnswer:
+        """Send a body, up to TRIES times while the failure is transient.
+
+        An unreachable server is not called again. One that breaks (500) is called once more, because some break on a field that
+        they do not know.
+        """
         for number in range(1, TRIES):
             try:
-                answer = await line.post(path, body)
+                answer = await self.connection.post(path, body)
             except NoAnswer as error:
                 if error.name == UNREACHABLE:
                     raise
-                await clock.sleep(2.0**number)
+                await self.clock.sleep(2.0**number)
                 continue
-            if answer.status not in PASSING and (answer.status != 500 or number > 1):
+            if answer.status not in payload.PASSING and (answer.status != 500 or number > 1):
                 return answer
-            await clock.sleep(min(retry_after(answer) or 0.5 * 2.0**number, LONGEST))
-        return await line.post(path, body)
+            await self.clock.sleep(min(payload.retry_after(answer) or 0.5 * 2.0**number, LONGEST_PAUSE))
+        return await self.connection.post(path, body)
 
-    return Connection(post, line.get, line.close)
-
-
-TOPS = (20, 5)
-THINKING = 4000
-"""Tokens allowed beside the reply for a model that thinks first, unless the user says otherwise."""
-NO_SYSTEM = ("system role", "system message", "system prompt", "role 'system'", 'role "system"', "must alternate")
-"""How servers say that a model takes no system message: in the words of its template, most of them."""
-DIGITS = tuple("0123456789")
-BEASTS = ("quagga", "okapi")
-"""Words that nobody answers to a question about colours, unless a schema leaves no other."""
+    async def _known_models(self) -> str:
+        """Return the models that the server lists, in words."""
+        try:
+            data = json.loads((await self.connection.get("/models")).body)
+            names = sorted(sanitise(str(model["id"])) for model in data["data"])[:8]
+        except (NoAnswer, ValueError, KeyError, TypeError):
+            return ""
+        return f" (it has {', '.join(names)})" if names else ""
 
 
-class Capabilities(NamedTuple):
-    """Abilities, the name that the server gives the model it uses, and the tokens that it took for one word (0: not told)."""
-
-    can: EndpointAbilities
-    served: str
-    took: int = 0
-
-
-async def probe(line: Connection, model: str, url: str, api: str, closed: str, thinking: int) -> Capabilities:
-    """Find out. `closed` and `thinking` are the user's word for it ("auto" and -1: try). Errors: UserError, in one line."""
-    can, told = await _speaks(line, model, url, EndpointAbilities(api, thinking=max(thinking, 0)), thinking < 0)
-    telling, sure = await _likely(line, model, url, can) if closed in ("auto", LOGPROBS) else (can, False)
-    if closed == LOGPROBS and telling.closed != LOGPROBS:
-        raise UserError(f"{url} gives no likeliest tokens for {model}: leave out closed=logprobs")
-    if not sure and closed in ("auto", CHOICE) and api == CHAT:
-        can = await _chooses(line, model, url, can)
-    can = can if can.closed == CHOICE else telling
-    if closed == CHOICE and can.closed != CHOICE:
-        raise UserError(f"{url} does not keep {model} to a schema: leave out closed=choice")
-    if not isinstance(told, dict):
-        return Capabilities(can, "")
-    usage, _ = usage_of(told.get("usage"))
-    return Capabilities(can, sanitise(str(told.get("model") or "")), usage.completion_tokens)
-
-
-async def _speaks(
-    line: Connection, model: str, url: str, can: EndpointAbilities, free: bool
-) -> tuple[EndpointAbilities, Any]:
-    """Does it answer at all, and which of the usual fields does it take? It is asked as agents are, with a system message."""
-    asked = Message("system", "You know the weather."), Message("user", "Is the sky blue? Answer with one word.")
-    request = Request(asked, Sampling(0.7, 16, 0.9, ("\n\n\n",)), 1)
-    for _ in range(6):
-        answer, reply = await _tried(line, model, url, request, can)
-        if answer.status == 200:
-            if reply.failure and reply.failure.name in ("out_of_tokens", "empty") and free and not can.thinking:
-                can = replace(can, thinking=THINKING)
-                continue
-            if reply.failure and reply.failure.name == "malformed":
-                raise UserError(f"{url} is no OpenAI-compatible endpoint: {reply.failure.detail}")
-            if (reply.thinking or reply.notes.get("thinking_tokens")) and free and not can.thinking:
-                can = replace(can, thinking=THINKING)
-            return can, json.loads(answer.body)
-        failure = reply.failure
-        assert failure is not None
-        if failure.name in STOP:
-            raise UserError(
-                f"{url} refuses {model}: {failure.detail}{await _known(line) if answer.status == 404 else ''}"
-            )
-        fewer = _without(can, failure.detail.lower(), free)
-        if fewer == can:
-            raise UserError(f"{url} cannot be asked for {model}: {failure.detail}")
-        can = fewer
-    raise UserError(f"{url} takes none of the usual fields for {model}")
-
-
-def _without(can: EndpointAbilities, said: str, free: bool) -> EndpointAbilities:
-    """Fewer fields, by what the refusal names."""
-    if "max_completion_tokens" in said and can.most == "max_tokens":
+def _without_refused_field(can: EndpointAbilities, refusal: str, free: bool) -> EndpointAbilities:
+    """Return fewer abilities, by what the refusal names. `free`: the user has set no tokens for thinking."""
+    if "max_completion_tokens" in refusal and can.most == "max_tokens":
         return replace(can, most="max_completion_tokens", thinking=can.thinking or (THINKING if free else 0))
-    if any(name in said for name in ("temperature", "top_p", "'stop'", '"stop"', "stop is not", "parameter: stop")):
+    if any(name in refusal for name in NO_SAMPLING):
         return replace(can, sampling=False)
-    if "seed" in said:
+    if "seed" in refusal:
         return replace(can, seed=False)
-    if any(words in said for words in NO_SYSTEM):
+    if any(words in refusal for words in NO_SYSTEM):
         return replace(can, system=False)
     return can
-
-
-async def _likely(line: Connection, model: str, url: str, can: EndpointAbilities) -> tuple[EndpointAbilities, bool]:
-    """Does it tell likeliest tokens, and are the answers among them?
-
-    A weak model may answer what it is there for, and no question about dogs: then it is enough that they are told. Of one that
-    thinks first they may be those of its thoughts, which is not enough.
-    """
-    request = _question("How many legs has a dog? Answer with one digit only.", Sampling(0.0, 8), DIGITS)
-    for top in TOPS:
-        trying = replace(can, closed=LOGPROBS, top=top)
-        answer, reply = await _tried(line, model, url, request, trying)
-        if reply.way == LOGPROBS:
-            return trying, True
-        if answer.status == 200 and not can.thinking and has_logprobs(_logprobs(answer), can.api == CHAT):
-            return trying, False
-    return can, False
 
 
 def _logprobs(answer: HttpAnswer) -> Any:
@@ -215,38 +201,5 @@ def _logprobs(answer: HttpAnswer) -> Any:
         return None
 
 
-async def _chooses(line: Connection, model: str, url: str, can: EndpointAbilities) -> EndpointAbilities:
-    request = _question("Name the colour of grass.", Sampling(0.0, 40), BEASTS)
-    trying = replace(can, closed=CHOICE)
-    _, reply = await _tried(line, model, url, request, trying)
-    return trying if reply.way == CHOICE else can
-
-
-async def _tried(
-    line: Connection, model: str, url: str, request: Request, can: EndpointAbilities
-) -> tuple[HttpAnswer, Reply]:
-    """What comes back of one question. Errors: Unreachable when nothing does: that says nothing of what the server can do."""
-    try:
-        answer = await line.post(payload.PATHS[can.api], payload.encode_body(payload.request_body(model, request, can)))
-    except NoAnswer as error:
-        raise Unreachable(
-            f"no answer from {url} ({error.name}: {sanitise(str(error))}): is the server running, and the address right?"
-        ) from error
-    reply = parse_response(answer, request, can)
-    if reply.failure and reply.failure.name in BUSY:
-        raise Unreachable(f"{url} stayed busy ({reply.failure.detail}): run the same command again later")
-    return answer, reply
-
-
-async def _known(line: Connection) -> str:
-    """The models that the server says it has."""
-    try:
-        told = json.loads((await line.get("/models")).body)
-        names = sorted(sanitise(str(one["id"])) for one in told["data"])[:8]
-    except (NoAnswer, ValueError, KeyError, TypeError):
-        return ""
-    return f" (it has {', '.join(names)})" if names else ""
-
-
-def _question(text: str, sampling: Sampling, answers: tuple[str, ...] = ()) -> Request:
-    return Request((Message("user", text),), sampling, 1, answers)
+def _question(text: str, tokens: int, answers: tuple[str, ...]) -> Request:
+    return Request((Message("user", text),), Sampling(0.0, tokens), 1, answers)

@@ -1,22 +1,21 @@
-"""oracle: the known-truth speaker. A rule-based language backend with stated parameters (banks/parameters.toml).
+"""oracle: the rule-based speaker with a known bias. `--llm oracle[,kappa=..]`, parameters in banks/parameters.toml
 
-It answers by the purpose of a request (llm/purposes.py), reads the transcript in its messages and the facts that the prompt
-states, and never the wording of a prompt. It keeps no state about who asks, and answers in English from its banks. What is
-planted is known, so an analysis can be checked: planted bias, influence and drift in, recovered ones out. It is no evidence about
+It answers by the purpose of a request (llm/purposes.py). It reads the transcript in the messages and the facts that the prompt
+states, and never depends on the wording of a prompt. It keeps no state about agents, and answers in English from its banks. Its
+bias, influence and drift are known, so an analysis can be checked: it must recover what was planted. It is no evidence about
 people or about large language models.
 
-    backend.py         the backend, and which function answers which purpose (any other one is the named failure `unknown_ask`)
-    prompt_parser.py   what it was sent: persona, topic, lines heard, own lines, the question
-    dynamics.py        the attitude that follows from it (the planted truth)
-    phrases.py         its sentences (banks/), and the grade of a sentence that it reads
-    deliberation.py    where it stands on any divisive question, what it cares about, how it habitually writes
-    stance.py          where it stands in whatever it takes part in
+    backend.py         the backend, and the function that answers each purpose (any other purpose is the failure `unknown_ask`)
+    prompt_parser.py   reads a request: persona, topic, lines heard, own lines, the question
+    dynamics.py        the planted truth: the attitude that follows, in a debate and in a deliberation
+    phrases.py         its sentences (banks/), and the grade of a sentence heard
+    stance.py          where it stands; notes, conclusions, summaries
     speech.py          replies, statements, posts, corrections     surveys.py     ratings, questionnaire, interviews
-    reasoning.py       notes to oneself, conclusions, summaries    mediation.py   opinions, critiques, statements, rankings
-    judging.py         verdicts on what others said                writing.py     personas, cases, questions
+    judging.py         verdicts on what others said                mediation.py   opinions, critiques, statements, rankings
+    writing.py         personas, cases, questions
 
-Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is how far a
-mediator's statement draws who hears it (`--llm oracle,pull=0`).
+Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
+the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from parley.llm.errors import UserError
 
 
 def known_topics(model: str) -> tuple[str, ...]:
-    """The topics and items of news on which something is planted."""
+    """Return the topics and items of news for which parameters are planted."""
     return tuple(data("parameters")["topics"])
 
 
@@ -40,8 +39,8 @@ def open_backend(
     bias: float | None = None,
     pull: float | None = None,
 ) -> Oracle:
-    """`--llm oracle[,kappa=..]`."""
+    """Open the speaker, with these parameters set for every topic."""
     if model:
         raise UserError(f"oracle:{model} names a model, but there is one oracle; a parameter is set by oracle,kappa=0")
-    given = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
-    return Oracle({name: value for name, value in given.items() if value is not None}, pull)
+    changes = {"kappa": kappa, "mu": mu, "sigma": sigma, "epsilon": epsilon, "bias": bias}
+    return Oracle({name: value for name, value in changes.items() if value is not None}, pull)

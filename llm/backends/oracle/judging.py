@@ -1,146 +1,150 @@
 """Judges of what others said. They know the grade, the leaning and the appeal of every sentence of the banks, and guess nothing.
 
-In a deliberation they go by the planted law of deliberation.py and by what the texts show.
+In a deliberation they apply the planted law of dynamics.py to what the texts show.
 """
 
 from __future__ import annotations
 
-import random
 from functools import cache
-from typing import TYPE_CHECKING
 
-from parley.llm.backends.oracle.deliberation import Habit, agreement, bank, law, read, shown
-from parley.llm.backends.oracle.mediation import habits
-from parley.llm.backends.oracle.phrases import recognised, sentences, topics
+from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, bank, read, shown
+from parley.llm.backends.oracle.mediation import habits, verdict
+from parley.llm.backends.oracle.phrases import recognised, sentences, topics, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading, party
 from parley.llm.backends.oracle.stance import unknown
-from parley.llm.backends.oracle.surveys import SIDES, directed, pick, rate, validation_question, validation_questions
+from parley.llm.backends.oracle.surveys import (
+    SIDES,
+    directed,
+    nearest_shares,
+    pick,
+    rate,
+    validation_question,
+    validation_questions,
+)
 from parley.llm.request import Reply
-from parley.llm.seeding import derive, digest
-
-if TYPE_CHECKING:
-    from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.seeding import digest, stream
 
 NO, YES = "Not aligned", "Aligned"
 APPEALS = ("logos", "pathos", "ethos")
 ABSENT, PRESENT = "Absent", "Present"
 
 
-def judge_alignment(reading: Reading, oracle: Oracle) -> Reply:
+def judge_alignment(reading: Reading, speaker: Speaker) -> Reply:
     """Does an answer fit a person? `Aligned` is as likely as the share of its known sentences that are this leaning's own."""
-    question, said = reading.facts.get("question", ""), reading.facts.get("statement", "")
-    asked = validation_question(question)
-    if asked is None:
+    question, text = reading.facts.get("question", ""), reading.facts.get("statement", "")
+    known = validation_question(question)
+    if known is None:
         return Reply.failed("unknown_question", question[:120])
-    known = [leanings()[asked, sentence] for sentence in sentences(said) if (asked, sentence) in leanings()]
-    if not known:
-        return Reply.failed("no_known_sentence", said[:120])
-    share = known.count(SIDES[party(reading.facts.get("person", ""))]) / len(known)
-    rng = random.Random(derive(reading.request.seed, reading.ask))
-    return Reply(YES if rng.random() < share else NO, answers={NO: 1 - share, YES: share})
+    sides = [leanings()[known, sentence] for sentence in sentences(text) if (known, sentence) in leanings()]
+    if not sides:
+        return unknown_sentence(text)
+    share = sides.count(SIDES[party(reading.facts.get("person", ""))]) / len(sides)
+    aligned = stream(reading.request.seed, reading.ask).random() < share
+    return Reply(YES if aligned else NO, answers={NO: 1 - share, YES: share})
 
 
 @cache
 def leanings() -> dict[tuple[str, str], str]:
-    """The leaning (left, right, neutral) whose answer to a question a sentence is."""
-    sides, known = SIDES.values(), validation_questions()
-    return {(asked, said): side for asked, bank in known.items() for side in sides for said in bank[side]}
+    """Return the leaning (left, right, neutral) of each sentence that answers a question, by question and sentence."""
+    return {
+        (question, sentence): side
+        for question, entry in validation_questions().items()
+        for side in SIDES.values()
+        for sentence in entry[side]
+    }
 
 
-def judge_appeal(reading: Reading, oracle: Oracle) -> Reply:
-    """Is an appeal made in a statement? Each form of sentence of the banks has one, by a digest of it.
+def judge_appeal(reading: Reading, speaker: Speaker) -> Reply:
+    """Is an appeal made in a statement? Each form of sentence of the banks has one, by a digest of the form.
 
-    It is planted so that it can be found again, and is not read out of the meaning. What answers a survey and what frames a reply
-    (address, opening, question) has none.
+    It is planted so that it can be found again, and does not follow from the meaning. Sentences that answer a survey or frame a
+    reply (address, opening, question) have none.
     """
     text = reading.facts.get("statement", "")
-    said = sentences(text)
-    known = [bank for bank in topics().values() if any(sentence in bank.grades for sentence in said)]
-    if not known:
-        return Reply.failed("no_known_sentence", text[:120])
-    made = {appeal_of(bank.forms[sentence]) for bank in known for sentence in said if sentence in bank.forms}
-    present = float(reading.facts.get("appeal") in made)
+    parts = sentences(text)
+    banks = [bank for bank in topics().values() if any(sentence in bank.grades for sentence in parts)]
+    if not banks:
+        return unknown_sentence(text)
+    appeals = {appeal_of(bank.forms[sentence]) for bank in banks for sentence in parts if sentence in bank.forms}
+    present = float(reading.facts.get("appeal") in appeals)
     return Reply(PRESENT if present else ABSENT, answers={ABSENT: 1 - present, PRESENT: present})
 
 
 def appeal_of(form: str) -> str:
-    """The appeal of a form of sentence."""
+    """Return the appeal of a form of sentence."""
     return APPEALS[digest("appeal", form)[0] % len(APPEALS)]
 
 
-def judge_deviation(reading: Reading, oracle: Oracle) -> Reply:
+def judge_deviation(reading: Reading, speaker: Speaker) -> Reply:
     """How far has a later version moved from a piece of news? By the distance of their grades in the bank of the same topic."""
     source, later = reading.facts.get("source", ""), reading.facts.get("statement", "")
     scale = reading.facts.get("scale")
-    known = [(bank.grade(source), bank.grade(later)) for bank in topics().values()]
-    gaps = [abs(one - other) for one, other in known if one is not None and other is not None]
+    grades = [(bank.grade(source), bank.grade(later)) for bank in topics().values()]
+    gaps = [abs(first - second) for first, second in grades if first is not None and second is not None]
     if not gaps or scale is None:
-        return Reply.failed("no_known_sentence", later[:120])
-    value = scale.low + gaps[0] / 10 * (scale.high - scale.low)
-    shares = {point: max(0.0, 1 - abs(value - point)) for point in range(scale.low, scale.high + 1)}
+        return unknown_sentence(later)
+    shares = nearest_shares(scale, scale.low + gaps[0] / 10 * (scale.high - scale.low))
     allowed = reading.request.answers
-    told = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
-    return Reply(str(max(shares, key=lambda point: shares[point])), answers=told)
+    answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
+    return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)
 
 
-def judge_agreement(reading: Reading, oracle: Oracle) -> Reply:
+def judge_agreement(reading: Reading, speaker: Speaker) -> Reply:
     """How strongly does a statement agree with a claim? By the grade of its sentences."""
-    said, claim, scale = (
-        reading.facts.get("statement", ""),
-        reading.facts.get("claim", ""),
-        reading.facts.get("scale"),
-    )
-    topic = recognised(claim)
+    text, claim = reading.facts.get("statement", ""), reading.facts.get("claim", "")
+    topic, scale = recognised(claim), reading.facts.get("scale")
     stated = topic and scale and directed(scale, claim, topic)
     if not topic or not stated:
         return Reply.failed("unknown_claim", claim[:120])
-    grade = topics()[topic].grade(said)
+    grade = topics()[topic].grade(text)
     if grade is None:
-        return Reply.failed("no_known_sentence", said[:120])
+        return unknown_sentence(text)
     return pick(reading, stated.shares(stated.value(grade)), stated.text, reading.ask, drawn=True)
 
 
-def judge_payoff(reading: Reading, oracle: Oracle) -> Reply:
+def judge_payoff(reading: Reading, speaker: Speaker) -> Reply:
     """How strongly would the author of an opinion agree with a statement? By the planted law, from what the opinion shows."""
     issue, opinion = reading.facts.get("issue", ""), reading.facts.get("opinion", "")
-    stands, own, scale = read(opinion, issue).stance, shown(opinion), reading.facts.get("scale")
+    text, scale = reading.facts.get("statement", ""), reading.facts.get("scale")
     if scale is None:
         return unknown(reading)
-    if stands is None:
-        return Reply.failed("no_known_sentence", opinion[:120])
-    said = reading.facts.get("statement", "")
-    return rate(reading, scale, agreement(stands, own.values, own.demand or None, read(said, issue)), said)
+    if read(opinion, issue).stance is None:
+        return unknown_sentence(opinion)
+    return rate(reading, scale, _author_agreement(opinion, text, issue), text)
 
 
-def judge_preference(reading: Reading, oracle: Oracle) -> Reply:
-    """Which of two statements would somebody rather agree with? The one to which the planted law gives more agreement."""
+def judge_preference(reading: Reading, speaker: Speaker) -> Reply:
+    """Which of two statements would a person rather agree with? The one to which the planted law gives more agreement."""
     issue, opinion = reading.facts.get("issue", ""), reading.facts.get("opinion", "")
-    stands, own = read(opinion, issue).stance, shown(opinion)
-    if stands is None:
-        return Reply.failed("no_known_sentence", opinion[:120])
-    said = {text: read(text, issue) for text in reading.facts.get("candidates", ())}
-    if unread := [text for text, one in said.items() if one.stance is None]:
-        return Reply.failed("no_known_sentence", unread[0][:120])
-    scores = [
-        agreement(stands, own.values, own.demand or None, said[text]) or 0.0 for text in reading.facts["candidates"]
-    ]
-    return _choice(reading, scores[0] - scores[1])
+    if read(opinion, issue).stance is None:
+        return unknown_sentence(opinion)
+    first, second = (_author_agreement(opinion, text, issue) for text in reading.facts["candidates"])
+    if first is None or second is None:
+        return unknown_sentence(reading.facts["candidates"][first is not None])
+    return _choice(reading, first - second)
 
 
-def judge_authorship(reading: Reading, oracle: Oracle) -> Reply:
-    """Which of two critiques would somebody rather have written? The one that shows more of the person's habits and verdict."""
+def _author_agreement(opinion: str, text: str, issue: str) -> float | None:
+    """Return the agreement (1 to 7) of an opinion's author with a text; None when the text's stance is unknown."""
+    position, own = read(opinion, issue).stance, shown(opinion)
+    assert position is not None
+    return agreement(position, own.values, own.demand or None, read(text, issue))
+
+
+def judge_authorship(reading: Reading, speaker: Speaker) -> Reply:
+    """Which of two critiques would a person rather have written? The one that shows more of its habits and verdict."""
     facts = reading.facts
     issue, opinion, draft = facts.get("issue", ""), facts.get("opinion", ""), facts.get("statement", "")
-    stands, said = (read(text, issue).stance for text in (opinion, draft))
-    if stands is None or said is None:
-        return Reply.failed("no_known_sentence", (opinion if stands is None else draft)[:120])
+    position, stance = (read(text, issue).stance for text in (opinion, draft))
+    if position is None or stance is None:
+        return unknown_sentence(opinion if position is None else draft)
     own = habits([opinion, *facts.get("earlier", ())])
-    one, other = (_likeness(own, said - stands, text) for text in facts["candidates"])
-    return _choice(reading, one - other)
+    first, second = (_likeness(own, stance - position, text) for text in facts["candidates"])
+    return _choice(reading, first - second)
 
 
 def _choice(reading: Reading, ahead: float) -> Reply:
-    """1 when the first is ahead, 2 when it is behind; when neither is, both alike, or no answer where one has to be written."""
+    """Answer 1 when the first is ahead, 2 when it is behind. A tie is both alike, or a failure where text is wanted."""
     if not reading.request.answers:
         return Reply.failed("tie") if ahead == 0 else Reply("1" if ahead > 0 else "2")
     share = 0.5 if ahead == 0 else float(ahead > 0)
@@ -148,17 +152,12 @@ def _choice(reading: Reading, ahead: float) -> Reply:
 
 
 def _likeness(own: Habit, apart: float, text: str) -> int:
-    """How many of opener, demand, closer, values and verdict the text has in common with the person."""
+    """Count how many of opener, demand, closer, values and verdict a text has in common with a person."""
     habit = shown(text)
-    alike = [mine == its != "" for mine, its in zip(own[:3], habit[:3], strict=True)]
-    return sum(alike) + len(set(own.values) & set(habit.values)) + (_verdict(text) == _kind(apart))
-
-
-def _kind(apart: float) -> str:
-    return "right" if abs(apart) <= law("near") else "yes" if apart > 0 else "no"
-
-
-def _verdict(text: str) -> str:
-    """right, yes (too much of one), no, or nothing known."""
-    found = [kind for kind, lines in bank()["verdicts"].items() if any(line in text for line in lines)]
-    return found[0].removeprefix("far_") if found else ""
+    same = [mine == its != "" for mine, its in zip(own[:3], habit[:3], strict=True)]
+    verdicts = (kind for kind, lines in bank()["verdicts"].items() if any(line in text for line in lines))
+    return (
+        sum(same)
+        + len(set(own.values) & set(habit.values))
+        + (next(verdicts, "").removeprefix("far_") == verdict(apart))
+    )

@@ -1,15 +1,17 @@
-"""The sentence banks as they are used: sentences by grade, and the grade of a sentence heard."""
+"""The sentence banks: sentences by grade, and the grade of a sentence heard."""
 
 from __future__ import annotations
 
 import itertools
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from parley.llm.request import Reply
 from parley.llm.seeding import digest
 
 FOLDER = Path(__file__).parent / "banks"
@@ -19,22 +21,20 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a line. The banks hold no abbreviation with a full stop, so a full stop ends a sentence."""
+    """Return the sentences of a line. The banks hold no abbreviation with a full stop, so a full stop ends a sentence."""
     return _SENTENCE_END.split(text.strip())
 
 
 def expand(template: str, slots: dict[str, list[str]]) -> list[str]:
-    """Every filling of a template: "in {a}" with a = [x, y] gives "in x", "in y"."""
+    """Return every filling of a template: "in {a}" with a = [x, y] gives "in x", "in y"."""
     names = list(dict.fromkeys(_SLOT.findall(template)))
-    fillings = [
-        dict(zip(names, filling, strict=True)) for filling in itertools.product(*[slots[name] for name in names])
-    ]
-    return [template.format(**filling) for filling in fillings]
+    fillings = itertools.product(*[slots[name] for name in names])
+    return [template.format(**dict(zip(names, filling, strict=True))) for filling in fillings]
 
 
 @dataclass(frozen=True)
 class TopicBank:
-    """One topic's sentences. `recognise` are the phrases by which a text is known to be about it."""
+    """The sentences of a topic. `recognise` are the phrases that show that a text is about it."""
 
     slug: str
     title: str
@@ -46,82 +46,84 @@ class TopicBank:
     fillers: tuple[str, ...]
 
     def stance_sentence(self, point: int) -> str:
-        """The sentence in which a survey is answered and that debaters also say: point 0-10 as a word."""
+        """Return the sentence that answers a survey, and that debaters also say: point 0-10 as a word."""
         return self.stance.replace("{label}", self.labels[point])
 
     @cached_property
     def grades(self) -> dict[str, float]:
-        """Grade of every sentence that can be said on this topic: the six grades, and 0-10 for the stance sentence."""
-        known = {
-            sentence: float(grade) for grade, bank in self.by_grade.items() for forms in bank for sentence in forms
-        }
-        return known | {self.stance_sentence(point): float(point) for point in range(len(self.labels))}
+        """The grade of every sentence of this topic: the six grades, and 0-10 for the stance sentence."""
+        graded = {sentence: float(grade) for grade, bank in self.by_grade.items() for form in bank for sentence in form}
+        return graded | {self.stance_sentence(point): float(point) for point in range(len(self.labels))}
 
     @cached_property
     def forms(self) -> dict[str, str]:
         """The first filling of a sentence's form, by sentence: two sentences of one form have the same."""
-        return {sentence: forms[0] for bank in self.by_grade.values() for forms in bank for sentence in forms}
+        return {sentence: form[0] for bank in self.by_grade.values() for form in bank for sentence in form}
 
     def direction(self, text: str) -> int | None:
-        """Direction on the axis of the longest proposition that a text in small letters holds: 1 or -1; None: it holds none."""
-        known = [phrase for phrase in sorted(self.propositions, key=len, reverse=True) if phrase in text]
-        return self.propositions[known[0]] if known else None
+        """Return the direction (1 or -1) of the longest proposition in a text in small letters; None without one."""
+        phrases = [phrase for phrase in self.propositions if phrase in text]
+        return self.propositions[max(phrases, key=len)] if phrases else None
 
     def grade(self, line: str) -> float | None:
-        """Mean grade of the sentences of a line that the bank knows; None when it knows none."""
-        known = [self.grades[sentence] for sentence in sentences(line) if sentence in self.grades]
-        return sum(known) / len(known) if known else None
+        """Return the mean grade of the sentences of a line that the bank knows; None when it knows none."""
+        grades = [self.grades[sentence] for sentence in sentences(line) if sentence in self.grades]
+        return sum(grades) / len(grades) if grades else None
 
 
 @cache
 def data(name: str) -> dict[str, Any]:
-    """A bank file as a dict."""
+    """Return a bank file as a dict."""
     return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 @cache
 def topics() -> dict[str, TopicBank]:
-    """Every topic bank by slug: topics of debates, and items of news (`banks/news`)."""
-    found = sorted(path for folder in ("topics", "news") for path in (FOLDER / folder).glob("*.toml"))
-    return {path.stem: _topic(path.parent.name, path.stem) for path in found}
+    """Return every topic bank by slug: topics of debates, and items of news (`banks/news`)."""
+    paths = sorted(path for folder in ("topics", "news") for path in (FOLDER / folder).glob("*.toml"))
+    return {path.stem: _load_topic(path.parent.name, path.stem) for path in paths}
 
 
-def _topic(folder: str, slug: str) -> TopicBank:
+def _load_topic(folder: str, slug: str) -> TopicBank:
     raw = data(f"{folder}/{slug}")
-    by_grade = {
-        grade: tuple(tuple(expand(template, raw["slots"])) for template in raw["grades"][f"g{grade}"])
-        for grade in GRADES
-    }
-    propositions = {entry["phrase"]: entry["direction"] for entry in raw["propositions"]}
-    fillers = tuple([filler for slot in raw["slots"].values() for filler in slot])
+    slots, templates = raw["slots"], raw["grades"]
     return TopicBank(
-        slug,
-        raw["title"],
-        tuple(raw["recognise"]),
-        raw["stance"],
-        tuple(raw["labels"]),
-        propositions,
-        by_grade,
-        fillers,
+        slug=slug,
+        title=raw["title"],
+        recognise=tuple(raw["recognise"]),
+        stance=raw["stance"],
+        labels=tuple(raw["labels"]),
+        propositions={entry["phrase"]: entry["direction"] for entry in raw["propositions"]},
+        by_grade={grade: tuple(tuple(expand(form, slots)) for form in templates[f"g{grade}"]) for grade in GRADES},
+        fillers=tuple(itertools.chain.from_iterable(slots.values())),
     )
 
 
 @cache
 def recognised(text: str) -> str | None:
-    """Slug of the topic a text is about: the one whose phrase comes first in it (the longer phrase where two start together)."""
+    """Return the slug of the topic that a text is about: the one whose phrase comes first in it."""
+    return first_phrase(text, {slug: (bank.title, *bank.recognise) for slug, bank in topics().items()})
+
+
+def first_phrase(text: str, phrases: dict[str, Iterable[str]]) -> str | None:
+    """Return the name whose phrase comes first in a text; where two start together, the one with the longer phrase."""
     lower = text.lower()
-    found = [
-        (lower.find(phrase), -len(phrase), slug)
-        for slug, bank in topics().items()
-        for phrase in (bank.title, *bank.recognise)
+    places = [
+        (lower.find(phrase), -len(phrase), name)
+        for name, known in phrases.items()
+        for phrase in known
         if phrase in lower
     ]
-    return min(found)[2] if found else None
+    return min(places)[2] if places else None
 
 
 @cache
 def fingerprint() -> str:
-    """Digest of all bank files: part of the model's identity."""
-    return digest(
-        *[part for path in sorted(FOLDER.rglob("*.toml")) for part in (path.name, path.read_text(encoding="utf-8"))]
-    ).hex()
+    """Return a digest of all bank files: part of the model's identity."""
+    files = sorted(FOLDER.rglob("*.toml"))
+    return digest(*[part for path in files for part in (path.name, path.read_text(encoding="utf-8"))]).hex()
+
+
+def unknown_sentence(text: str) -> Reply:
+    """Return the named failure of a text that holds no sentence of the banks."""
+    return Reply.failed("no_known_sentence", text[:120])

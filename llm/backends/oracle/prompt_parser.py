@@ -1,4 +1,4 @@
-"""What the oracle understands of a request: persona, opening, lines heard, own lines, topic, party, the length asked for."""
+"""Reads a request for the oracle: persona, opening, lines heard, own lines, topic, party, the length asked for."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _WORDS = re.compile(r"(\d+) (?:words|word)\b")
 
 @dataclass(frozen=True)
 class Reading:
-    """The request as read. `heard` and `own` are the lines said by others (name, text) and by oneself, in order.
+    """A request as the oracle reads it. `heard` and `own` are the lines of others (name, text) and its own, in order.
 
-    `unheard` counts what looks like a line of somebody of whom the request says nothing, and whose name does not look like one.
-    `persona` is what it is told to be, without a temperament (of which it takes no notice) and a confirmation bias. `opening` is
-    the first paragraph, `ask` the last.
+    `unheard` counts lines whose label is not a name that the request lists, and does not look like a name. `persona` is the
+    system message without temperament (which the oracle ignores) and confirmation bias. `opening` is the first paragraph, `ask`
+    the last.
     """
 
     request: Request
@@ -41,7 +41,7 @@ class Reading:
 
     @cached_property
     def party(self) -> str:
-        """republican, democrat, or none, by which of the two the persona text names more often."""
+        """republican, democrat, or none: the one that the persona names more often."""
         return party(self.persona)
 
     @property
@@ -51,35 +51,44 @@ class Reading:
 
     @property
     def question(self) -> str:
-        """The question itself; the last paragraph where nobody says which part of it that is."""
+        """The question itself; the last paragraph where the facts do not name it."""
         return self.facts.get("question") or self.ask
 
     @property
     def bias(self) -> str:
         """The confirmation bias: weak, strong, or "" for none."""
-        bias = self.facts.get("confirmation_bias", "")
-        return "" if bias == "none" else bias
+        return self.facts.get("confirmation_bias", "").replace("none", "")
 
     @cached_property
     def topic(self) -> str | None:
-        """Slug of the topic: that of the question, else of the debate."""
+        """Slug of the topic of the question, else of the debate."""
         texts = (self.facts.get("question"), self.facts.get("topic"), self.ask, self.opening)
         return next((slug for text in texts if text and (slug := recognised(text))), None)
 
     @property
     def last(self) -> str:
-        """The whole last message; "" when there is none."""
+        """The last message; "" when there is none."""
         return self.request.messages[-1].content if self.request.messages else ""
 
     @property
     def greedy(self) -> bool:
         return self.request.sampling.temperature == 0
 
+    @property
+    def seed(self) -> int:
+        """The seed of the request; 0 at temperature 0."""
+        return 0 if self.greedy else self.request.seed
+
     @cached_property
     def words(self) -> int:
         """The length asked for, in words (WORDS when none is)."""
-        found = _WORDS.search(self.ask)
-        return int(found[1]) if found else self.facts.get("words", WORDS)
+        length = _WORDS.search(self.ask)
+        return int(length[1]) if length else self.facts.get("words", WORDS)
+
+    @property
+    def heard_text(self) -> str:
+        """All lines heard, without names."""
+        return "\n".join(text for _, text in self.heard)
 
 
 def read(request: Request) -> Reading:
@@ -87,16 +96,15 @@ def read(request: Request) -> Reading:
     persona, opening, ask, unheard = "", "", "", 0
     heard: list[tuple[str, str]] = []
     own: list[str] = []
-    names = request.names or frozenset()
     for role, content in request.messages:
         if role == "system":
             persona = f"{persona}\n{content}".strip()
         elif role == "assistant":
             own.append(content)
         else:
-            first, said, last, lost = _paragraphs(content, names, request.names is None)
-            opening, ask, unheard = opening or first, last, unheard + lost
-            heard += said
+            first, lines, ask, lost = _paragraphs(content, request.names or frozenset(), request.names is None)
+            opening, unheard = opening or first, unheard + lost
+            heard += lines
     character = request.facts.get("character")
     persona = persona.removesuffix(f" {character}") if character else persona
     return Reading(request, persona, opening, tuple(heard), tuple(own), ask, unheard)
@@ -104,56 +112,54 @@ def read(request: Request) -> Reading:
 
 @lru_cache(maxsize=1 << 16)
 def _paragraphs(content: str, names: frozenset[str], guess: bool) -> tuple[str, tuple[tuple[str, str], ...], str, int]:
-    """First paragraph, transcript lines and last paragraph of a user message, and how many lines have a label that is no name.
+    """Return first paragraph, transcript lines and last paragraph of a user message, and the number of lost lines.
 
-    guess: besides the names, a label that looks like one is one. The first and the last paragraph are no lines that got lost.
+    With `guess`, a label that looks like a name counts as one. A line between the first and the last paragraph is lost when its
+    label is neither a name nor a word that prompts put before a colon.
     """
     parts = [part for part in content.split("\n\n") if part]
     if not parts:
         return "", (), "", 0
-    lines = content.split("\n")
-    said = tuple([found for line in lines if (found := _line(line, names, guess)) is not None])
+    lines = tuple([line for text in content.split("\n") if (line := _line(text, names, guess)) is not None])
     between = [line for part in parts[1:-1] for line in part.split("\n")] if guess else []
-    lost = sum(_LABEL.fullmatch(line) is not None and not _is_label(line, names) for line in between)
-    return parts[0], said, parts[-1], lost
+    lost = sum(_LABEL.fullmatch(line) is not None and not _has_label(line, names) for line in between)
+    return parts[0], lines, parts[-1], lost
 
 
 def _line(line: str, names: frozenset[str], guess: bool) -> tuple[str, str] | None:
-    """The name and the words of a transcript line; None for any other text."""
+    """Return the name and the words of a transcript line; None for any other text."""
     place = line.find(": ")
     while place > 0:
         if line[:place] in names and line[place + 2 :].strip():
             return line[:place], line[place + 2 :]
         place = line.find(": ", place + 1)
-    found = _LABEL.fullmatch(line) if guess else None
-    return (found[1], found[2]) if found and _is_name(found[1]) else None
+    label = _LABEL.fullmatch(line) if guess else None
+    return (label[1], label[2]) if label and _looks_like_name(label[1]) else None
 
 
-def _is_label(line: str, names: frozenset[str]) -> bool:
-    """Whether a line is somebody's, or begins with a word that a prompt puts before a colon."""
+def _has_label(line: str, names: frozenset[str]) -> bool:
     return _line(line, names, True) is not None or line.partition(": ")[0] in _NO_NAMES
 
 
 def labels(content: str, names: frozenset[str] | None = None) -> list[str]:
-    """The names before the colons of a message's transcript lines, in order; names: those that may be there, where known."""
+    """Return the names before the colons of a message's transcript lines, in order. names: the possible ones, if known."""
     return [name for name, _ in _paragraphs(content, names or frozenset(), names is None)[1]]
 
 
-def _is_name(label: str) -> bool:
-    """A label before a colon looks like a name when its words are not in small letters (José, Agent 7, राहुल, María del Carmen).
+def _looks_like_name(label: str) -> bool:
+    """Does no word of a label begin in small letters (José, Agent 7, राहुल, María del Carmen)?
 
-    One with a digit or an underscore is a name in small letters too (agent_1).
+    A label with a digit or an underscore is a name in small letters too (agent_1).
     """
     first, *rest = label.split(" ")
-    capitals = [word for word in (first, *rest) if word is first or word not in _PARTICLES]
     coded = any(character.isdigit() or character == "_" for character in label)
-    plain = first[0].isalpha() and (coded or not any(word[0].islower() for word in capitals))
-    return label not in _NO_NAMES and plain
+    small = any(word[0].islower() for word in (first, *[word for word in rest if word not in _PARTICLES]))
+    return label not in _NO_NAMES and first[0].isalpha() and (coded or not small)
 
 
 @lru_cache(maxsize=4096)
 def party(persona: str) -> str:
-    """Which party a persona text names more often: republican, democrat, or none."""
+    """Return the party that a persona text names more often: republican, democrat, or none."""
     red, blue = len(_REPUBLICAN.findall(persona)), len(_DEMOCRAT.findall(persona))
     if red == blue:
         return "none"

@@ -1,70 +1,71 @@
-"""What is said aloud: replies, statements and posts in a debate, what a role or a given side makes of them, corrections.
+"""Writes what is said aloud: replies, statements and posts in a debate, by role or given side, and corrections.
 
-A speaker stands at a, and the last line that it heard and can read has the grade h (a, where there is none). The mean grade of
-what it says is a, in public posts too, except
+A speaker has the attitude a, and the last readable line that it heard has the grade h (a, where there is none). The mean grade of
+its text is a, in public posts too, except
 
     spreader      h: it passes on what it heard
-    commentator   h + 0.5 (a - h): half of it is what it makes of it
-    verifier      a + 0.5 (bias - a): half-way to what the speaker itself holds to be so
+    commentator   h + 0.5 (a - h): half-way between what it heard and its own attitude
+    verifier      a + 0.5 (bias - a): half-way to the bias, which the speaker takes for the truth
     bystander     a, in one sentence
-    convincer     a + w (end - a), the end of the axis to which it leans, w by its argument: knowledge 0.8, trust 0.6,
-                  support 0.4, status 0.2 (without an argument it says what it thinks, as anybody)
-    given side    a + 0.8 (end - a), the end of that side: who argues for what it thinks sounds surer
+    convincer     a + w (end - a), the end of the axis on its side, w by its argument: knowledge 0.8, trust 0.6,
+                  support 0.4, status 0.2 (without an argument it says what it thinks, like any speaker)
+    given side    a + 0.8 (end - a), the end of that side: who argues for its own opinion sounds more certain
 
-All of it is planted. It moves nobody's own attitude; what is said moves those who hear it, by the law of dynamics.py.
+All of it is planted. It changes no attitude of the speaker; what is said moves the hearers, by the law of dynamics.py.
 """
 
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
 
-from parley.llm.backends.oracle.dynamics import dither
+from parley.llm.backends.oracle.dynamics import Speaker, dither
 from parley.llm.backends.oracle.mediation import answer_contribution
 from parley.llm.backends.oracle.phrases import TopicBank, data, sentences, topics
 from parley.llm.backends.oracle.prompt_parser import Reading
-from parley.llm.backends.oracle.stance import too_few_words, unknown
+from parley.llm.backends.oracle.stance import too_few_words, unknown, unread_notes
 from parley.llm.request import Reply
-from parley.llm.seeding import derive
-
-if TYPE_CHECKING:
-    from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.seeding import stream
 
 ROLES = ("spreader", "commentator", "verifier", "bystander")
 HALF, SIDED = 0.5, 0.8
 ARGUMENTS = {"knowledge": 0.8, "trust": 0.6, "support": 0.4, "status": 0.2}
-"""How far a convincer goes from where it stands to the end of its side, by the argument that it is asked for."""
+"""How far a convincer goes from its attitude to the end of its side, by its argument."""
 CLOSE = 1.0
-"""A fact checker lets pass what is at most this far from what it holds to be so."""
+"""A fact checker corrects nothing whose grade is at most this far from its bias."""
+SECOND = 0.55
+"""Probability of a second sentence."""
 NOTHING = "Nothing to correct."
 
 
-def answer_speech(reading: Reading, oracle: Oracle) -> Reply:
-    """An utterance of the form asked for, whose expected grade is that of the speaker's role, side or attitude."""
-    if "issue" in reading.facts:
-        return answer_contribution(reading, oracle)
+def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with an utterance of the form asked for, whose expected grade is that of role, side or attitude."""
+    facts = reading.facts
+    if "issue" in facts:
+        return answer_contribution(reading, speaker)
     if reading.topic is None:
         return unknown(reading)
-    own, unread = oracle.attitude(reading)
-    role = role_of(reading.facts.get("role", ""))
-    value = _sided(reading, own) if "side" in reading.facts and not role else _spoken(reading, role, own, oracle)
-    if value is None:
-        return Reply.failed("unknown_claim", reading.facts.get("claim", "")[:120])
-    said = [(message.role, message.content) for message in reading.request.messages]
-    rng = random.Random(derive(0 if reading.greedy else reading.request.seed, said))
-    if role == "bystander":
-        text = _remark(reading, value, rng)
-    elif reading.facts.get("form") == "post" and not role:
-        text = _post(reading, value, rng, oracle)
+    own, unread = speaker.attitude(reading)
+    role = role_of(facts.get("role", ""))
+    if "side" in facts and not role:
+        value = _side_grade(reading, own)
     else:
-        text = compose(reading, value, rng, oracle)
-    if not text:
-        return too_few_words(reading)
-    return Reply(text, notes={"unread": unread} if unread else {})
+        grades = _heard_grades(reading) if role else []
+        value = role_grade(role, own, grades[-1] if grades else None, speaker.parameters[reading.topic].bias)
+    if value is None:
+        return Reply.failed("unknown_claim", facts.get("claim", "")[:120])
+    messages = [(message.role, message.content) for message in reading.request.messages]
+    rng = stream(reading.seed, messages)
+    if role == "bystander":
+        text = "".join(body_of(_bank(reading), value, reading, 1, _said(reading), rng)[:1])
+    elif facts.get("form") == "post" and not role:
+        text = _post(reading, value, rng, speaker)
+    else:
+        text = compose(reading, value, rng, speaker)
+    return Reply(text, notes=unread_notes(unread)) if text else too_few_words(reading)
 
 
 def role_of(role: str) -> str:
-    """Which role that changes what is said, or which argument of a convincer, a ROLE or ROLE+ARGUMENT is; "" for any other.
+    """Return the role that changes what is said, or the argument of a convincer, in a ROLE or ROLE+ARGUMENT; else "".
 
     >>> role_of("spreader+trust"), role_of("convincer+trust"), role_of("skeptic+trust")
     ('spreader', 'trust', '')
@@ -76,7 +77,7 @@ def role_of(role: str) -> str:
 
 
 def role_grade(role: str, own: float, heard: float | None, bias: float) -> float:
-    """The mean grade of what is said in a role.
+    """Return the mean grade of what is said in a role.
 
     >>> [role_grade(role, 2.0, 8.0, 5.0) for role in ROLES]
     [8.0, 5.0, 3.5, 2.0]
@@ -87,65 +88,63 @@ def role_grade(role: str, own: float, heard: float | None, bias: float) -> float
     return grades.get(role, own + ARGUMENTS.get(role, 0.0) * (end - own))
 
 
-def _spoken(reading: Reading, role: str, own: float, oracle: Oracle) -> float:
-    slug = reading.topic or ""
-    grades = [grade for _, text in reading.heard if (grade := topics()[slug].grade(text)) is not None] if role else []
-    return role_grade(role, own, grades[-1] if grades else None, oracle.parameters[slug].bias)
-
-
-def _sided(reading: Reading, own: float) -> float | None:
-    """The mean grade of a speech for a side that is given; None where the claim is not known."""
-    bank, claim = topics()[reading.topic or ""], reading.facts.get("claim", "").lower()
-    direction = bank.direction(claim)
+def _side_grade(reading: Reading, own: float) -> float | None:
+    """Return the mean grade of a speech for a given side; None where the claim is not known."""
+    direction = _bank(reading).direction(reading.facts.get("claim", "").lower())
     if direction is None:
         return None
     end = 10.0 if (direction > 0) == (reading.facts.get("side") == "for") else 0.0
     return own + SIDED * (end - own)
 
 
-def _remark(reading: Reading, value: float, rng: random.Random) -> str:
-    """One sentence."""
-    said = "\n".join([*reading.own, *[text for _, text in reading.heard]])
-    return "".join(body_of(topics()[reading.topic or ""], value, reading, 1, said, rng, 0.0, False)[:1])
+def _bank(reading: Reading) -> TopicBank:
+    return topics()[reading.topic or ""]
 
 
-def _post(reading: Reading, value: float, rng: random.Random, oracle: Oracle) -> str:
-    """A sentence or two to nobody in particular, perhaps with the stance."""
-    bank, count = topics()[reading.topic or ""], 1 + (rng.random() < 0.55)
-    said = "\n".join(reading.own)
-    kept: list[str] = []
-    for sentence in body_of(bank, value, reading, count, said, rng, oracle.stance_in_speech, oracle.stance_first):
-        if len(" ".join([*kept, sentence]).split()) <= reading.words:
-            kept.append(sentence)
-    return " ".join(kept)
+def _heard_grades(reading: Reading) -> list[float]:
+    """Return the grades of the readable lines heard."""
+    return [grade for _, text in reading.heard if (grade := _bank(reading).grade(text)) is not None]
 
 
-def answer_check(reading: Reading, oracle: Oracle) -> Reply:
-    """A fact checker's correction: a sentence of the grade that the speaker itself holds to be so, its bias.
+def _said(reading: Reading) -> str:
+    """Return all lines of the conversation."""
+    return "\n".join([*reading.own, *[text for _, text in reading.heard]])
 
-    Where the mean grade of what was said is at most CLOSE from it, or nothing of it can be read, there is nothing to correct.
+
+def _post(reading: Reading, value: float, rng: random.Random, speaker: Speaker) -> str:
+    """Return a post of a sentence or two, perhaps with the stance."""
+    count, own = 1 + (rng.random() < SECOND), "\n".join(reading.own)
+    share, first = speaker.stance_in_speech, speaker.stance_first
+    post: list[str] = []
+    for sentence in body_of(_bank(reading), value, reading, count, own, rng, share, first):
+        if len(" ".join([*post, sentence]).split()) <= reading.words:
+            post.append(sentence)
+    return " ".join(post)
+
+
+def answer_check(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with a fact checker's correction: a sentence of the grade that the speaker takes for the truth, its bias.
+
+    Where the mean grade of what was said is at most CLOSE from it, or no line can be read, there is nothing to correct.
     """
     if reading.topic is None:
         return unknown(reading)
-    bank, bias = topics()[reading.topic], oracle.parameters[reading.topic].bias
-    known = [grade for _, text in reading.heard if (grade := bank.grade(text)) is not None]
-    if not known or abs(sum(known) / len(known) - bias) <= CLOSE:
+    bias, grades = speaker.parameters[reading.topic].bias, _heard_grades(reading)
+    if not grades or abs(sum(grades) / len(grades) - bias) <= CLOSE:
         return Reply(NOTHING)
-    rng = random.Random(derive(reading.request.seed, reading.heard))
-    said = "\n".join(text for _, text in reading.heard)
-    body = body_of(bank, bias, reading, 1, said, rng, 0.0, False)
+    rng = stream(reading.request.seed, reading.heard)
+    body = body_of(_bank(reading), bias, reading, 1, reading.heard_text, rng)
     return Reply(body[0]) if body else too_few_words(reading)
 
 
-def compose(reading: Reading, value: float, rng: random.Random, oracle: Oracle) -> str:
-    """A reply of at most `reading.words` words whose expected grade is the value; "" when no sentence is that short.
+def compose(reading: Reading, value: float, rng: random.Random, speaker: Speaker) -> str:
+    """Return a reply of at most `reading.words` words whose expected grade is the value; "" when no sentence is that short.
 
     Body sentences share one grade (a dither of the attitude to 0, 2, ..., 10); the stance sentence is a dither to 0, 1, ..., 10.
     """
-    bank = topics()[reading.topic or ""]
-    said = "\n".join([*reading.own, *[text for _, text in reading.heard]])
-    sentences_of_grade = 1 + (rng.random() < 0.55)
-    body = body_of(bank, value, reading, sentences_of_grade, said, rng, oracle.stance_in_speech, oracle.stance_first)
+    bank, said = _bank(reading), _said(reading)
+    count, share, first = 1 + (rng.random() < SECOND), speaker.stance_in_speech, speaker.stance_first
+    body = body_of(bank, value, reading, count, said, rng, share, first)
     if not body:
         return ""
     before, after = _frame(reading, bank, body, said, rng)
@@ -159,23 +158,23 @@ def body_of(
     count: int,
     said: str,
     rng: random.Random,
-    share: float,
-    first: bool,
+    share: float = 0.0,
+    first: bool = False,
 ) -> list[str]:
-    """`count` sentences of one grade, and the stance sentence in a `share` of replies (`first` of them, or anywhere).
+    """Return `count` sentences of one grade, and the stance sentence in a `share` of replies (`first` of them, or anywhere).
 
-    The stance sentence stands alone when no sentence of the grade is short enough; nothing when it is too long as well.
+    The stance sentence is alone when no sentence of the grade is short enough. The list is empty when it is too long as well.
     """
     draw = None if reading.greedy else rng.random()  # one for both, so that stance and sentences lean the same way
-    body = _drawn(bank, dither(value, 2, draw), said, count, reading.words, rng)
+    body = _draw_sentences(bank, dither(value, 2, draw), said, count, reading.words, rng)
     stance = bank.stance_sentence(dither(value, 1, draw))
     if (rng.random() < share or not body) and len(stance.split()) <= reading.words:
         body.insert(0 if first else rng.randrange(len(body) + 1), stance)
     return body
 
 
-def _drawn(bank: TopicBank, grade: int, said: str, count: int, words: int, rng: random.Random) -> list[str]:
-    """Sentences of a grade, each of another form and filled otherwise; forms not used before in this debate first."""
+def _draw_sentences(bank: TopicBank, grade: int, said: str, count: int, words: int, rng: random.Random) -> list[str]:
+    """Draw sentences of a grade, each of another form and filled otherwise; forms not used before in this debate first."""
     used = {bank.forms[sentence] for line in said.split("\n") for sentence in sentences(line) if sentence in bank.forms}
     forms = rng.sample(bank.by_grade[grade], len(bank.by_grade[grade]))
     drawn: list[str] = []
@@ -192,52 +191,52 @@ def _drawn(bank: TopicBank, grade: int, said: str, count: int, words: int, rng: 
 def _frame(
     reading: Reading, bank: TopicBank, body: list[str], said: str, rng: random.Random
 ) -> tuple[list[str], list[str]]:
-    """What comes before and after the body: opening or address, identity, a question or a closing."""
-    common = data("common")
-    slots = {
-        "title": bank.title,
-        "frame": "conversation" if "conversation" in reading.facts.get("frame", "") else "debate",
-    }
+    """Return what comes before and after the body: opening or address, identity, a question or a closing."""
+    common, form = data("common"), reading.facts.get("form")
+    frame = "conversation" if "conversation" in reading.facts.get("frame", "") else "debate"
+    slots = {"title": bank.title, "frame": frame}
     before: list[str] = []
-    toward = "concede"
+    reaction = "concede"
 
     def add(lines: list[str]) -> None:
-        """One more line before the body; the topic is named once in a row, not in each of them."""
+        """Add a line before the body. The topic is named once in a row of lines, not in each of them."""
         named = any(bank.title in line.lower() for line in (*before, body[0]))
         before.append(_fresh([line for line in lines if not named or "{title}" not in line], said, slots, rng))
 
     if reading.heard:
         latest = list(dict(reading.heard[-3:]).items())
         slots["other"], line = reading.heard[-1] if rng.random() < 0.6 else rng.choice(latest)
-        toward = _toward(bank.grade(line), bank.grade(" ".join(body)), rng)
+        reaction = _reaction(bank.grade(line), bank.grade(" ".join(body)), rng)
         if rng.random() < 0.8:
-            add(common[toward])
+            add(common[reaction])
     elif not reading.own:
         add(common["opening"])
     if not reading.own and rng.random() < 0.7:
         add(common["identity"][reading.party])
     elif not before and rng.random() < 0.5:
         add(common["bridge"])
-    if reading.facts.get("form") == "closing":
+    if form == "closing":
         return before, [_fresh(common["closing"]["lines"], said, slots, rng)]
-    asks = common["probe"]["agree" if toward == "agree" else "differ"]
-    return before, [_fresh(asks, said, slots, rng)] if reading.heard and rng.random() < 0.2 else []
+    if not reading.heard or rng.random() >= 0.2:
+        return before, []
+    return before, [_fresh(common["probe"]["agree" if reaction == "agree" else "differ"], said, slots, rng)]
 
 
-def _toward(heard: float | None, own: float | None, rng: random.Random) -> str:
-    """Whether to agree, concede or rebut: by the grades of what was heard and of what is about to be said."""
+def _reaction(heard: float | None, own: float | None, rng: random.Random) -> str:
+    """Return agree, concede or rebut: by the grades of what was heard and of what is about to be said."""
     if heard is None or own is None:
         return "concede"
-    apart, opposed = abs(heard - own), (heard - 5) * (own - 5) < 0
-    if not opposed and (apart <= 1 or (apart <= 2 and rng.random() < 0.5)):
+    gap, opposed = abs(heard - own), (heard - 5) * (own - 5) < 0
+    if not opposed and (gap <= 1 or (gap <= 2 and rng.random() < 0.5)):
         return "agree"
-    return "rebut" if apart > 5 or (opposed and apart > 3 and rng.random() < 0.6) else "concede"
+    return "rebut" if gap > 5 or (opposed and gap > 3 and rng.random() < 0.6) else "concede"
 
 
 def _fresh(lines: list[str], said: str, slots: dict[str, str], rng: random.Random) -> str:
-    """A line not said before in this debate (to anybody), if there is one, with its slots filled."""
-    filled = [(_fill(max(line.split("{other}"), key=len), slots), line) for line in rng.sample(lines, len(lines))]
-    return _fill(next((line for part, line in filled if part not in said), filled[0][1]), slots)
+    """Return a line that is new in this debate, if there is one, with its slots filled."""
+    shuffled = rng.sample(lines, len(lines))
+    fresh = (line for line in shuffled if _fill(max(line.split("{other}"), key=len), slots) not in said)
+    return _fill(next(fresh, shuffled[0]), slots)
 
 
 def _fill(line: str, slots: dict[str, str]) -> str:
@@ -247,7 +246,7 @@ def _fill(line: str, slots: dict[str, str]) -> str:
 
 
 def _fitted(before: list[str], body: list[str], after: list[str], words: int) -> str:
-    """As much as fits into the words asked for (the first body sentence does), never a part of a sentence."""
+    """Return as much as fits into so many words (the first body sentence does), never a part of a sentence."""
     room = words - len(body[0].split())
     keep = {id(body[0])}
     for sentence in [*before[:1], *after, *body[1:], *before[1:]]:

@@ -1,27 +1,28 @@
-"""Where the speaker stands in whatever it takes part in, a debate on a topic that it knows or a private deliberation.
+"""Where the speaker stands, in a debate or a deliberation; and the private texts that say so: notes, conclusions, summaries.
 
-All on one measure: 0 at the low end of the axis (of the topic, or a firm no), 1 at the high end.
+A stance is measured from 0, the low end of the axis (of the topic, or a firm no), to 1, the high end.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable
+from typing import NamedTuple
 
-from parley.llm.backends.oracle.deliberation import HIGH, LOW, bank, now, read, statements
-from parley.llm.backends.oracle.dynamics import dither
-from parley.llm.backends.oracle.phrases import topics
+from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, bank, dither, position_now, read
+from parley.llm.backends.oracle.phrases import topics, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.request import Reply
+from parley.llm.seeding import stream
 
-if TYPE_CHECKING:
-    from parley.llm.backends.oracle.backend import Oracle
-
-LOST = 0.3
-"""The gap beyond which it disagrees."""
+FAR = 0.3
+"""The distance beyond which it disagrees."""
+FIRM = 0.75
+"""The conviction from which on it wants to convince the others: an attitude of 2.5 or less, or 7.5 or more."""
 
 
 class Standing(NamedTuple):
-    """`share` is where it stands, `line` the sentence that says it, `unread` counts lines not understood."""
+    """`share` is the stance, `line` the sentence that says it, `unread` counts lines that could not be read."""
 
     share: float
     line: str
@@ -29,28 +30,33 @@ class Standing(NamedTuple):
 
     @property
     def conviction(self) -> float:
-        """How far from the middle: 0.5 there, 1 at either end."""
+        """The distance from the middle: 0.5 there, 1 at either end."""
         return max(self.share, 1 - self.share)
 
     @property
     def notes(self) -> dict[str, int]:
-        return {"unread": self.unread} if self.unread else {}
+        return unread_notes(self.unread)
 
 
-def standing(reading: Reading, oracle: Oracle) -> Standing | None:
-    """Its own, by the planted law; None where the conversation is about nothing that it knows."""
-    issue = reading.facts.get("issue")
-    if issue is not None:
-        share = (now(reading.persona, issue, statements(reading), oracle.pull) - LOW) / (HIGH - LOW)
-        return Standing(share, said_line(reading, share), 0)
-    if reading.topic is None:
+def unread_notes(unread: int) -> dict[str, int]:
+    """Return the notes of a reply that was given without some lines."""
+    return {"unread": unread} if unread else {}
+
+
+def standing(reading: Reading, speaker: Speaker) -> Standing | None:
+    """Return its own stance, by the planted law; None where the conversation is on no topic of the banks."""
+    if "issue" in reading.facts:
+        share, unread = (position_now(reading, speaker.pull) - LOW) / (HIGH - LOW), 0
+    elif reading.topic is None:
         return None
-    value, unread = oracle.attitude(reading)
-    return Standing(value / 10, said_line(reading, value / 10), unread)
+    else:
+        value, unread = speaker.attitude(reading)
+        share = value / 10
+    return Standing(share, stance_line(reading, share), unread)
 
 
-def said_line(reading: Reading, share: float) -> str:
-    """The sentence that says where somebody stands, to the nearest point that has a word."""
+def stance_line(reading: Reading, share: float) -> str:
+    """Return the sentence that says a stance, to the nearest point that has a word."""
     if "issue" in reading.facts:
         stance = bank()["stances"][str(dither(LOW + share * (HIGH - LOW), 1, None))]
         line = bank()["said"]["own"][0].format(stance=stance)
@@ -58,8 +64,8 @@ def said_line(reading: Reading, share: float) -> str:
     return topics()[reading.topic or ""].stance_sentence(dither(10 * share, 1, None))
 
 
-def share_of(reading: Reading, text: str) -> float | None:
-    """Where a text stands; None when nothing in it is known."""
+def stance_of(reading: Reading, text: str) -> float | None:
+    """Return the stance of a text; None when it has no known sentence."""
     issue = reading.facts.get("issue")
     if issue is not None:
         stance = read(text, issue).stance
@@ -68,30 +74,100 @@ def share_of(reading: Reading, text: str) -> float | None:
     return None if grade is None else grade / 10
 
 
-def apart(reading: Reading, oracle: Oracle) -> float | None:
-    """How far from where it stands what was heard last is, 0 to 1; None when nothing was heard, or nothing that could be read."""
-    own, other = standing(reading, oracle), share_of(reading, reading.heard[-1][1]) if reading.heard else None
-    return None if own is None or other is None else abs(own.share - other)
-
-
 def unknown(reading: Reading) -> Reply:
-    """The named failure of a question about nothing that it knows."""
+    """Return the named failure of a question on no topic of the banks."""
     return Reply.failed("unknown_ask", reading.ask[:120])
 
 
 def too_few_words(reading: Reading) -> Reply:
-    """The named failure of a length in which nothing can be said."""
+    """Return the named failure of a length for which there is no sentence."""
     return Reply.failed("too_few_words", f"no sentence of at most {reading.words} words is known")
 
 
 def fitted(parts: list[tuple[int, str]], words: int) -> str:
-    """The sentences that fit into the words asked for, what matters most first, in their own order; "" when none does."""
-    room, kept = words, set[int]()
+    """Return the sentences (rank, text) that fit into so many words, lowest rank first, in their own order; "" for none."""
+    room, chosen = words, set[int]()
     for _, place in sorted((rank, place) for place, (rank, _) in enumerate(parts)):
         length = len(parts[place][1].split())
         if length <= room:
-            kept.add(place)
+            chosen.add(place)
             room -= length
-        elif not kept:
+        elif not chosen:
             return ""
-    return " ".join(text for place, (_, text) in enumerate(parts) if place in kept)
+    return " ".join(text for place, (_, text) in enumerate(parts) if place in chosen)
+
+
+def _gap(reading: Reading, own: Standing) -> float | None:
+    """Return the distance (0 to 1) of the last line heard; None without a readable line."""
+    heard = stance_of(reading, reading.heard[-1][1]) if reading.heard else None
+    return None if heard is None else abs(own.share - heard)
+
+
+def _intention(reading: Reading, own: Standing) -> str:
+    """Return the intention: to state the stance when nothing was heard, else to agree or disagree with the last speaker."""
+    gap = _gap(reading, own)
+    if gap is None:
+        return "I will say where I stand."
+    return f"I will {'disagree with' if gap > FAR else 'agree with'} {reading.heard[-1][0]}."
+
+
+def answer_note(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with a private note, by its purpose.
+
+    bdi: belief (the stance), desire (by its conviction) and intention (by the last line heard). latent: stance and feeling, which
+    is calm, or angry when the last line heard is far off. bounded: stance and intention, as far as they fit into a few words.
+    """
+    own = standing(reading, speaker)
+    if own is None:
+        return unknown(reading)
+    if reading.request.purpose == "bdi":
+        desire = "the others to see it as I do" if own.conviction >= FIRM else "to learn what the others know"
+        text = f"Belief: {own.line}\nDesire: I want {desire}.\nIntention: {_intention(reading, own)}"
+    elif reading.request.purpose == "latent":
+        feeling = "angry" if (_gap(reading, own) or 0.0) > FAR else "calm"
+        text = f"Stance: {own.line}\nFeeling: I feel {feeling}."
+    else:
+        text = fitted([(0, own.line), (1, _intention(reading, own))], reading.words)
+    return Reply(text, notes=own.notes) if text else too_few_words(reading)
+
+
+def answer_importance(reading: Reading, speaker: Speaker) -> Reply:
+    """Rate a line: the lowest point for its own opinion, the highest for the other end of the axis."""
+    scale, line = reading.facts.get("scale"), reading.facts.get("line", "")
+    own, other = standing(reading, speaker), stance_of(reading, line)
+    if own is None or scale is None:
+        return unknown(reading)
+    if other is None:
+        return unknown_sentence(line)
+    return Reply(str(round(scale.low + abs(own.share - other) * (scale.high - scale.low))))
+
+
+def answer_reflection(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with a line for each speaker: its stance by the mean of its lines."""
+    means = list(_by_speaker(reading, lambda text: stance_of(reading, text)).items())[: reading.facts.get("count")]
+    if not means:
+        return Reply.failed("nothing_to_conclude", "no line could be read")
+    lines = [f"By what {name} says: {stance_line(reading, mean)}" for name, mean in means]
+    return Reply("\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1)))
+
+
+def answer_summary(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with a line for each speaker, in a sentence of the mean grade of its lines."""
+    if reading.topic is None:
+        return unknown(reading)
+    bank, rng = topics()[reading.topic], stream(reading.request.seed, reading.heard)
+    grades = _by_speaker(reading, bank.grade)
+    if not grades:
+        return Reply.failed("nothing_to_summarise", "no line could be read")
+    lines = {name: rng.choice(rng.choice(bank.by_grade[dither(mean, 2, None)])) for name, mean in grades.items()}
+    return Reply("\n".join(f"{name}: {line}" for name, line in lines.items()))
+
+
+def _by_speaker(reading: Reading, measure: Callable[[str], float | None]) -> dict[str, float]:
+    """Return the mean measure of the lines of each speaker that have one."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for name, text in reading.heard:
+        value = measure(text)
+        if value is not None:
+            values[name].append(value)
+    return {name: sum(measured) / len(measured) for name, measured in values.items()}

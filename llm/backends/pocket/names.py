@@ -1,7 +1,7 @@
-"""Names of people as the pocket model sees them: tokens <name0>, <name1>, ... in the order in which they are introduced.
+"""Replaces people's names by tokens <name0>, <name1>, ... for the pocket model, in the order in which they are introduced.
 
-A small model copies a name it was never trained on badly; a token of its own for the first person introduced, the second, and
-so on, is read and said like any word. Names are replaced on the way in and put back on the way out (docs/pocket.md).
+A small model copies names badly that it was never trained on. It reads and writes a token like any word. Names are replaced in
+the prompt and put back in the reply (docs/pocket.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from parley.llm.backends.oracle.prompt_parser import labels
 from parley.llm.request import Message
 
 SLOTS = tuple(f"<name{number}>" for number in range(12))
-"""As many people as the model can tell apart; further ones keep their names."""
+"""Tokens for as many people as the model can tell apart; further people keep their names."""
 _NAMED = re.compile(r"The person's name is ([^\n]+?)\.(?:\s|$)")
 _INTRODUCED = re.compile(
     r"(?<![\w,])You are ((?:(?!You are )[^;\n])+?)(?:; the others? (?:is|are) ([^;\n]+?))?\. Speak only for yourself"
@@ -24,9 +24,9 @@ _SLOT = re.compile(r"<name\d+>")
 
 
 def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None) -> dict[str, str]:
-    """The token of each name: own name first, then those present as listed, then whoever else has a line.
+    """Return the token of each name: the agent's own first, then those listed in the opening, then the speakers of lines.
 
-    known: everybody who may be named, where the one who asks says so (`Request.names`).
+    known: all names that may occur, if the request lists them (`Request.names`).
 
     >>> name_tokens([Message("user", "You are Ann; the other is Bob. Speak only for yourself, please.\\n\\nBob: Hello.")])
     {'Ann': '<name0>', 'Bob': '<name1>'}
@@ -36,43 +36,43 @@ def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None
         if role != "user":
             continue
         if not names:
-            found = _NAMED.search(content)
-            names |= dict.fromkeys(introduced(content, known) or ([found[1]] if found else []))
+            persona = _NAMED.search(content)
+            names |= dict.fromkeys(introduced(content, known) or ([persona[1]] if persona else []))
         names |= dict.fromkeys(labels(content, known))
     return dict(zip(names, SLOTS, strict=False))
 
 
 @lru_cache(maxsize=1 << 16)
 def introduced(content: str, names: frozenset[str] | None = None) -> tuple[str, ...]:
-    """Whom an opening introduces, the reader first: `You are Ann; the others are bell hooks and राहुल.`; none in another text.
+    """Return the people that an opening introduces, the reader first; none for another text.
 
-    names: those who may be listed, where they are known (so that a name may hold a comma or an "and").
+    An opening is `You are Ann; the others are bell hooks and राहुल.` names: the possible names, if known, so that a name may hold
+    a comma or an "and".
     """
-    found = _INTRODUCED.search(content)
-    if not found:
+    opening = _INTRODUCED.search(content)
+    if not opening:
         return ()
+    own, others = opening[1], opening[2] or ""
     if names:
-        listed = re.findall("|".join(map(re.escape, sorted(names, key=len, reverse=True))), found[2] or "")
-    else:
-        listed = re.split(r", | and ", found[2]) if found[2] else []
-    return (found[1], *listed)
+        return (own, *re.findall("|".join(map(re.escape, sorted(names, key=len, reverse=True))), others))
+    return (own, *re.split(r", | and ", others)) if others else (own,)
 
 
 def mask_names(messages: Sequence[Message], names: Mapping[str, str]) -> list[Message]:
-    """The messages with tokens in the place of names."""
+    """Return the messages with tokens in place of names."""
     if not names:
         return list(messages)
     ordered = sorted(names, key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, ordered))})(?!\w)")
 
-    def token(found: re.Match[str]) -> str:
-        goes_on = unicodedata.category(found.string[found.end() : found.end() + 1] or " ").startswith("M")
-        return found[0] if goes_on else names[found[0]]  # a combining mark is a part of the word before it
+    def token(name: re.Match[str]) -> str:
+        continued = unicodedata.category(name.string[name.end() : name.end() + 1] or " ").startswith("M")
+        return name[0] if continued else names[name[0]]  # a combining mark is a part of the word before it
 
     return [Message(role, pattern.sub(token, content)) for role, content in messages]
 
 
 def unmask_names(text: str, names: Mapping[str, str]) -> str:
-    """A reply with names in the place of tokens. A token of nobody present stays (none is drawn: `copied`)."""
+    """Return a reply with names in place of tokens. A token without a name stays (the model draws none: `copied`)."""
     people = {slot: name for name, slot in names.items()}
-    return _SLOT.sub(lambda found: people.get(found[0], found[0]), text)
+    return _SLOT.sub(lambda token: people.get(token[0], token[0]), text)

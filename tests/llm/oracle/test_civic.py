@@ -14,7 +14,7 @@ from parley.agents.persona import load_personas
 from parley.agents.question import load_questions, questionnaire, read_public
 from parley.agents.scales import NUMERIC, Scale
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.deliberation import Read, agreement, bank, habit, law, now, position, read
+from parley.llm.backends.oracle.dynamics import Read, agreement, bank, habit, law, now, position, read
 from parley.llm.backends.oracle.mediation import majority_stance
 from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.backends.oracle.surveys import said_of

@@ -12,7 +12,7 @@ from parley.agents.question import load_questions
 from parley.agents.representative import CritiqueBrief, OtherOpinion, Representative
 from parley.agents.topic import scales
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.deliberation import bank, read, shown
+from parley.llm.backends.oracle.dynamics import bank, read, shown
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
