@@ -21,7 +21,7 @@ from parley.llm.backends.openai import payload
 from parley.llm.backends.openai.backend import EndpointSettings, Openai
 from parley.llm.backends.openai.capabilities import open_endpoints
 from parley.llm.backends.openai.payload import sanitise
-from parley.llm.backends.openai.transport import Clock, Connection, Endpoint, HttpAnswer, NoAnswer
+from parley.llm.backends.openai.transport import CONNECTIONS, Clock, Endpoint, HttpAnswer, NoAnswer
 from parley.llm.budget import REPEATED
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import Unreachable, UserError
@@ -49,6 +49,11 @@ class Quick(Clock):
         self.waits.append(seconds)
         await asyncio.sleep(0)
         self.time = max(self.time, until)
+
+
+@pytest.fixture(params=["fast", "official"])
+def client(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def backend(*servers: Loopback, key: str = KEY, **more: object) -> Openai:
@@ -79,13 +84,13 @@ def one(act: Act, **more: object) -> Reply:
         return backend(server, **more).complete([question()])[0]  # type: ignore[arg-type]
 
 
-def test_what_is_sent() -> None:
+def test_what_is_sent(client: str) -> None:
     """Every field of the sampling, the key in its header and nowhere else, and the reply's text and usage back."""
     with Loopback(echo) as server:
         asked = Request(
             (Message("system", "You are Ann."), Message("user", "Why?")), Sampling(0.5, 33, 0.9, ("\n",)), 7
         )
-        (reply,) = backend(server).complete([asked])
+        (reply,) = backend(server, client=client).complete([asked])
         body = server.asked[-1]
     assert body == {
         "model": "echo",
@@ -179,27 +184,27 @@ FAILURES: dict[str, tuple[Act, str, str]] = {
 
 
 @check_each(("act", "name", "detail"), FAILURES.values(), ids=FAILURES.keys())
-def test_failures_by_name(act: Act, name: str, detail: str) -> None:
+def test_failures_by_name(act: Act, name: str, detail: str, client: str) -> None:
     """Each is a named failure in the end, none an exception and none a made-up text."""
-    reply = one(act, patience=20)
+    reply = one(act, client=client, patience=20)
     assert reply.text is None
     assert reply.failure is not None
     assert (reply.failure.name, reply.failure.transient) == (name, False)
     assert detail in reply.failure.detail
 
 
-def test_a_call_that_takes_too_long_is_a_timeout() -> None:
-    reply = one(Act(hang=True), timeout=0.2, attempts=2)
+def test_a_call_that_takes_too_long_is_a_timeout(client: str) -> None:
+    reply = one(Act(hang=True), client=client, timeout=0.2, attempts=2)
     assert reply.failure is not None
     assert (reply.failure.name, reply.notes) == ("timeout", {REPEATED: 1})
 
 
 @check_each("trouble", ["server error", "half a body", "reset", "storm", "no json", "empty"])
-def test_what_passes_is_asked_again(trouble: str) -> None:
+def test_what_passes_is_asked_again(trouble: str, client: str) -> None:
     """Twice a fault, then a reply: the reply stands, and says that it took two calls more."""
     act = FAILURES[trouble][0]
     with Loopback(after_the_probe(lambda body, time: act if time < 3 else echo(body))) as server:
-        (reply,) = backend(server).complete([question()])
+        (reply,) = backend(server, client=client).complete([question()])
     assert reply.text == digest(server.asked[-1])
     assert reply.notes == {REPEATED: 2}
 
@@ -244,7 +249,7 @@ def test_a_call_that_had_to_wait_its_turn_was_sent_when_it_was_sent() -> None:
     assert [sent for _, sent in asyncio.run(both())] == [0, 5]
 
 
-def test_an_address_that_takes_no_connection_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_takes_no_connection_is_unreachable(monkeypatch: pytest.MonkeyPatch, client: str) -> None:
     """Not a time-out of a call: it is waited for as a server that is down."""
     monkeypatch.setattr("parley.llm.backends.openai.transport.CONNECT", 0.2)
     with socket.socket() as full:
@@ -253,12 +258,12 @@ def test_an_address_that_takes_no_connection_is_unreachable(monkeypatch: pytest.
         address = full.getsockname()
         with closing(socket.create_connection(address)):  # the one that it has room for
             url = f"http://127.0.0.1:{address[1]}/v1"
-            line = asyncio.run(_refused(url))
+            line = asyncio.run(_refused(client, url))
     assert line == "unreachable"
 
 
-async def _refused(url: str) -> str:
-    line = Connection(url, KEY, 5.0)
+async def _refused(client: str, url: str) -> str:
+    line = CONNECTIONS[client](url, KEY, 5.0)
     try:
         await line.post("/chat/completions", b"{}")
     except NoAnswer as error:
@@ -268,10 +273,10 @@ async def _refused(url: str) -> str:
     return "answered"
 
 
-def test_a_server_that_goes_on_and_on_is_a_timeout() -> None:
+def test_a_server_that_goes_on_and_on_is_a_timeout(client: str) -> None:
     """A byte now and then keeps the connection alive, not the call."""
     drip = replace(said("Yes."), drip=True)
-    reply = one(drip, timeout=0.3, attempts=1)
+    reply = one(drip, client=client, timeout=0.3, attempts=1)
     assert reply.failure
     assert reply.failure.name == "timeout"
 
@@ -354,15 +359,15 @@ def faulty(seed: int) -> Plan:
 
 
 @check_each("seed", [1, 2])
-def test_thousands_of_requests_with_random_faults(tmp_path: Path, seed: int) -> None:
+def test_thousands_of_requests_with_random_faults(tmp_path: Path, seed: int, client: str) -> None:
     """Each ends as a reply or a named failure; a second sitting asks none of them again; no key is written anywhere."""
-    asked = questions(2000)
+    asked = questions(2000 if client == "fast" else 300)
     path = tmp_path / "journal.sqlite"
     with Loopback(faulty(seed)) as server:
-        with closing(Journal(path, backend(server))) as journal:
+        with closing(Journal(path, backend(server, client=client))) as journal:
             replies = _through(journal, asked)
         calls = len(server.asked)
-        with closing(Journal(path, backend(server))) as journal:
+        with closing(Journal(path, backend(server, client=client))) as journal:
             assert _through(journal, asked) == replies
         assert len(server.asked) == calls + 1, "the probe's own question"
     texts = {json.dumps(body, sort_keys=True): digest(body) for body in server.asked}
@@ -547,7 +552,7 @@ PERSONALITIES: dict[str, tuple[Callable[[Body], Act | None], dict[str, object]]]
 
 
 @check_each("first", [problem(429, retry_after="3"), problem(503), problem(500), Act(reset=True)])
-def test_the_probe_outlasts_what_passes(first: Act) -> None:
+def test_the_probe_outlasts_what_passes(first: Act, client: str) -> None:
     """A run that is started, or resumed, in a bad moment is not lost to it; and no ability is lost to it either."""
 
     def plan(body: Body, time: int) -> Act:
@@ -556,18 +561,18 @@ def test_the_probe_outlasts_what_passes(first: Act) -> None:
         return said("4", logprobs=likely(("4", {"4": 0.9, "5": 0.1}))) if body.get("logprobs") else echo(body)
 
     with Loopback(plan) as server:
-        assert dict(backend(server, closed="auto").identity["can"])["closed"] == "logprobs"
+        assert dict(backend(server, client=client, closed="auto").identity["can"])["closed"] == "logprobs"
 
 
 @check_each("passing", [problem(429, "slow down"), problem(503), Act(reset=True)])
 @check_each("marker", ["legs has a dog", "colour of grass"])
-def test_no_ability_is_judged_by_a_call_that_nobody_answered(passing: Act, marker: str) -> None:
+def test_no_ability_is_judged_by_a_call_that_nobody_answered(passing: Act, marker: str, client: str) -> None:
     """Ratings would be read in a worse way for a whole run, since a server was busy for one of the probe's questions."""
     with (
         Loopback(lambda body, time: passing if marker in str(body) else echo(body)) as server,
         pytest.raises(Unreachable, match=r"stayed busy|no answer from"),
     ):
-        backend(server, closed="auto")
+        backend(server, client=client, closed="auto")
 
 
 def test_a_rating_of_a_model_that_thinks_first_has_room_for_its_thoughts() -> None:
@@ -706,10 +711,10 @@ def test_a_broken_address_does_not_eat_the_load() -> None:
 
 
 @check_each("key", ["gsk_0123456789abcdef", "AIzaSyA-0123456789", "my-own key 123456"])
-def test_no_form_of_key_gets_into_a_failure(key: str) -> None:
+def test_no_form_of_key_gets_into_a_failure(key: str, client: str) -> None:
     plan = after_the_probe(lambda body, time: problem(400, f"API key provided: {key} is wrong"))
     with Loopback(plan) as server:
-        (reply,) = backend(server, key=key, attempts=1).complete([question()])
+        (reply,) = backend(server, client=client, key=key, attempts=1).complete([question()])
     assert key not in reply.to_json()
     assert "(secret)" in reply.to_json()
 

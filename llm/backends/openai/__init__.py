@@ -13,6 +13,7 @@
     timeout    seconds for one reply
     attempts   calls of a request that fails by itself (time-outs, broken bodies, server errors)
     patience   seconds for which a busy or missing server is called again
+    client     fast (aiohttp), or official (each call through the openai client)
 
     payload.py       writes requests as JSON; reads a reply, a named failure, a distribution over the answers
     capabilities.py  finds out what an endpoint can do, and opens it
@@ -44,9 +45,14 @@ class EnvironmentVariable(str):
 
 
 KEY = EnvironmentVariable("OPENAI_API_KEY")
-MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience"})
+MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience", "client"})
 SHARED = ("in_flight", "rpm", "tpm")
-CHOICES = {"api": ("chat", "completions"), "closed": ("auto", "logprobs", "choice", "text"), "once": ("no", "yes")}
+CHOICES = {
+    "api": ("chat", "completions"),
+    "closed": ("auto", "logprobs", "choice", "text"),
+    "client": ("fast", "official"),
+    "once": ("no", "yes"),
+}
 
 
 def open_backend(
@@ -62,6 +68,7 @@ def open_backend(
     timeout: float = 120.0,
     attempts: int = 4,
     patience: float = 600.0,
+    client: str = "fast",
     once: str = "no",
 ) -> Backend:
     """Open the endpoints and find out what they can do.
@@ -70,7 +77,7 @@ def open_backend(
     """
     if not model:
         raise UserError("--llm openai needs a model: openai:gpt-4o-mini, or the name that the server gives it")
-    for name, value in {"api": api, "closed": closed, "once": once}.items():
+    for name, value in {"api": api, "closed": closed, "client": client, "once": once}.items():
         if value not in CHOICES[name]:
             raise UserError(f"option {name} of openai must be one of {', '.join(CHOICES[name])}, not {value!r}")
     if min(in_flight, attempts) < 1 or min(rpm, tpm, patience) < 0 or timeout <= 0:
@@ -84,7 +91,7 @@ def open_backend(
 
     limits = (in_flight, rpm, tpm, timeout, attempts, patience)
     return open_endpoints(
-        EndpointSettings(model, urls, secret or "none", api, closed, thinking, *limits, once == "yes")
+        EndpointSettings(model, urls, secret or "none", api, closed, thinking, *limits, client, once == "yes")
     )
 
 

@@ -48,6 +48,7 @@ class EndpointSettings(NamedTuple):
     timeout: float
     attempts: int
     patience: float
+    client: str = "fast"
     once: bool = False
 
 

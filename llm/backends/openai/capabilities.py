@@ -16,6 +16,7 @@ from parley.llm.backends.openai import payload
 from parley.llm.backends.openai.backend import EndpointSettings, Loop, Openai
 from parley.llm.backends.openai.payload import CHAT, CHOICE, LOGPROBS, Capabilities, EndpointAbilities, sanitise
 from parley.llm.backends.openai.transport import (
+    CONNECTIONS,
     LONGEST_PAUSE,
     UNREACHABLE,
     Clock,
@@ -46,7 +47,8 @@ def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Op
     loop, clock = Loop(), clock or Clock()
 
     async def connect() -> list[Connection]:
-        return [Connection(url, settings.secret, settings.timeout) for url in settings.urls]
+        kind = CONNECTIONS[settings.client]
+        return [kind(url, settings.secret, settings.timeout) for url in settings.urls]
 
     connections = loop.run(connect())
     with ExitStack() as undo:
