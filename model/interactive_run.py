@@ -24,7 +24,7 @@ from parley.llm.seeding import derive
 from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Event
-from parley.model.interventions import Intervention
+from parley.model.interventions.base import Intervention
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, run_scenario
 
@@ -103,7 +103,7 @@ class InteractiveRun:
             raise UserError("this run is not running, so no agent can answer")
         self._want(Interview(agent, question))
 
-    def step_in(self, what: Intervention) -> None:
+    def add_intervention(self, what: Intervention) -> None:
         """Have it come before the next round, whatever round it names; it goes to `interventions`. Errors: UserError."""
         if self.phase == "done" or not self._thread.is_alive():
             raise UserError("this run is not running, so it cannot be changed")
@@ -223,7 +223,7 @@ def _stepped_in(model: DebateModel, what: Intervention) -> SteppedIn:
     """Put it before the next round."""
     due = replace(what, round=model.round + 1)
     try:
-        model.step_in(due)
+        model.add_intervention(due)
     except UserError as error:
         return SteppedIn(due, str(error))
     return SteppedIn(due)

@@ -20,7 +20,8 @@ from parley.llm.seeding import digest
 from parley.llm.spec import split_pair
 from parley.llm.typed import as_fields
 from parley.model import validation
-from parley.model.interventions import Intervention, parse_interventions
+from parley.model.interventions import parse_interventions
+from parley.model.interventions.base import Intervention
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.model import Model as ModelChange
 from parley.model.scenario_blocks import (
