@@ -1,4 +1,4 @@
-"""Which experiment a run folder holds: the record's header, and the label that keeps two experiments out of one folder."""
+"""The header of a record, and the label of a run folder, which keeps two experiments out of one folder."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from parley.model.titles import parties_told
 
 PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
 LABEL, LOCK, UNWRITTEN = "experiment.json", ".lock", ".tmp"
-_SAID = ("name", "title", "source")  # words about a scenario that change nothing in it
+_WORDS = ("name", "title", "source")
+"""Fields that describe a scenario and change nothing in a run."""
 
 
 def make_header(scenario: Scenario, given: tuple[str, ...], backend: Backend, classes: Sequence[str] = ()) -> Header:
-    """All that is needed to run it again. classes: the agent classes of a user, by name (model/custom.py)."""
-    prompts, data = _prompts(scenario), _data_digest(scenario)
-    told = scenario.to_dict() | header_names(scenario, classes)
-    asked = told, tuple(sorted(given)), dict(backend.identity)
+    """Return everything needed to repeat the run. classes: the agent classes of the user, by name (model/custom.py)."""
     return Header(
         SCHEMA,
-        *asked,
-        prompts,
-        data,
+        scenario.to_dict() | header_names(scenario, classes),
+        tuple(sorted(given)),
+        dict(backend.identity),
+        _prompts(scenario),
+        _data_digest(scenario),
         code_revision(),
         package_versions(),
         surrogate_manifest(scenario),
@@ -55,16 +55,16 @@ def make_header(scenario: Scenario, given: tuple[str, ...], backend: Backend, cl
 
 
 def package_versions() -> dict[str, str]:
-    """Of the packages that matter, and of Python."""
-    found = {name: metadata.version(name) for name in PACKAGES if _installed(name)}
-    return {**found, "python": platform.python_version()}
+    """Return the versions of Python and of the packages that matter."""
+    versions = {name: metadata.version(name) for name in PACKAGES if list(metadata.distributions(name=name))}
+    return {**versions, "python": platform.python_version()}
 
 
 def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:
-    """The folder belongs to this very experiment, or to nobody yet. Errors: UserError, and nothing was touched."""
-    held = _names(folder)
-    if LABEL not in held:
-        if held - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it had one
+    """Check, without changing anything, that the folder is empty or belongs to this experiment. Errors: UserError."""
+    names = _names(folder)
+    if LABEL not in names:
+        if names - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it was written
             raise UserError(f"{folder} is not empty and holds no run; give another --out")
         return
     theirs, mine = _read(folder / LABEL), _contents(scenario, classes)
@@ -83,7 +83,7 @@ def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) 
 
 
 def _names(folder: Path) -> set[str]:
-    """What lies in a folder; nothing when it is not there yet."""
+    """The names of the files in a folder; none if there is no folder yet."""
     try:
         return {path.name for path in folder.iterdir()}
     except FileNotFoundError:
@@ -93,7 +93,7 @@ def _names(folder: Path) -> set[str]:
 
 
 def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: Sequence[str] = ()) -> None:
-    """Label a new folder; in an old one the model must be the same. A graph object is kept there too. Errors: UserError."""
+    """Label a new folder, and keep a graph object in it. Errors: UserError if an old folder belongs to another model."""
     label, model = folder / LABEL, json.loads(json.dumps(dict(backend.identity)))
     if not label.exists():
         _write(label, json.dumps({**_contents(scenario, classes), "model": model}, indent=1))
@@ -103,14 +103,14 @@ def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: 
 
 
 def relabel_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:
-    """The folder is that of this scenario from now on. Its prompts, data and model stay."""
+    """Label the folder as that of another scenario on the same model."""
     label = folder / LABEL
     _write(label, json.dumps({**_contents(scenario, classes), "model": _read(label)["model"]}, indent=1))
 
 
 def scenario_fields(scenario: Scenario) -> dict[str, Any]:
-    """What makes this scenario this experiment; of a model how it is asked (an address, limits) is left out."""
-    fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
+    """Return the fields that make this scenario this experiment. How a model is reached (address, limits) is left out."""
+    fields = {key: value for key, value in scenario.to_dict().items() if key not in _WORDS}
     fields["llm"] = identity_spec(scenario.models.llm)
     fields["llms"] = {party: identity_spec(spec) for party, spec in scenario.llm_by_party.items()} | {
         who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.surrogate_by_party.items()
@@ -127,15 +127,13 @@ def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
 
 
 def _prompts(scenario: Scenario) -> dict[str, str]:
-    """Name and digest of every prompt; those of representatives where there are any."""
+    """Name and digest of every prompt; with representatives, also of their prompts."""
     theirs = digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
     return digests(PROMPTS) | {f"{REPRESENTATIVE.name}/{name}": text for name, text in theirs.items()}
 
 
 def _data_digest(scenario: Scenario) -> str:
-    """Digest of the data files that it uses: its topics or questions, its parties' personas, the scales, a graph, surrogates,
-    and code that is not in the box.
-    """
+    """Digest of the files that the scenario uses: topics or questions, personas, scales, a graph, surrogates, other code."""
     if scenario.subject.questions:
         topics = [set_path(scenario.subject.questions), QUESTIONNAIRE, *open_mediator(scenario.speech.mediator).files()]
     else:
@@ -148,7 +146,7 @@ def _data_digest(scenario: Scenario) -> str:
 
 
 def own_files(scenario: Scenario) -> list[Path]:
-    """The files of all that it names which is not in the box: of one's own, or of another distribution."""
+    """Return the files of everything that the scenario names and that is no part of Parley."""
     named: list[tuple[Registry, str]] = [
         (ENVIRONMENTS, scenario.environment_spec.name),
         (MEDIATORS, scenario.speech.mediator),
@@ -165,8 +163,8 @@ def own_files(scenario: Scenario) -> list[Path]:
 
 def _read(label: Path) -> dict[str, Any]:
     try:
-        found = dict(json.loads(label.read_text(encoding="utf-8")))
-        parts = {key: found[key] for key in ("scenario", "prompts", "data", "model")}
+        contents = json.loads(label.read_text(encoding="utf-8"))
+        parts = {key: contents[key] for key in ("scenario", "prompts", "data", "model")}
         if not all(isinstance(parts[key], dict) for key in ("scenario", "prompts", "model")):
             raise ValueError("it is no label of a run")
         return parts
@@ -185,18 +183,14 @@ def _write(path: Path, text: str) -> None:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _installed(name: str) -> bool:
-    return bool(list(metadata.distributions(name=name)))
-
-
 def code_revision() -> str:
-    """The commit of the checkout this code stands in, with a + when it was changed since; `release` outside a checkout."""
-    here = Path(__file__).parent.parent
-    if not (here / ".git").exists():
+    """Return the commit of this checkout, with a + if files have changed since; `release` outside a checkout."""
+    checkout = Path(__file__).parent.parent
+    if not (checkout / ".git").exists():
         return "release"
-    command = ["git", "-C", str(here), "describe", "--always", "--dirty=+"]
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty=+"]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return "unknown"
-    return found.stdout.strip() or "unknown"
+    return result.stdout.strip() or "unknown"
