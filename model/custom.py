@@ -18,6 +18,7 @@ from parley.environments.graphs._given import GIVEN, Given
 from parley.environments.network import Network
 from parley.llm.errors import UserError
 from parley.model.agent_factory import AgentClass, agent_classes
+from parley.model.files import file_errors
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_blocks import EnvironmentSpec
 from parley.model.validation import check_scenario
@@ -118,10 +119,8 @@ def keep_graph(folder: Path, scenario: Scenario) -> None:
     graph, path = given_graph(scenario), folder / FILE
     if graph is None or path.exists():
         return
-    try:
+    with file_errors(f"cannot write {path}"):
         path.write_text(graph.graphml, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
 def check_objects(folder: Path, theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> None:

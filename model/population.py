@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +32,7 @@ from parley.agents.opinion_dynamics.base import Codes, Floats
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 from parley.model import population_setup as setup
+from parley.model.files import file_errors
 from parley.model.reporters import stopped
 from parley.model.trait_assignment import MIDDLE
 
@@ -248,9 +249,5 @@ class ToParquet:
             if whole:
                 os.replace(self._partial, self.folder / ATTITUDES)
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise UserError(f"cannot write in {self.folder}: {error.strerror or error}") from error
+    def _errors(self) -> AbstractContextManager[None]:
+        return file_errors(f"cannot write in {self.folder}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol
 
 from parley.llm.errors import UserError
 from parley.model.events import KINDS, SCHEMA, Event
+from parley.model.files import file_errors
 
 
 class Recorder(Protocol):
@@ -70,12 +71,8 @@ class FileRecorder:
         with self._errors():
             self._file.close()
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise UserError(f"cannot write {self.path}: {error.strerror}; the journal keeps all replies") from error
+    def _errors(self) -> AbstractContextManager[None]:
+        return file_errors(f"cannot write {self.path}", "; the journal keeps all replies")
 
 
 _NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}
@@ -113,10 +110,8 @@ def _frozen(values: list[Any]) -> tuple[Any, ...]:
 
 def read_lines(path: Path) -> Iterator[Event]:
     """Yield the events of a record. A torn last line, as of a killed run, is left out. Errors: UserError without a record."""
-    try:
+    with file_errors(f"cannot read the record {path}"):
         lines = path.read_bytes().splitlines(keepends=True)
-    except OSError as error:
-        raise UserError(f"cannot read the record {path}: {error.strerror}") from error
     for number, line in enumerate(lines, 1):
         try:
             yield from_line(line.decode())

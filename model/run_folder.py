@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import subprocess
 from collections.abc import Sequence
@@ -27,13 +26,14 @@ from parley.llm.request import Backend
 from parley.llm.seeding import digest
 from parley.model.custom import AGENT_CLASS, check_objects, header_names, keep_graph
 from parley.model.events import SCHEMA, Header
+from parley.model.files import UNWRITTEN, file_errors, write_whole
 from parley.model.interventions import INTERVENTIONS
 from parley.model.scenario import STAND_IN, Scenario
 from parley.model.surrogate_seats import surrogate_manifest
 from parley.model.titles import parties_told
 
 PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
-LABEL, LOCK, UNWRITTEN = "experiment.json", ".lock", ".tmp"
+LABEL, LOCK = "experiment.json", ".lock"
 _WORDS = ("name", "title", "source")
 """Fields that describe a scenario and change nothing in a run."""
 
@@ -62,7 +62,8 @@ def package_versions() -> dict[str, str]:
 
 def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:
     """Check, without changing anything, that the folder is empty or belongs to this experiment. Errors: UserError."""
-    names = _names(folder)
+    with file_errors(f"cannot use the folder {folder}"):
+        names = {path.name for path in folder.iterdir()} if folder.exists() else set()
     if LABEL not in names:
         if names - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it was written
             raise UserError(f"{folder} is not empty and holds no run; give another --out")
@@ -82,21 +83,11 @@ def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) 
         )
 
 
-def _names(folder: Path) -> set[str]:
-    """The names of the files in a folder; none if there is no folder yet."""
-    try:
-        return {path.name for path in folder.iterdir()}
-    except FileNotFoundError:
-        return set()
-    except OSError as error:
-        raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
-
-
 def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: Sequence[str] = ()) -> None:
     """Label a new folder, and keep a graph object in it. Errors: UserError if an old folder belongs to another model."""
     label, model = folder / LABEL, json.loads(json.dumps(dict(backend.identity)))
     if not label.exists():
-        _write(label, json.dumps({**_contents(scenario, classes), "model": model}, indent=1))
+        write_whole(label, json.dumps({**_contents(scenario, classes), "model": model}, indent=1))
     elif _read(label)["model"] != model:
         raise UserError(f"{folder} holds a run on another model or version of it; give another --out")
     keep_graph(folder, scenario)
@@ -105,7 +96,7 @@ def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: 
 def relabel_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:
     """Label the folder as that of another scenario on the same model."""
     label = folder / LABEL
-    _write(label, json.dumps({**_contents(scenario, classes), "model": _read(label)["model"]}, indent=1))
+    write_whole(label, json.dumps({**_contents(scenario, classes), "model": _read(label)["model"]}, indent=1))
 
 
 def scenario_fields(scenario: Scenario) -> dict[str, Any]:
@@ -170,17 +161,6 @@ def _read(label: Path) -> dict[str, Any]:
         return parts
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"cannot read {label}: {error}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a small file whole or not at all."""
-    temporary = path.with_name(path.name + UNWRITTEN)
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
 def code_revision() -> str:

@@ -28,6 +28,7 @@ from parley.model.casting import check_files
 from parley.model.custom import class_names
 from parley.model.debate import DebateModel
 from parley.model.events import Ended
+from parley.model.files import file_errors
 from parley.model.missing_replies import MissingTally, Unreadable
 from parley.model.recorder import FileRecorder, Recorder, from_line
 from parley.model.run_folder import LOCK, check_folder, check_manifest, make_header, relabel_folder
@@ -131,7 +132,8 @@ def run_scenario(
             model = _run_model(spec, journal, recorder, progress, on_step)
             recorder.close()
             if not model.error:
-                _rename_record(partial, record)
+                with file_errors(f"cannot finish the record in {spec.folder}"):
+                    os.replace(partial, record)
                 if on_end:
                     on_end(model)
         return RunOutcome(
@@ -156,13 +158,6 @@ def is_complete(record: Path) -> bool:
     except (OSError, ValueError, IndexError):
         return False
     return isinstance(last, Ended)
-
-
-def _rename_record(partial: Path, record: Path) -> None:
-    try:
-        os.replace(partial, record)
-    except OSError as error:
-        raise UserError(f"cannot finish the record in {record.parent}: {error.strerror}") from error
 
 
 def _run_model(
@@ -214,11 +209,9 @@ def _rare_garbage_collection() -> Iterator[None]:
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
     """Make the folder and lock it. Errors: UserError when it cannot be made, or when another process holds the lock."""
-    try:
+    with file_errors(f"cannot use the folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         handle: IO[str] = open(folder / LOCK, "a", encoding="utf-8")  # noqa: SIM115  # closed below
-    except OSError as error:
-        raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
     with handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -18,6 +18,7 @@ from parley.llm.seeding import digest
 from parley.llm.spec import split_pair
 from parley.model.agent_factory import AgentClass
 from parley.model.custom import AGENT_CLASS, class_names
+from parley.model.files import UNWRITTEN, write_whole
 from parley.model.run_folder import LOCK, scenario_fields
 from parley.model.scenario import Scenario, field_name
 
@@ -151,7 +152,6 @@ def check_sweep_manifest(folder: Path, cells: Sequence[SweepCell]) -> None:
         "combinations": {name: _digest(cell) for name, cell in combinations.items()},
         "seeds": sorted({cell.seed for cell in cells}),
     }
-    temporary = label.with_suffix(".tmp")
     if label.exists():
         theirs = _read(label)
         if set(theirs["combinations"]) != set(mine["combinations"]):
@@ -162,13 +162,9 @@ def check_sweep_manifest(folder: Path, cells: Sequence[SweepCell]) -> None:
             raise UserError(
                 f"{folder} holds a sweep with seeds that are not among these: give them too, or another --out"
             )
-    elif {path.name for path in folder.iterdir()} - {LOCK, temporary.name}:
+    elif {path.name for path in folder.iterdir()} - {LOCK, f"{LABEL}{UNWRITTEN}"}:
         raise UserError(f"{folder} is not empty and holds no sweep; give another --out")
-    try:
-        temporary.write_text(json.dumps(mine, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(label)
-    except OSError as error:
-        raise UserError(f"cannot write {label}: {error.strerror}") from error
+    write_whole(label, json.dumps(mine, indent=1) + "\n")
 
 
 def _digest(cell: SweepCell) -> str:
