@@ -225,6 +225,14 @@ def _personas_by_kind(scenario: Scenario) -> dict[str, list[Persona]]:
     return circles
 
 
+def _numbered(seats: Sequence[str], kind: Callable[[str], str] = party_of) -> Iterator[tuple[str, str, int]]:
+    """Yield each seat, its label, and its number among the seats of its kind (its party, unless `kind` says otherwise)."""
+    counts = Counter[str]()
+    for seat, label in zip(seats, Group("", tuple(seats)).labels, strict=True):
+        yield seat, label, counts[kind(seat)]
+        counts[kind(seat)] += 1
+
+
 def _seat_around_circles(seats: tuple[str, ...], repetition: int, circles: Circles) -> tuple[SeatPlace, ...]:
     """Take every further seat of a party a stride further on its circle, with another stride on each lap.
 
@@ -232,15 +240,14 @@ def _seat_around_circles(seats: tuple[str, ...], repetition: int, circles: Circl
     each other. A shift or stride changes only at the end of a lap, so each seat has each persona of its party once a lap,
     whatever the sizes. The Default's circle follows the others: its personas differ only in their names.
     """
-    sizes, taken, places = Counter(map(party_of, seats)), Counter[str](), []
+    sizes, places = Counter(map(party_of, seats)), []
     partisan = [seat for seat in seats if party_of(seat) != DEFAULT] or seats
     common = math.lcm(*[len(circles[seat]) for seat in partisan])
-    for seat, label in zip(seats, Group("", seats).labels, strict=True):
+    for seat, label, number in _numbered(seats):
         circle, party = circles[seat], party_of(seat)
         strides = _strides(len(circle), sizes[party])
         shift = repetition // math.lcm(common, len(circle)) * list(sizes).index(party)
-        shift += taken[party] * strides[repetition // len(circle) % len(strides)]
-        taken[party] += 1
+        shift += number * strides[repetition // len(circle) % len(strides)]
         places.append(SeatPlace(label, circle[(repetition + shift) % len(circle)]))
     _refuse_namesakes(places, seats, repetition, circles)
     return tuple(places)
@@ -281,15 +288,14 @@ def _seat_fresh(
 
     before, total: seats of each party in the groups before this one, and in all groups, of one repetition.
     """
-    taken, places = Counter[str](), []
-    for party, label in zip(group.seats, group.labels, strict=True):
+    places = []
+    for party, label, number in _numbered(group.seats, str):
         people, need = circles[party], total[party]
         if need > len(people):
             raise UserError(f"too few personas ({len(people)} {party}) for {need} seats with a fresh cast")
         lap, turn = divmod(repetition, len(people) // need)
         order = stream(seed, "personas", party, "lap", lap).sample(people, len(people))
-        places.append(SeatPlace(label, order[turn * need + before[party] + taken[party]]))
-        taken[party] += 1
+        places.append(SeatPlace(label, order[turn * need + before[party] + number]))
     if len({place.persona.name for place in places}) < len(places):
         raise UserError(f"two people of one name would meet in repetition {repetition + 1}; give another seed or cast")
     return tuple(places)
@@ -297,18 +303,17 @@ def _seat_fresh(
 
 def _seat_drawn(seed: int, group: Group, repetition: int, circles: Circles) -> tuple[SeatPlace, ...]:
     """Deal all personas of a party in a random order, lap by lap; a persona whose name is taken gets another name."""
-    taken, names, places = Counter[str](), Counter[str](), []
+    names, places = Counter[str](), []
 
     @cache
     def order(party: str, lap: int) -> list[Persona]:
         rng = stream(seed, "personas", party, "drawn", repetition, lap)
         return rng.sample(circles[party], len(circles[party]))
 
-    for party, label in zip(group.seats, group.labels, strict=True):
-        lap, turn = divmod(taken[party], len(circles[party]))
+    for party, label, number in _numbered(group.seats, str):
+        lap, turn = divmod(number, len(circles[party]))
         person = order(party, lap)[turn]
         places.append(SeatPlace(label, rename_persona(person, names[person.name])))
-        taken[party] += 1
         names[person.name] += 1
     return tuple(places)
 
@@ -328,14 +333,13 @@ def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles) -> 
     In turn 0 the n-th seat of a party has its n-th persona, in whichever variant. The next turn takes the next personas of the
     file, and begins again when too few are left.
     """
-    sizes, taken, places = Counter(map(party_of, seats)), Counter[str](), []
-    for seat, label in zip(seats, Group("", seats).labels, strict=True):
-        party, people = party_of(seat), circles[seat]
-        turns = len(people) // sizes[party]
+    sizes, places = Counter(map(party_of, seats)), []
+    for seat, label, number in _numbered(seats):
+        size, people = sizes[party_of(seat)], circles[seat]
+        turns = len(people) // size
         if not turns:
             raise UserError(
                 f"too few personas for {len(seats)} seats with a fixed or listed cast: {len(people)} {seat}"
             )
-        places.append(SeatPlace(label, people[turn % turns * sizes[party] + taken[party]]))
-        taken[party] += 1
+        places.append(SeatPlace(label, people[turn % turns * size + number]))
     return tuple(places)

@@ -32,16 +32,8 @@ from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend, Request, identity_text
 from parley.llm.router import open_all
 from parley.llm.seeding import stream
-from parley.model import scenario
-from parley.model.agent_factory import (
-    AgentClass,
-    DebateSeat,
-    SeatedAgent,
-    agent_classes,
-    make_agent,
-    make_mediator,
-    represent_members,
-)
+from parley.model import agent_factory, scenario
+from parley.model.agent_factory import AgentClass, DebateSeat, SeatedAgent
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.custom import Topology, scenario_on
 from parley.model.events import Endowed, Event, Posed, Seated
@@ -54,6 +46,7 @@ from parley.model.reporters import AGENT_REPORTERS, attitudes_by_party, reporter
 from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
 from parley.model.scenario import Scenario
+from parley.model.stepping import SteppedModel
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_questionnaire, run_surveys
 from parley.model.trait_assignment import alternate_sides
@@ -63,7 +56,7 @@ QUICK = 2
 """Default number of repetitions of a preset that is given by name, so that `DebateModel()` takes about a second."""
 
 
-class DebateModel(mesa.Model):
+class DebateModel(SteppedModel):
     """All rooms of a scenario in one Mesa model. One step is one round, in which every agent speaks once.
 
     Parameters
@@ -154,8 +147,8 @@ class DebateModel(mesa.Model):
             settings.setdefault("repetitions", QUICK)
         self.setup = scenario_on(preset, settings, topology)
         people, models = self.setup.people, self.setup.models
-        super().__init__(rng=self.setup.seed)
-        self.agent_classes = agent_classes(agent_class, self.setup.parties)
+        super().__init__(self.setup.seed, self.setup.rounds, collect_errors)
+        self.agent_classes = agent_factory.agent_classes(agent_class, self.setup.parties)
         self.style = self.setup.style
         self.environment = self.setup.environment
         self.voices = self.setup.llm_by_party
@@ -166,9 +159,7 @@ class DebateModel(mesa.Model):
         check_taught(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else NullRecorder()
         self.progress = progress
-        self.round = 0
-        self.error: Exception | None = None
-        self.collect_errors, self.keep_going, self.tally = collect_errors, keep_going, MissingTally()
+        self.keep_going, self.tally = keep_going, MissingTally()
         self._identity = identity_text(self.backend)
         key = None if isinstance(self.recorder, NullRecorder) else self._journal_key
         self.context = RunContext(self.setup.seed, key, self.setup.surveys.asks)
@@ -178,7 +169,7 @@ class DebateModel(mesa.Model):
         self.rooms = self._make_rooms()
         self.debating_rooms = [room for room in self.rooms if room.group != REFERENCE]
         self._check_rooms(self.setup.interventions)
-        represent_members(self, self.rooms)
+        agent_factory.represent_members(self, self.rooms)
         for room in self.debating_rooms:
             for agent in initially_absent(self.setup.interventions, room, self.setup.seed):
                 room.members[agent].absent = True
@@ -187,28 +178,6 @@ class DebateModel(mesa.Model):
             agent_reporters=AGENT_REPORTERS | dict(agent_reporters or {}),
         )
         self._run_and_collect(self._before_first_round)
-
-    def step(self) -> None:
-        """Run one round. A step after the last round, or after an error, only sets `running` to False.
-
-        The last round itself does not, because batch_run of Mesa 3.3 reports the row before the last one collected.
-        """
-        if self.over:
-            self.running = False
-        else:
-            self._run_and_collect(self._next_round)
-
-    def run(self) -> None:
-        """Run all rounds. Raises the exception that stopped the model, if there is one."""
-        while self.running:
-            self.step()
-        if self.error:
-            raise self.error
-
-    @property
-    def over(self) -> bool:
-        """True after the last round, and after an error."""
-        return self.error is not None or self.round >= self.setup.rounds
 
     @property
     def grid(self) -> Any:
@@ -254,15 +223,8 @@ class DebateModel(mesa.Model):
         agent = self._id_by_name.get((room, name))
         return None if agent is None else self.previous_attitude(agent)
 
-    def _run_and_collect(self, phase: Callable[[], None]) -> None:
-        try:
-            phase()
-        except Exception as error:
-            self.error = error
-            if not self.collect_errors:
-                raise
+    def _before_collecting(self) -> None:
         self.attitudes = attitudes_by_party(self)
-        self.datacollector.collect(self)
 
     def _before_first_round(self) -> None:
         """Record who is seated, run the first survey, and ask for what the scenario needs before the debate."""
@@ -360,7 +322,7 @@ class DebateModel(mesa.Model):
         self.seatings = {seating.room: seating for seating in seat_rooms(self.setup)}
         for seating in self.seatings.values():
             for number in range(len(seating.places)):
-                make_agent(self, seating, number)
+                agent_factory.make_agent(self, seating, number)
         self.seated = dict(self.agents.groupby("room").groups)
         self._id_by_name = (
             {(agent.room, agent.name): agent.unique_id for agent in self.agents} if self.responses else {}
@@ -373,7 +335,7 @@ class DebateModel(mesa.Model):
         seats = {number: agent.seat for number, agent in members.items()}
         place = (seating.room, seating.topic, seating.group, seating.repetition)
         room = RoomState(*place, dict(members), seats, self.context)
-        room.mediator = make_mediator(self, seating, list(members))
+        room.mediator = agent_factory.make_mediator(self, seating, list(members))
         room.society = build_social_graph(seating, list(members), self.setup.seed, self.previous_attitude)
         room.turn_probes = self.setup.surveys.turn_probes(self.setup.subject.topic(seating.topic))
         return room

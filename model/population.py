@@ -34,12 +34,13 @@ from parley.llm.seeding import derive
 from parley.model import population_setup as setup
 from parley.model.files import file_errors
 from parley.model.reporters import stopped
+from parley.model.stepping import SteppedModel
 from parley.model.trait_assignment import MIDDLE
 
 LARGEST = 100_000_000
 
 
-class PopulationModel(mesa.Model):
+class PopulationModel(SteppedModel):
     """A population of up to a hundred million agents as arrays, moved by a law of opinion dynamics. A Mesa model.
 
     Parameters
@@ -95,7 +96,7 @@ class PopulationModel(mesa.Model):
         if not 1 <= agents <= LARGEST:
             raise UserError(f"a population has 1 to {LARGEST:,} agents, not {agents:,}")
         self.root = 0 if rng is None else int(rng)
-        super().__init__(rng=self.root)
+        super().__init__(self.root, steps, collect_errors)
         law = open_law(law) if isinstance(law, str) else law
         chosen = setup.choose_graph(graph, agents)
         self.nodes = chosen.nodes
@@ -112,49 +113,16 @@ class PopulationModel(mesa.Model):
             self.law = law.begin(self.opinions, self.codes, names)
         except ValueError as error:
             raise UserError(str(error)) from error
-        self.limit, self.round = steps, 0
-        self.error: Exception | None = None
-        self.collect_errors, self.recorder = collect_errors, recorder
+        self.recorder = recorder
         self.datacollector = mesa.DataCollector(model_reporters=self._reporters())
         self._run_and_collect(self._record_start)
-
-    @property
-    def over(self) -> bool:
-        """True after the last step, and after an error."""
-        return self.error is not None or self.round >= self.limit
-
-    def step(self) -> None:
-        """Run one step of the law. A step after the last one only sets `running` to False (as in model/debate.py)."""
-        if self.over:
-            self.running = False
-        else:
-            self._run_and_collect(self._move)
-
-    def run(self, progress: Callable[[int], object] | None = None) -> None:
-        """Run all steps, and call progress(1) after each. Raises the exception that stopped the model, if there is one."""
-        while not self.over:
-            self.step()
-            if progress:
-                progress(1)
-        self.running = False
-        if self.error:
-            raise self.error
-
-    def _run_and_collect(self, phase: Callable[[], None]) -> None:
-        try:
-            phase()
-        except Exception as error:
-            self.error = error
-            if not self.collect_errors:
-                raise
-        self.datacollector.collect(self)
 
     def _record_start(self) -> None:
         if self.recorder:
             self.recorder.open(self.codes, [party.name for party in self.parties], self.nodes)
             self.recorder.write(0, self.opinions)
 
-    def _move(self) -> None:
+    def _next_round(self) -> None:
         self.round += 1
         self.opinions = self.law.step(self.opinions, self.graph, self._stream("step", self.round))
         if self.recorder:

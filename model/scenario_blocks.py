@@ -121,10 +121,10 @@ class People:
         "circle"  # which personas sit in a repetition: others each time, the first of the file, ... (docs/personas.md: Who sits)
     )
     disclose: Literal["nothing", "gender", "demographics"] = (
-        "nothing"  # what agents know of each other beside names; demographics: gender, party and age
+        "nothing"  # what agents know of each other in addition to names; demographics: gender, party and age
     )
     introduce: Literal["nothing", "person", "ai", "copy", "even"] = (
-        "nothing"  # how agents are told of their opponents: as a person, an AI, a copy of themselves, or an equal match
+        "nothing"  # how opponents are described to agents: as a person, an AI, a copy of themselves, or an equal match
     )
     reference: tuple[
         str, ...
@@ -136,9 +136,9 @@ class People:
     sides: Literal["own", "opposed"] = (
         "own"  # what debaters argue for: their own opinion, or (opposed) in turn for and against the first debater's opinion
     )
-    roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT], SEAT:ROLE, or ROLE for everybody; of ROLE/ROLE one is drawn
-    traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+TRAIT=LEVEL, PARTY:drawn, or the same for a seat or everybody
-    confirmation_bias: tuple[str, ...] = ()  # none, weak or strong for everybody, or PARTY:LEVEL, or SEAT:LEVEL
+    roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT], SEAT:ROLE, or ROLE for all agents; of ROLE/ROLE one is drawn
+    traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+TRAIT=LEVEL, PARTY:drawn, or the same for a seat or all agents
+    confirmation_bias: tuple[str, ...] = ()  # none, weak or strong for all agents, or PARTY:LEVEL, or SEAT:LEVEL
     archetypes: int = 0  # survey answers shared by agents of the same kind and state (0: each agent answers for itself)
 
     def __post_init__(self) -> None:
@@ -160,7 +160,9 @@ class Surveys:
     """How opinions are measured: which questions, when, and how the ratings are read."""
 
     probe: str = "attitude"  # the survey question, a probe of the topic
-    also: tuple[str, ...] = ()  # further probes; NAME:public is answered before everybody, NAME:turns after every turn
+    also: tuple[
+        str, ...
+    ] = ()  # further probes; NAME:public is answered in front of all agents, NAME:turns after every turn
     survey: Literal["rounds", "ends", "never"] = (
         "rounds"  # when agents are surveyed: before the debate and after each round, before and after the debate, or never
     )
@@ -232,7 +234,7 @@ class Speech:
 class Models:
     """The models through which agents speak."""
 
-    llm: str = "pocket"  # the model that speaks for everybody: NAME[:MODEL][,key=value]
+    llm: str = "pocket"  # the model that speaks for all agents: NAME[:MODEL][,key=value]
     llms: tuple[str, ...] = ()  # PARTY=SPEC or SEAT=SPEC: a model of its own, or a surrogate, for a party or seat
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER or SEAT:ADAPTER: an adapter of the model for a party or seat
 

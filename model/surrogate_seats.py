@@ -114,7 +114,7 @@ def _fit_problems(probe: str, file: str, party: str, topic: str) -> Iterator[str
     if party not in known:
         yield f"{file} was fitted to {', '.join(known)}: it knows no {party}"
     elif not known[party]["said"]:
-        yield f"{file} has no line of a {party} on {topic}: nothing that they said could be graded"
+        yield f"{file} has no line of a {party} on {topic}: no line could be graded"
 
 
 def _prompt_problems(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> Iterator[str]:

@@ -131,7 +131,7 @@ class Intervention(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Saying(Intervention):
-    """An intervention that says a line. Agents hear and remember it like any other line; nobody is asked to reply.
+    """An intervention that says a line. Agents hear and remember it like any other line, but are not asked to reply.
 
     by     the name of the speaker
     text   the line; {topic} stands for the title of the room's topic
