@@ -146,9 +146,7 @@ def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]
             "Leave these options out, or run without --ui"
         )
     if {"interventions", "llms"} & set(given):
-        raise UserError(
-            "--ui takes neither --intervene nor the --llm of one party: write them into a preset, or intervene on the page"
-        )
+        raise UserError("--ui takes neither --intervene nor the --llm of one party: write them into a preset")
     settings = {"scenario": options.scenario, **{key: field_value(scenario.to_dict(), key) for key in given}}
     return serve(Path(__file__).with_name("app.py"), settings, options.host or "127.0.0.1", options.port)
 

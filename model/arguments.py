@@ -70,9 +70,7 @@ def model_from_args(options: argparse.Namespace, default: str = "") -> str:
 def only_model(specs: Sequence[str], default: str = "") -> str:
     """Return the only model of a list, or the default. Errors: UserError if the list names several."""
     if len(named := list(dict.fromkeys(specs))) > 1:
-        raise UserError(
-            f"--llm names two models, {named[0]} and {named[1]}: this command uses one model, so leave one of them out"
-        )
+        raise UserError(f"--llm names two models, {named[0]} and {named[1]}: this command uses one")
     return named[0] if named else default
 
 
@@ -81,9 +79,7 @@ def model_fields(specs: Sequence[str]) -> dict[str, Any]:
     by_party = tuple([spec for spec in specs if party_of(spec)])
     for_all = [spec for spec in specs if not party_of(spec)]
     if len(for_all) > 1:
-        raise UserError(
-            f"--llm names two models, {for_all[0]} and {for_all[1]}: write PARTY=MODEL for a model of one party"
-        )
+        raise UserError(f"--llm names two models, {' and '.join(for_all[:2])}: write PARTY=MODEL for one party")
     return {"llm": for_all[0] if for_all else None, "llms": by_party or None}
 
 
@@ -131,13 +127,10 @@ def budgets_from_args(options: argparse.Namespace, *asked: Scenario | str) -> li
         if price is None or free
     ]
     if options.max_cost is not None and unpriced:
-        raise UserError(
-            f"--max-cost needs --price IN,OUT, money per million tokens: no price is known for {unpriced[0]}"
-        )
+        raise UserError(f"--max-cost needs --price IN,OUT (per million tokens): no price of {unpriced[0]} is known")
     limits = options.max_calls, options.max_tokens, options.max_cost
-    return [
-        Budget(*limits, {voice: price for voice, price in one.items() if price}, options.keep_going) for one in prices
-    ]
+    known = [{voice: price for voice, price in one.items() if price} for one in prices]
+    return [Budget(*limits, one, options.keep_going) for one in known]
 
 
 def study_budgets(

@@ -32,6 +32,9 @@ class SeatPlace(NamedTuple):
     persona: Persona
 
 
+Places = tuple[SeatPlace, ...]
+
+
 class RoomSeating(NamedTuple):
     """A room before its agents are made. `present` are the personas that each agent is told about, itself included.
 
@@ -43,7 +46,7 @@ class RoomSeating(NamedTuple):
     topic: str
     group: str
     repetition: int
-    places: tuple[SeatPlace, ...]
+    places: Places
     present: tuple[Persona, ...]
     episode: int = 0
     mediated: bool = False
@@ -59,7 +62,7 @@ class RoomSeating(NamedTuple):
 
 Circles = Mapping[str, Sequence[Persona]]
 """The personas of each kind of seat, in the order in which they are seated."""
-SeatChooser = Callable[[Group, int], tuple[SeatPlace, ...]]
+SeatChooser = Callable[[Group, int], Places]
 """Seats a group in a repetition."""
 
 
@@ -128,9 +131,7 @@ def check_files(scenario: Scenario) -> None:
         _seat_chooser(scenario)(group, 0)
 
 
-def _room_seating(
-    topic: str, group: Group, repetition: int, places: tuple[SeatPlace, ...], episode: int = 0
-) -> RoomSeating:
+def _room_seating(topic: str, group: Group, repetition: int, places: Places, episode: int = 0) -> RoomSeating:
     present = tuple([place.persona for place in places])
     room = f"{topic}/{group.name}/{repetition:03}"
     return RoomSeating(room, topic, group.name, repetition, places, present, episode, group.mediated)
@@ -169,16 +170,12 @@ def _personas_named(group: Group, circles: Circles) -> dict[int, Persona]:
         if name not in known:
             raise unknown_name(f"persona of {seat} in the graph", name, known)
         if known[name] in personas.values():
-            raise UserError(
-                f"two nodes of the graph are for the persona {name} of {seat}: name another for one of them"
-            )
+            raise UserError(f"two nodes of the graph are for the persona {name} of {seat}: name another for one")
         personas[number] = known[name]
     return personas
 
 
-def _seat_named_then_others(
-    named: Mapping[int, Persona], seat: SeatChooser, group: Group, repetition: int
-) -> tuple[SeatPlace, ...]:
+def _seat_named_then_others(named: Mapping[int, Persona], seat: SeatChooser, group: Group, repetition: int) -> Places:
     """Give the named personas their seats, then cast the others, who get another name where theirs is taken."""
     rest = Group(group.name, tuple(kind for number, kind in enumerate(group.seats) if number not in named))
     others = iter(seat(rest, repetition) if rest.seats else ())
@@ -233,7 +230,7 @@ def _numbered(seats: Sequence[str], kind: Callable[[str], str] = party_of) -> It
         counts[kind(seat)] += 1
 
 
-def _seat_around_circles(seats: tuple[str, ...], repetition: int, circles: Circles) -> tuple[SeatPlace, ...]:
+def _seat_around_circles(seats: tuple[str, ...], repetition: int, circles: Circles) -> Places:
     """Take every further seat of a party a stride further on its circle, with another stride on each lap.
 
     Once all combinations of places on the circles have met (the least common multiple of their sizes), parties shift against
@@ -283,7 +280,7 @@ def _refuse_namesakes(places: Sequence[SeatPlace], seats: tuple[str, ...], repet
 
 def _seat_fresh(
     seed: int, group: Group, repetition: int, circles: Circles, before: Counter[str], total: Counter[str]
-) -> tuple[SeatPlace, ...]:
+) -> Places:
     """Seat all personas of a party before any sits again, each lap in another order. Those left over at its end do not sit.
 
     before, total: seats of each party in the groups before this one, and in all groups, of one repetition.
@@ -301,7 +298,7 @@ def _seat_fresh(
     return tuple(places)
 
 
-def _seat_drawn(seed: int, group: Group, repetition: int, circles: Circles) -> tuple[SeatPlace, ...]:
+def _seat_drawn(seed: int, group: Group, repetition: int, circles: Circles) -> Places:
     """Deal all personas of a party in a random order, lap by lap; a persona whose name is taken gets another name."""
     names, places = Counter[str](), []
 
@@ -318,7 +315,7 @@ def _seat_drawn(seed: int, group: Group, repetition: int, circles: Circles) -> t
     return tuple(places)
 
 
-def _seat_copies(group: Group, repetition: int, circles: Circles) -> tuple[SeatPlace, ...]:
+def _seat_copies(group: Group, repetition: int, circles: Circles) -> Places:
     """Seat one person, that of the first seat on the circle, in every seat, each time under another name."""
     if len(set(group.seats)) > 1:
         raise UserError(f"cast=copies seats one person in every seat: name one party, not {', '.join(group.seats)}")
@@ -327,7 +324,7 @@ def _seat_copies(group: Group, repetition: int, circles: Circles) -> tuple[SeatP
     return tuple([SeatPlace(label, rename_persona(person, number)) for number, label in enumerate(group.labels)])
 
 
-def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles) -> tuple[SeatPlace, ...]:
+def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles) -> Places:
     """Seat the personas in the order of the persona file, whatever the seed, so that two Alexes never meet.
 
     In turn 0 the n-th seat of a party has its n-th persona, in whichever variant. The next turn takes the next personas of the
@@ -338,8 +335,6 @@ def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles) -> 
         size, people = sizes[party_of(seat)], circles[seat]
         turns = len(people) // size
         if not turns:
-            raise UserError(
-                f"too few personas for {len(seats)} seats with a fixed or listed cast: {len(people)} {seat}"
-            )
+            raise UserError(f"too few personas for {len(seats)} seats with a fixed or listed cast: {len(people)}")
         places.append(SeatPlace(label, people[turn % turns * size + number]))
     return tuple(places)

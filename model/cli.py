@@ -78,9 +78,8 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help. Its first line names only the arguments that must be given."""
-        self.usage = self.usage or " ".join(
-            ["%(prog)s", *filter(None, map(_required_argument, self._actions)), "[options]"]
-        )
+        required = filter(None, map(_required_argument, self._actions))
+        self.usage = self.usage or " ".join(["%(prog)s", *required, "[options]"])
         return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

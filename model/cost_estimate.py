@@ -115,9 +115,8 @@ def _dry_run(scenario: Scenario, full: bool) -> RunPlan:
     sizes = scaled(len(model.agents)), scaled(len(model.rooms))
     calls = scaled(replies), scaled(counter.ratings), scaled(others), scaled(notes)
     tokens = {voice: counter.usage(voice, scale) for voice in sorted(counter.calls)}
-    return RunPlan(
-        scenario, *sizes, *calls, tokens, {voice: scaled(number) for voice, number in sorted(counter.calls.items())}
-    )
+    calls_by_voice = {voice: scaled(number) for voice, number in sorted(counter.calls.items())}
+    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice)
 
 
 def _is_random(scenario: Scenario) -> bool:

@@ -273,7 +273,8 @@ class DebateModel(SteppedModel):
 
     def _run_room(self, room: RoomState) -> Conversation[list[Event]]:
         """The round of one room."""
-        view = Room(tuple(room.members), self._first_order[room.id], partial(self._reshuffle, room.id), room.society)
+        reshuffle = partial(self._shuffle, room.id, self.round)
+        view = Room(tuple(room.members), self._first_order[room.id], reshuffle, room.society)
         form = self.setup.reply_form(self.round)
         if room.society:
             return run_network_round(room, cast(Networked, self.environment), view, form)
@@ -324,9 +325,8 @@ class DebateModel(SteppedModel):
             for number in range(len(seating.places)):
                 agent_factory.make_agent(self, seating, number)
         self.seated = dict(self.agents.groupby("room").groups)
-        self._id_by_name = (
-            {(agent.room, agent.name): agent.unique_id for agent in self.agents} if self.responses else {}
-        )
+        named = self.agents if self.responses else ()
+        self._id_by_name = {(agent.room, agent.name): agent.unique_id for agent in named}
         self._first_order = {room: self._shuffle(room) for room in self.seated}
         return [self._make_room(self.seatings[room], list(members)) for room, members in self.seated.items()]
 
@@ -344,9 +344,6 @@ class DebateModel(SteppedModel):
         """The ids of a room in a random order, from the stream of this name."""
         self.seated[room].random = stream(self.setup.seed, "order", room, *name)
         return tuple([agent.unique_id for agent in self.seated[room].shuffle()])
-
-    def _reshuffle(self, room: str) -> tuple[int, ...]:
-        return self._shuffle(room, self.round)
 
     def _seating_events(self, room: RoomState) -> Iterator[Event]:
         """The question of the room, if it was drawn, then who is seated, with the mediator last."""

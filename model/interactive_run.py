@@ -120,11 +120,9 @@ class InteractiveRun:
         self._changed()
 
     def _run(self) -> None:
-        spec = RunSpec(self.scenario, self.folder, self.given)
+        spec, before = RunSpec(self.scenario, self.folder, self.given), self._before_round
         try:
-            outcome = run_scenario(
-                spec, self._count_calls, self._before_round, self._backend, on_end=self._after_end, watcher=self
-            )
+            outcome = run_scenario(spec, self._count_calls, before, self._backend, on_end=self._after_end, watcher=self)
             self.error = outcome.stopped or ""
             self._show("stopped" if outcome.stopped else "done")
         except Stopped:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from parley.llm.driver import Conversation
 from parley.llm.seeding import stream
 from parley.model.casting import RoomSeating
 from parley.model.events import Event, Heard, Linked, Node, Unlinked, Utterance
+from parley.model.interventions.base import View
 from parley.model.room import RoomState
 from parley.model.round import run_round
 
@@ -46,9 +47,7 @@ def network_grid(model: mesa.Model, rooms: Iterable[RoomState], agents: dict[int
     return cells
 
 
-def build_social_graph(
-    seating: RoomSeating, ids: list[int], seed: int, attitude: Callable[[int], float | None]
-) -> SocialGraph | None:
+def build_social_graph(seating: RoomSeating, ids: list[int], seed: int, attitude: View) -> SocialGraph | None:
     """Return the social graph of a networked room, with the ids of its agents; None for other rooms."""
     if seating.links is None:
         return None
@@ -67,16 +66,14 @@ def initial_link_events(room: RoomState, seating: RoomSeating) -> Iterator[Event
         yield Linked(room.id, 0, pairs, tuple(weights) if seating.weights else ())
 
 
-def run_network_round(
-    room: RoomState, environment: Networked, view: Room, default_form: str
-) -> Conversation[list[Event]]:
+def run_network_round(room: RoomState, environment: Networked, view: Room, form: str) -> Conversation[list[Event]]:
     """Run a round: links change, turns are taken, posts are shown, and the lines that each agent heard are recorded."""
     assert room.society is not None
     removed, added = environment.rewired(view, room.round)
     room.society.links.change(removed, added)
     events: list[Event] = [Unlinked(room.id, room.round, removed)] if removed else []
     events += [Linked(room.id, room.round, added)] if added else []
-    events += yield from run_round(room, environment.turns(view, room.round), default_form)
+    events += yield from run_round(room, environment.turns(view, room.round), form)
     if environment.lasting:
         _keep_posts(room, room.society, events, room.round - environment.lasting + 1)
         _show_feeds(room, room.society, environment, view)

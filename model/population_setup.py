@@ -90,9 +90,7 @@ def party_codes(parties: Sequence[str], names: Sequence[str]) -> Codes:
     """(n,) the place of each node's party in `names`. Errors: UserError on nodes of another party, a party without nodes."""
     if set(parties) != set(names):
         theirs = ",".join(dict.fromkeys(parties))
-        raise UserError(
-            f"the nodes of the graph are of {theirs}, the parties are {','.join(names)}: name the same ones"
-        )
+        raise UserError(f"the nodes of the graph are of {theirs}, the parties are {','.join(names)}: name the same")
     return np.array([names.index(party) for party in parties], dtype=np.int64)
 
 

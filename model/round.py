@@ -120,9 +120,8 @@ def _mediate(room: RoomState, turn: Turn, events: list[Event]) -> Conversation[N
     place = (room.id, room.round, room.iteration)
     positions = {number: getattr(member, "position", None) for number, member in room.members.items()}
     calls: list[Event] = []
-    conversation = room.mediator.speak(
-        positions, partial(derive, room.context.seed, room.id, "mediator", room.iteration)
-    )
+    seed = partial(derive, room.context.seed, room.id, "mediator", room.iteration)
+    conversation = room.mediator.speak(positions, seed)
     statement = yield from _watch_replies(conversation, partial(record_call, calls, room, MEDIATOR))
     if statement.text is not None:
         room.statements[turn.form if room.round < 3 else f"{turn.form} {room.round}"] = statement.text
@@ -138,9 +137,7 @@ def _mediate(room: RoomState, turn: Turn, events: list[Event]) -> Conversation[N
     events += calls
 
 
-def _watch_replies(
-    conversation: Conversation[Result], watch: Callable[[Request, Reply], object]
-) -> Conversation[Result]:
+def _watch_replies(conversation: Conversation[Result], watch: Callable[[Request, Reply], None]) -> Conversation[Result]:
     """Run a conversation, and call `watch` with every request and its reply."""
     try:
         requests = next(conversation)
@@ -196,9 +193,8 @@ def importance(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnReq
         return None if value is None else f"{value:g}", reason
 
     for number, trace in enumerate(speaker.unweighed()):
-        request = speaker.compose_importance(
-            trace, room.seed(scheduled.speaker, "importance", number, scheduled.iteration)
-        )
+        seed = room.seed(scheduled.speaker, "importance", number, scheduled.iteration)
+        request = speaker.compose_importance(trace, seed)
         line = trace.text if trace.name is None else f"{trace.name}: {trace.text}"
         yield _private(room, scheduled, "importance", request, partial(read, trace), line)
 

@@ -70,9 +70,7 @@ class Subject:
         "climate_change",
         "illegal_immigration",
     )  # the topics of the debates: names, or paths of .toml files
-    questions: str = (
-        ""  # a set of questions instead of topics: `shipped`, or a path; `topics` selects among them (none: all)
-    )
+    questions: str = ""  # questions instead of topics: `shipped` or a path; `topics` selects among them (none: all)
     split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
     episodes: int = 3  # questions that each group deliberates on in a repetition, drawn at random
 
@@ -80,11 +78,6 @@ class Subject:
         _check_numbers(self, episodes=1)
         if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
             raise UserError("topics must name at least one topic, each once")
-
-    @property
-    def rooms_per_repetition(self) -> int:
-        """Rooms of a group in one repetition: one per topic, or one per episode."""
-        return self.episodes if self.questions else len(self.topics)
 
     @cached_property
     def question_pool(self) -> tuple[Question, ...]:
@@ -144,9 +137,7 @@ class People:
     def __post_init__(self) -> None:
         _check_numbers(self, archetypes=0)
         if self.archetypes == 1:
-            raise UserError(
-                "archetypes must be 0 (each agent answers for itself) or at least 2: one answer is no distribution"
-            )
+            raise UserError("archetypes must be 0 (no sharing) or at least 2: one answer is no distribution")
         parse_knowledge(self.knows)
 
     @property
@@ -179,14 +170,9 @@ class Surveys:
         if self.probe in self.also or len(set(self.also)) < len(self.also):
             raise UserError("also must name further probes, each once, and not the probe itself")
 
-    @property
-    def survey_probe_names(self) -> list[str]:
-        """The names of the questions of a survey, the main one first."""
-        return [name for name in (self.probe, *self.also) if not name.endswith(TURNS)]
-
     def survey_probes(self, topic: Topic) -> list[Probe]:
         """Return the questions of a survey, the main one first."""
-        return [topic.probe(name) for name in self.survey_probe_names]
+        return [topic.probe(name) for name in (self.probe, *self.also) if not name.endswith(TURNS)]
 
     def turn_probes(self, topic: Topic) -> list[Probe]:
         """Return the questions that agents answer after every turn."""
@@ -198,9 +184,7 @@ class Speech:
     """How agents speak: form and length of a reply, sampling, memory, and what an agent does before it speaks."""
 
     frame: str = "debate"  # the word for the event in all prompts: debate, conversation
-    format: Literal["free", "structured"] = (
-        "free"  # structured: debates with a case, roles, opening and closing statements
-    )
+    format: Literal["free", "structured"] = "free"  # structured: with a case, roles, opening and closing statements
     closing: bool = True  # whether a structured debate ends with closing statements
     words: int = 60  # length of a reply that agents are asked for
     cut: Literal["none", "sentence", "last"] = (

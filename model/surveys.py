@@ -105,7 +105,6 @@ def run_questionnaire(room: RoomState) -> Conversation[list[Event]]:
         record_call(calls, room, agent, request, reply)
         return answer.text is not None or reply.failure is not None
 
-    yield from _ask_with_retries(
-        [(agent, name) for agent in members for name in items], compose, absorb, room.context.asks
-    )
+    keys = [(agent, name) for agent in members for name in items]
+    yield from _ask_with_retries(keys, compose, absorb, room.context.asks)
     return [*answers.values(), *calls]

@@ -57,9 +57,7 @@ class Planner(Intervention):
         for message in self.messages:
             match = _MESSAGE.fullmatch(message)
             if not match or float(match[1]) > 10:
-                raise UserError(
-                    f"planner: write a message as '8: what is said', the attitude that it argues for first, not {message!r}"
-                )
+                raise UserError(f"planner: write a message as '8: TEXT', the attitude first, not {message!r}")
             if second := _SECOND.search(match[2]):
                 first = message[: -len(second[0])].strip()
                 raise UserError(
@@ -84,8 +82,7 @@ class Planner(Intervention):
         if not readable:
             return None, "no_attitude"
         mean = statistics.fmean(readable)
-        distance = {
-            text: abs(mean + self.gain * (argued - mean) - self.target) for text, argued in self.options().items()
-        }
+        options = self.options().items()
+        distance = {text: abs(mean + self.gain * (argued - mean) - self.target) for text, argued in options}
         best = min(distance, key=lambda text: distance[text])
         return (best, None) if distance[best] < abs(mean - self.target) else (None, "no_nearer")

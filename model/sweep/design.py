@@ -110,9 +110,7 @@ def sweep_cells(
             raise UserError(f"--vary: {_settings_text(values)} is the same run as another combination")
     cells = [SweepCell(values, scenario, seed, agent_class) for values, scenario in combinations for seed in seeds]
     if len({cell.folder for cell in cells}) < len(cells):
-        raise UserError(
-            "--vary: two values differ only in how a model is asked (its address, its limits), not in the model"
-        )
+        raise UserError("--vary: two values name the same model, with another address or other limits")
     return cells
 
 
@@ -159,9 +157,7 @@ def check_sweep_manifest(folder: Path, cells: Sequence[SweepCell]) -> None:
         if theirs["combinations"] != mine["combinations"]:
             raise UserError(f"{folder} holds a sweep of another scenario or with other settings; give another --out")
         if not set(theirs["seeds"]) <= set(mine["seeds"]):
-            raise UserError(
-                f"{folder} holds a sweep with seeds that are not among these: give them too, or another --out"
-            )
+            raise UserError(f"{folder} holds a sweep with further seeds: give these too, or another --out")
     elif {path.name for path in folder.iterdir()} - {LOCK, f"{LABEL}{UNWRITTEN}"}:
         raise UserError(f"{folder} is not empty and holds no sweep; give another --out")
     write_whole(label, json.dumps(mine, indent=1) + "\n")
