@@ -335,6 +335,7 @@ def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles) -> 
         size, people = sizes[party_of(seat)], circles[seat]
         turns = len(people) // size
         if not turns:
-            raise UserError(f"too few personas for {len(seats)} seats with a fixed or listed cast: {len(people)}")
+            message = f"too few personas for {len(seats)} seats with a fixed or listed cast"
+            raise UserError(f"{message}: {len(people)} {seat}")
         places.append(SeatPlace(label, people[turn % turns * size + number]))
     return tuple(places)

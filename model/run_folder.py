@@ -78,7 +78,7 @@ def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) 
     if any(mine["prompts"].get(name) != text for name, text in theirs["prompts"].items()):
         raise UserError(f"{folder} holds a run with other prompts; give another --out")
     if theirs["data"] != mine["data"]:
-        raise UserError(f"{folder} holds a run with other personas, topics or code of your own; give another --out")
+        raise UserError(f"{folder} holds a run with other personas or topics, or other code; give another --out")
 
 
 def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: Sequence[str] = ()) -> None:

@@ -57,7 +57,7 @@ class Planner(Intervention):
         for message in self.messages:
             match = _MESSAGE.fullmatch(message)
             if not match or float(match[1]) > 10:
-                raise UserError(f"planner: write a message as '8: TEXT', the attitude first, not {message!r}")
+                raise UserError(f"planner: write a message as '8: what is said', the attitude first, not {message!r}")
             if second := _SECOND.search(match[2]):
                 first = message[: -len(second[0])].strip()
                 raise UserError(
