@@ -1,4 +1,4 @@
-"""Debates between language-model agents, measured. What a user imports comes from here, loaded when it is first used.
+"""Debates between LLM agents, measured. The public names of Parley; each is loaded when it is first used.
 
 >>> import parley
 >>> model = parley.DebateModel("three_way", llm="oracle", topics="racism", repetitions=1, rounds=1)
@@ -12,53 +12,44 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-warnings.filterwarnings(
-    "ignore", message="IProgress not found"
-)  # of Mesa's import of tqdm in a notebook without ipywidgets
+# Mesa imports tqdm, which warns in a notebook without ipywidgets
+warnings.filterwarnings("ignore", message="IProgress not found")
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Agent": ("agents.agent", "DebateAgent"),
-    "AuditCard": ("analysis.audits", "AuditCard"),
-    "Backend": ("llm.request", "Backend"),
-    "Comparison": ("analysis.comparisons", "Comparison"),
-    "DebateModel": ("model.debate", "DebateModel"),
-    "FactCheck": ("model.interventions.fact_check", "FactCheck"),
-    "Failure": ("llm.request", "Failure"),
-    "Intervention": ("model.interventions.base", "Intervention"),
-    "Join": ("model.interventions.join", "Join"),
-    "Leave": ("model.interventions.leave", "Leave"),
-    "Message": ("model.interventions.message", "Message"),
-    "Moderator": ("model.interventions.moderator", "Moderator"),
-    "Mute": ("model.interventions.mute", "Mute"),
-    "PopulationModel": ("model.population", "PopulationModel"),
-    "Reply": ("llm.request", "Reply"),
-    "Request": ("llm.request", "Request"),
-    "Run": ("analysis.runs", "Run"),
-    "Scenario": ("model.scenario", "Scenario"),
-    "Shock": ("model.interventions.shock", "Shock"),
-    "Sweep": ("analysis.sweeps", "Sweep"),
-    "UserError": ("llm.errors", "UserError"),
-    "audit": ("analysis.audits", "audit"),
-    "compare": ("analysis.comparisons", "compare"),
-    "load": ("analysis.runs", "load"),
-    "load_preset": ("model.scenario", "load_preset"),
-    "preset_names": ("model.scenario", "preset_names"),
-    "run": ("analysis.runs", "run"),
-    "sweep": ("analysis.sweeps", "sweep"),
+    "agents.agent": "DebateAgent",
+    "analysis.audits": "AuditCard audit",
+    "analysis.comparisons": "Comparison compare",
+    "analysis.runs": "Run load run",
+    "analysis.sweeps": "Sweep sweep",
+    "llm.errors": "UserError",
+    "llm.request": "Backend Failure Reply Request",
+    "model.debate": "DebateModel",
+    "model.interventions.base": "Intervention",
+    "model.interventions.fact_check": "FactCheck",
+    "model.interventions.join": "Join",
+    "model.interventions.leave": "Leave",
+    "model.interventions.message": "Message",
+    "model.interventions.moderator": "Moderator",
+    "model.interventions.mute": "Mute",
+    "model.interventions.shock": "Shock",
+    "model.population": "PopulationModel",
+    "model.scenario": "Scenario load_preset preset_names",
 }
-"""The public names: the module that defines each, and what it is called there."""
+"""The modules that define the public names."""
+_MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
+_MODULES["Agent"] = _MODULES.pop("DebateAgent")
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home, own = _HOMES[name]
-    return getattr(import_module(f"{__name__}.{home}"), own)
+    module = import_module(f"{__name__}.{_MODULES[name]}")
+    return getattr(module, "DebateAgent" if name == "Agent" else name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_MODULES])

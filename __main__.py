@@ -1,7 +1,6 @@
-"""The command line, as `parley`, `python -m parley` or `python run.py`. Wiring only; nothing heavy is imported
-before it is needed.
+"""The command line: `parley`, `python -m parley` and `python run.py` all start here.
 
-argparse with a table of commands by the names of their modules: typer or click would import every module for `--help`.
+`COMMANDS` names the module of each command, which is imported when the command runs, so that `--help` stays quick.
 """
 
 from __future__ import annotations
@@ -36,8 +35,10 @@ audit --llm oracle"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit code: 0 done, 2 something the user can put right, 130 interrupted (143, 129: by
-    SIGTERM, SIGHUP)."""
+    """Run one command and return its exit code.
+
+    0: done. 2: an error that the user can fix. 130: interrupted by Ctrl-C (143: by SIGTERM, 129: by SIGHUP).
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with stoppable():
@@ -49,10 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as stop:
         with suppress(OSError):  # the terminal may be gone
-            print(
-                f"\n{program()}: interrupted; what was answered is kept: the same command with --out and the folder above goes on",
-                file=sys.stderr,
-            )
+            kept = "interrupted; what was answered is kept: the same command with --out and the folder above goes on"
+            print(f"\n{program()}: {kept}", file=sys.stderr)
         return 128 + (stop.number if isinstance(stop, Interrupted) else signal.SIGINT)
     except BrokenPipeError:
         sys.stderr.close()
@@ -63,7 +62,7 @@ def run_parser() -> Parser:
     """The options of `run.py`."""
     parser = Parser(
         "",
-        "Run debates between language-model agents, and measure how their opinions change.",
+        "Run debates between LLM agents, and measure how their opinions change.",
         EXAMPLES,
         cli.scenario(),
         *cli.debating("runs/<scenario>-<time>"),
@@ -74,14 +73,10 @@ def run_parser() -> Parser:
     )
     add_option(parser, "--list", "list every scenario, with its source, and every topic", action="store_true")
     page = parser.add_argument_group("page")
-    add_option(
-        page,
-        "--ui",
-        "open the page in the browser with this scenario, and run nothing (docs/app.md)",
-        action="store_true",
-    )
-    add_option(page, "--host ADDRESS", "with --ui: the address to serve at (default: 127.0.0.1, this machine alone)")
-    add_option(page, "--port N", "with --ui: the port (default: the first free one from 8765)", natural)
+    about = "open the page in the browser with this scenario, and run nothing (docs/app.md)"
+    add_option(page, "--ui", about, action="store_true")
+    add_option(page, "--host ADDRESS", "with --ui: the address of the page (default: 127.0.0.1, only this machine)")
+    add_option(page, "--port N", "with --ui: its port (default: the first free one from 8765)", natural)
     return parser
 
 
@@ -94,7 +89,7 @@ def run(arguments: Sequence[str]) -> int:
         raise UserError("name a scenario: python run.py --scenario echo_chamber (see --list)")
     misplaced = [name for name in ("host", "port") if getattr(options, name) is not None and not options.ui]
     if misplaced:
-        raise UserError(f"--{misplaced[0]} is where --ui serves the page: give --ui too, or leave it out")
+        raise UserError(f"--{misplaced[0]} is only for the page: add --ui, or leave out --{misplaced[0]}")
     scenario, given = scenario_from_args(options)
     if options.ui:
         return page(options, scenario, given)
@@ -103,24 +98,24 @@ def run(arguments: Sequence[str]) -> int:
 
         print("\n".join(estimate_lines(scenario, prices_from_args(options, scenario))))
         return 0
-    return hold(scenario, given, options)
+    return run_debates(scenario, given, options)
 
 
-def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
+def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
     """Run the debates, then write the report."""
     from parley.model.scenario_run import RunSpec, run_scenario
 
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     (limits,) = budgets_from_args(options, scenario)
-    task = RunSpec(scenario, folder, given, limits, options.retry_failures)
+    spec = RunSpec(scenario, folder, given, limits, options.retry_failures)
     with Progress(scenario) as bar:
 
         def begin(backend: Backend) -> None:
-            """The model is there: only now a folder will be."""
+            """Print the folder. It is made only after the model has opened."""
             bar.bar.write(f"folder   {folder}")
             bar.found(backend)
 
-        outcome = run_scenario(task, bar.calls, bar.step, on_open=begin)
+        outcome = run_scenario(spec, bar.calls, bar.step, on_open=begin)
     print(summary_line(scenario, folder, outcome))
 
     from parley.analysis.run_report import SUMMARY, main_figure, write_report
@@ -135,27 +130,25 @@ def hold(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace
     return 0
 
 
-NOT_FOR_A_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens", "max_cost", "price", "prices")
-"""Options of a run that a page cannot keep to."""
+NOT_FOR_THE_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens", "max_cost", "price", "prices")
+"""Options that do not work together with --ui."""
 
 
 def page(options: argparse.Namespace, scenario: Scenario, given: tuple[str, ...]) -> int:
-    """`run.py --scenario NAME --ui`: the page, until it is interrupted."""
+    """`run.py --scenario NAME --ui`: serve the page until it is interrupted."""
     from parley.analysis.commands.page import serve
     from parley.analysis.provenance import field_value
 
     unset = run_parser().get_default
-    if idle := [f"--{name.replace('_', '-')}" for name in NOT_FOR_A_PAGE if getattr(options, name) != unset(name)]:
+    if refused := [f"--{name.replace('_', '-')}" for name in NOT_FOR_THE_PAGE if getattr(options, name) != unset(name)]:
         raise UserError(
-            f"--ui does not take {', '.join(idle)}: a page runs nothing yet, makes folders of its own and knows no limits; "
-            "leave out what it does not take, or hold the run without --ui"
+            f"--ui does not take {', '.join(refused)}: the page chooses a folder for each run and has no budget. "
+            "Leave these options out, or run without --ui"
         )
     if {"interventions", "llms"} & set(given):
-        raise UserError(
-            "--ui takes neither --intervene nor a party's own --llm: step in on the page, or put them into a preset"
-        )
-    asked = {"scenario": options.scenario, **{key: field_value(scenario.to_dict(), key) for key in given}}
-    return serve(Path(__file__).with_name("app.py"), asked, options.host or "127.0.0.1", options.port)
+        raise UserError("--ui takes neither --intervene nor the --llm of one party: write them into a preset")
+    settings = {"scenario": options.scenario, **{key: field_value(scenario.to_dict(), key) for key in given}}
+    return serve(Path(__file__).with_name("app.py"), settings, options.host or "127.0.0.1", options.port)
 
 
 def show_list() -> int:
@@ -176,77 +169,65 @@ def show_list() -> int:
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Run debates": {
-        "run": ("parley.__main__", "run the debates of a scenario; the same as naming no command"),
-        "sweep": ("parley.analysis.commands.sweep", "run every combination of some settings, with every seed"),
-        "intervene": ("parley.analysis.commands.intervene", "run the same debates with an intervention and without it"),
+        "run": ("__main__", "run the debates of a scenario (this is the default command)"),
+        "sweep": ("analysis.commands.sweep", "run every combination of some settings, with every seed"),
+        "intervene": ("analysis.commands.intervene", "run the same debates with and without an intervention"),
         "archetypes": (
-            "parley.analysis.commands.archetypes",
-            "share survey answers among similar agents: calls saved, error added",
+            "analysis.commands.archetypes",
+            "let similar agents share survey answers: calls saved, error added",
         ),
-        "population": (
-            "parley.analysis.commands.population",
-            "simulate up to millions of agents with an opinion-dynamics model",
-        ),
-        "surrogate": ("parley.analysis.commands.population", "fit an opinion-dynamics model to a recorded run"),
+        "population": ("analysis.commands.population", "simulate millions of agents with an opinion-dynamics model"),
+        "surrogate": ("analysis.commands.population", "fit an opinion-dynamics model to a recorded run"),
     },
     "Measure a model's bias": {
-        "audit": ("parley.analysis.commands.card", "make the bias card of a model"),
-        "compare": ("parley.analysis.commands.card", "compare several bias cards"),
-        "audit-probe": (
-            "parley.analysis.commands.studies",
-            "measure how much personas' survey answers vary, and whether order matters",
-        ),
-        "validate": ("parley.analysis.commands.runs", "check whether personas answer as their party would"),
-        "calibrate": ("parley.analysis.commands.calibrate", "check the instruments on speakers whose bias is known"),
+        "audit": ("analysis.commands.card", "make the bias card of a model"),
+        "compare": ("analysis.commands.card", "compare several bias cards"),
+        "audit-probe": ("analysis.commands.studies", "measure variance and order effects of a survey question"),
+        "validate": ("analysis.commands.runs", "check whether personas answer as their party would"),
+        "calibrate": ("analysis.commands.calibrate", "check whether the analysis finds bias that was planted"),
     },
     "Change a model's bias": {
-        "train": ("parley.training.commands.tuning", "fine-tune a model on its own partisan answers"),
-        "fine-tuned": ("parley.training.commands.tuning", "run the same debates before and after fine-tuning"),
-        "sweep-lora": (
-            "parley.training.commands.sweep_lora",
-            "compare ranks and methods of fine-tuning, with what they cost",
-        ),
-        "export": ("parley.training.commands.export", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
+        "train": ("training.commands.tuning", "fine-tune a model on its own partisan answers"),
+        "fine-tuned": ("training.commands.tuning", "run the same debates before and after fine-tuning"),
+        "sweep-lora": ("training.commands.sweep_lora", "compare methods of fine-tuning, and what they cost"),
+        "export": ("training.commands.export", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
     },
     "Analyse runs": {
-        "report": ("parley.analysis.commands.runs", "write one HTML page about one run or several"),
-        "judge": ("parley.analysis.commands.runs", "let a model score every statement of a run"),
-        "analyse": ("parley.analysis.commands.runs", "compare conditions in a table of scores"),
-        "human": ("parley.analysis.commands.runs", "compare a run with data from people"),
-        "rhetoric": ("parley.analysis.commands.studies", "let a model tag appeals to reason, feeling and character"),
-        "deviation": ("parley.analysis.commands.studies", "let a model score how far each utterance is from the news"),
+        "report": ("analysis.commands.runs", "write an HTML page about one or several runs"),
+        "judge": ("analysis.commands.runs", "let a model score every statement of a run"),
+        "analyse": ("analysis.commands.runs", "compare conditions in a table of scores"),
+        "human": ("analysis.commands.runs", "compare a run with data from people"),
+        "rhetoric": ("analysis.commands.studies", "let a model tag appeals to reason, emotion and character"),
+        "deviation": ("analysis.commands.studies", "let a model score how far statements deviate from the news"),
     },
     "Run published studies": {
-        "structured": ("parley.analysis.commands.structured", "structured debates with roles, statements and a judge"),
-        "representatives": (
-            "parley.training.commands.representatives",
-            "agents that stand in for a participant of a deliberation",
-        ),
-        "arguments": ("parley.analysis.commands.studies", "measure how far each kind of argument moves a skeptic"),
-        "bets": ("parley.analysis.commands.studies", "let debaters bet in private on how well they stand"),
+        "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
+        "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
+        "arguments": ("analysis.commands.studies", "measure how far each kind of argument moves a skeptic"),
+        "bets": ("analysis.commands.studies", "let debaters bet in private that they will win"),
         "personalised": (
-            "parley.analysis.commands.studies",
-            "introduce the opponent as a person or an AI, with its traits or without",
+            "analysis.commands.studies",
+            "describe the opponent as a person or an AI, with or without traits",
         ),
         "prior-beliefs": (
-            "parley.analysis.commands.studies",
-            "argue before a judge, for one's own belief or against it",
+            "analysis.commands.studies",
+            "let agents argue for and against their own belief before a judge",
         ),
     },
     "Write materials": {
-        "personas": ("parley.analysis.commands.writing", "write personas with a model"),
-        "questions": ("parley.analysis.commands.writing", "write divisive questions with a model"),
-        "case": ("parley.analysis.commands.writing", "write the case that opens a structured debate"),
+        "personas": ("analysis.commands.writing", "write personas with a model"),
+        "questions": ("analysis.commands.writing", "write divisive questions with a model"),
+        "case": ("analysis.commands.writing", "write the case that opens a structured debate"),
     },
     "Set up": {
-        "completion": ("parley.__main__", "print a script by which a shell completes commands and options"),
+        "completion": ("__main__", "print a script that completes commands and options in your shell"),
     },
 }
-"""By group: each command, the module of its function and its parser (`sweep`, `sweep_parser`), and what it does."""
+"""By group: each command, the module of its function (`sweep`) and its parser (`sweep_parser`), and what it does."""
 
 
 def overview() -> str:
-    """All commands by group, a line each."""
+    """List all commands by group, one per line."""
     width = max(len(name) for group in COMMANDS.values() for name in group)
     groups = [
         "\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, (_, what) in group.items())])
@@ -256,31 +237,31 @@ def overview() -> str:
 
 
 def command(name: str) -> Callable[[Sequence[str]], int]:
-    """The function of a command. Errors: UserError on an unknown one, with the nearest."""
-    found: Callable[[Sequence[str]], int] = getattr(_home(name), name.replace("-", "_"))
-    return found
+    """Return the function of a command. Errors: UserError on an unknown command, with the nearest name."""
+    function: Callable[[Sequence[str]], int] = getattr(_module_of(name), name.replace("-", "_"))
+    return function
 
 
 def parser_of(name: str) -> Parser:
-    """The parser of a command. Errors: as of `command`."""
-    found: Parser = getattr(_home(name), f"{name.replace('-', '_')}_parser")()
-    return found
+    """Return the parser of a command. Errors: as for `command`."""
+    parser: Parser = getattr(_module_of(name), f"{name.replace('-', '_')}_parser")()
+    return parser
 
 
-def _home(name: str) -> ModuleType:
-    homes = {one: home for group in COMMANDS.values() for one, (home, _) in group.items()}
-    if name not in homes:
+def _module_of(name: str) -> ModuleType:
+    modules = {command: module for group in COMMANDS.values() for command, (module, _) in group.items()}
+    if name not in modules:
         if Path(__file__).with_name("model").joinpath("scenarios", f"{name}.toml").exists():
             raise UserError(f"{name} is a scenario, not a command: {program()} --scenario {name}")
-        raise unknown_name("command", name, homes)
-    return sys.modules[__name__] if homes[name] == "parley.__main__" else import_module(homes[name])
+        raise unknown_name("command", name, modules)
+    return sys.modules[__name__] if modules[name] == "__main__" else import_module(f"parley.{modules[name]}")
 
 
 def completion_parser() -> Parser:
     """The options of `run.py completion`."""
     parser = Parser(
         "completion",
-        "Print a script by which your shell completes the commands and options of `parley` with the Tab key.\n"
+        "Print a script that completes the commands and options of `parley` in your shell when you press Tab.\n"
         'bash: add the line `eval "$(parley completion bash)"` to ~/.bashrc\n'
         "zsh: write the script to a file _parley in a folder of your $fpath",
         "completion bash\ncompletion zsh",
@@ -290,12 +271,12 @@ def completion_parser() -> Parser:
 
 
 def completion(arguments: Sequence[str]) -> int:
-    """`parley completion SHELL`: to write the script it imports every command's module."""
+    """`parley completion SHELL`. It imports the module of every command."""
     options = completion_parser().parse_args(arguments)
     from parley.model.completion import completion_script
 
-    told = {name: (parser_of(name), what) for group in COMMANDS.values() for name, (_, what) in group.items()}
-    print(completion_script(options.shell, run_parser(), told))
+    commands = {name: (parser_of(name), what) for group in COMMANDS.values() for name, (_, what) in group.items()}
+    print(completion_script(options.shell, run_parser(), commands))
     return 0
 
 

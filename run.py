@@ -1,6 +1,6 @@
-"""`python run.py --scenario echo_chamber`: the command line of the code beside this file, whatever is installed.
+"""`python run.py --scenario echo_chamber`: the command line of this checkout, even if another version is installed.
 
-The commands are in `__main__.py`. Whoever imports this file first has `parley` from here.
+The commands are in `__main__.py`. After `import run`, `import parley` gives the code of this checkout.
 """
 
 from __future__ import annotations

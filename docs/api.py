@@ -25,7 +25,7 @@ MEMBERS: Mapping[str, Sequence[str]] = {
     "Sweep": ("plots", "plot", "summary", "report"),
     "Comparison": ("plot", "report"),
     "Scenario": ("with_settings",),
-    "DebateModel": ("run", "step", "step_in", "over"),
+    "DebateModel": ("run", "step", "add_intervention", "over"),
     "Agent": ("instruction",),
     "PopulationModel": ("run", "step"),
     "Backend": ("identity", "in_flight", "seedless", "complete"),

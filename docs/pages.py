@@ -113,7 +113,15 @@ def _fields_in(path: Path) -> list[tuple[str, str, str]]:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
             says = " ".join(comments[line] for line in lines if line in comments).replace("|", "\\|")
-            if node.target.id not in ("environment_spec", "subject", "people", "surveys", "speech", "models"):
+            if node.target.id not in (
+                "environment_spec",
+                "options",
+                "subject",
+                "people",
+                "surveys",
+                "speech",
+                "models",
+            ):
                 found.append((node.target.id, ast.unparse(node.value) if node.value else "", says))
     return found
 

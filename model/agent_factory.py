@@ -1,7 +1,7 @@
-"""Makes the agents of a model: who debates or deliberates, in which class and at which place, and who has a representative.
+"""Makes the agents of a model: the seat that each one takes, the mediator of a room, and the representatives of members.
 
-Representatives write in the last episode of a session. In those before it every participant writes for itself: that is what a
-representative may know, so that none learns from what a representative wrote.
+A representative writes critiques in the last episode of a session. In the episodes before it every participant writes for itself:
+that is what a representative may know, so that none learns from what a representative wrote.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from parley.llm.backends.oracle.phrases import topics
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.casting import REFERENCE, RoomSeating, SeatPlace
-from parley.model.scenario import MEDIATOR, REPRESENTATIVE, Scenario
+from parley.model.scenario import MEDIATOR, REPRESENTATIVE
+from parley.model.scenario_blocks import People
 from parley.model.surrogate_seats import surrogate_for
 
 if TYPE_CHECKING:
@@ -38,31 +39,30 @@ if TYPE_CHECKING:
 
 
 AgentClass = type[DebateAgent] | Mapping[str, type[DebateAgent]] | None
-"""One for everybody, or by party."""
+"""One class for all agents, or one per party."""
 
 
 def make_agent(model: DebateModel, seating: RoomSeating, number: int) -> SeatedAgent:
-    """The agent of a place."""
+    """Make the agent of a place: a surrogate, or an agent in the kind of seat that the room has."""
     place = seating.places[number]
-    if seating.group != REFERENCE and _surrogate(model, place):
+    if seating.group != REFERENCE and _surrogate_file(model, place):
         return SurrogateSeat(model, seating, number)
     kind: Any = PrivateSeat if seating.mediated else NetworkSeat if seating.links else DebateSeat
-    own = model.agent_classes.get(place.persona.party)
-    placed: SeatedAgent = (_combined(own, kind) if own else kind)(model, seating, number)
-    return placed
+    own_class = model.agent_classes.get(place.persona.party)
+    agent: SeatedAgent = (_combined(own_class, kind) if own_class else kind)(model, seating, number)
+    return agent
 
 
 def make_mediator(model: DebateModel, seating: RoomSeating, members: list[int]) -> MediatorAgent | None:
-    """The mediator of a room, where it has one."""
+    """Make the mediator of a room; None in a room without one."""
     if not seating.mediated:
         return None
     policy, question = open_mediator(model.setup.speech.mediator), model.setup.subject.question(seating.topic)
-    adapter, voice = (MEDIATOR if MEDIATOR in known else "" for known in (model.adapters, model.voices))
-    return MediatorAgent(policy, question, members, model.style.sampling, model.adapters.get(adapter, ""), voice)
+    return MediatorAgent(policy, question, members, model.style.sampling, *_adapter_and_voice(model, MEDIATOR))
 
 
 class _Counters(WeakKeyDictionary):
-    """Agent numbers per model without keeping the model alive (mesa 3.3 keeps every model that ever had agents)."""
+    """Agent ids per model. It does not keep the model alive, as Mesa 3.3 does."""
 
     def __getitem__(self, model: mesa.Model) -> Iterator[int]:
         if model not in self:
@@ -72,55 +72,52 @@ class _Counters(WeakKeyDictionary):
 
 
 class SeatedAgent(DebateAgent):
-    """A member with its place in the model."""
+    """An agent with a seat in a room of the model."""
 
     _ids = _Counters()
 
     def assign_seat(self, seating: RoomSeating, number: int) -> None:
-        """Note the place of the agent, and assign the traits of that place."""
+        """Set the room, group, seat and party of the agent, and assign the traits of its seat."""
         place = seating.places[number]
         self.room, self.group, self.seat, self.party = seating.room, seating.group, place.seat, place.persona.party
         self.assign_traits(self.model.setup.trait_assignment.of(place, seating.repetition))
 
     def kind(self, probe: Probe) -> str:
-        """Its kind, among those of its group, if answers are shared: company matters. Further probes are asked of everybody."""
+        """Return whose survey answers may be its own: agents of the same kind and group. Further probes are never shared."""
         setup = self.model.setup
         kind = super().kind(probe) if setup.people.archetypes and probe.name == setup.surveys.probe else ""
         return f"{self.group}|{kind}" if kind else ""
 
     @property
     def attitude(self) -> float | None:
-        """The last rating on the topic's 0-10 axis, or None when there is none."""
+        """The last rating on the topic's axis (0-10); None if it is missing."""
         rating = self.ratings.get(self.model.setup.surveys.probe)
         return rating.attitude if rating else None
 
 
 class DebateSeat(SeatedAgent, Debater):
-    """A seat at a table where everybody hears everybody."""
+    """A seat at a table where all agents hear each other."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, setup = seating.places[number], model.setup
+        place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
         others = [other for other in seating.present if other.name != place.persona.name]
-        names, told = (
-            [other.name for other in others],
-            _describe_others(others, setup.people.disclose, setup.people.introduce),
-        )
-        topic, speaks = setup.subject.topic(seating.topic), _speaks(model, place)
-        super().__init__(model, place.persona, topic, names, model.style, *speaks, told)
+        names, facts = [other.name for other in others], _describe_others(others, model.setup.people)
+        speaks = _adapter_and_voice(model, place.seat, place.persona.party)
+        super().__init__(model, place.persona, topic, names, model.style, *speaks, facts)
         self.assign_seat(seating, number)
 
 
 class NetworkSeat(SeatedAgent, NetworkDebater):
-    """A seat in a network, which knows those whom it hears."""
+    """A seat in a network. The agent knows those whom it hears."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, setup, links = seating.places[number], model.setup, seating.links
-        assert links is not None
-        heard = [seating.places[other].persona for other in links.hears[number]]
-        told = _describe_others(heard, setup.people.disclose, setup.people.introduce)
-        topic, speaks = setup.subject.topic(seating.topic), _speaks(model, place)
-        who = [one.name for one in heard], len(seating.places), cast(Networked, model.environment).changing
-        super().__init__(model, place.persona, topic, *who, model.style, *speaks, told)
+        place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
+        assert seating.links is not None
+        others = [seating.places[other].persona for other in seating.links.hears[number]]
+        names, facts = [other.name for other in others], _describe_others(others, model.setup.people)
+        network = len(seating.places), cast(Networked, model.environment).changing
+        speaks = _adapter_and_voice(model, place.seat, place.persona.party)
+        super().__init__(model, place.persona, topic, names, *network, model.style, *speaks, facts)
         self.assign_seat(seating, number)
 
 
@@ -129,101 +126,85 @@ class PrivateSeat(SeatedAgent, Participant):
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
         place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
-        people, speaks = len(seating.places), _speaks(model, place)
-        super().__init__(model, place.persona, topic, people, model.style, *speaks)
+        size, speaks = len(seating.places), _adapter_and_voice(model, place.seat, place.persona.party)
+        super().__init__(model, place.persona, topic, size, model.style, *speaks)
         self.assign_seat(seating, number)
 
 
 class SurrogateSeat(SeatedAgent, SurrogateAgent):
-    """A seat that a surrogate holds."""
+    """A seat that a surrogate plays."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
         place, setup = seating.places[number], model.setup
         topic, persona = setup.subject.topic(seating.topic), place.persona
-        response = model.responses[_surrogate(model, place), persona.party, seating.topic]
-        grade = partial(_graded, topic.slug) if response.graded else partial(model.previous_attitude, seating.room)
+        response = model.responses[_surrogate_file(model, place), persona.party, seating.topic]
+        grade = partial(_grade, topic.slug) if response.graded else partial(model.attitude_of_speaker, seating.room)
         super().__init__(model, persona, topic, model.style, response, grade, setup.surveys.probe)
         self.assign_seat(seating, number)
 
 
-def _graded(topic: str, name: str, text: str) -> float | None:
-    """The grade of a line by the oracle's sentences."""
+def _grade(topic: str, name: str, text: str) -> float | None:
+    """Return the grade of a line by the oracle's sentences."""
     return topics()[topic].grade(text)
 
 
 @cache
 def _combined(own: type[DebateAgent], kind: type[SeatedAgent]) -> type[Any]:
-    """An agent of one's own in a seat of this kind: what it defines comes first."""
+    """Return a class for an agent class of the user in this kind of seat. The methods of the user come first."""
     return type(own.__name__, (own, kind), {})
 
 
 def agent_classes(given: AgentClass, parties: Iterable[str]) -> dict[str, type[DebateAgent]]:
-    """The agent's class of each party that has one of its own. Errors: UserError on another party, or what is no agent."""
+    """Return the agent class of each party that has one of the user's. Errors: UserError on another party or another class."""
     known = list(dict.fromkeys(parties))
-    own = dict(given) if isinstance(given, Mapping) else dict.fromkeys(known, given) if given else {}
-    for party, kind in own.items():
+    classes = dict(given) if isinstance(given, Mapping) else dict.fromkeys(known, given) if given else {}
+    for party, kind in classes.items():
         if party not in known:
             raise unknown_name("party of agent_class", party, known)
         if not (isinstance(kind, type) and issubclass(kind, DebateAgent)):
             raise UserError(f"agent_class of {party} must be a class made from parley.Agent, not {kind!r}")
-    return own
+    return classes
 
 
-def _surrogate(model: DebateModel, place: SeatPlace) -> str:
-    """The file of the surrogate that holds a place; "" where a model is asked."""
-    return surrogate_for(model.stand_ins, model.voices, place.seat, place.persona.party)
+def _surrogate_file(model: DebateModel, place: SeatPlace) -> str:
+    """The file of the surrogate that plays a seat; "" where a model speaks."""
+    return surrogate_for(model.surrogate_files, model.voices, place.seat, place.persona.party)
 
 
-def _describe_others(others: Sequence[Persona], disclose: str, introduce: str) -> str:
-    """What an agent is told of the others."""
-    facts = {"gender": genders, "demographics": demographics}
-    told = [facts[disclose](others)] if disclose in facts else []
-    return " ".join(filter(None, [*told, introduction(others, introduce) if introduce != "nothing" else ""]))
+def _describe_others(others: Sequence[Persona], people: People) -> str:
+    """What an agent is told about the others, by the fields `disclose` and `introduce`."""
+    describe = {"gender": genders, "demographics": demographics}.get(people.disclose)
+    facts = [describe(others)] if describe else []
+    facts += [introduction(others, people.introduce)] if people.introduce != "nothing" else []
+    return " ".join(filter(None, facts))
 
 
-def _speaks(model: DebateModel, place: SeatPlace) -> tuple[str, str]:
-    """The adapter and the voice that somebody speaks through."""
-    adapter, voice = (_own(known, place) for known in (model.adapters, model.voices))
-    return model.adapters.get(adapter, ""), voice
-
-
-def _own(known: Mapping[str, str], place: SeatPlace) -> str:
-    """Under which name, its seat's or its party's, something is kept for a place; "" where nothing is."""
-    return next((name for name in (place.seat, place.persona.party) if name in known), "")
+def _adapter_and_voice(model: DebateModel, *names: str) -> tuple[str, str]:
+    """The adapter and the voice of the first name that has one: a seat before its party; "" without one."""
+    adapter = next((model.adapters[name] for name in names if name in model.adapters), "")
+    return adapter, next((name for name in names if name in model.voices), "")
 
 
 def represent_members(model: DebateModel, rooms: Sequence[RoomState]) -> None:
-    """Give the last room of every session its representatives, one or all."""
+    """Give representatives to one member, or to all, in the last room of every session."""
     if model.setup.people.represented == "none":
         return
     sessions: dict[str, list[RoomState]] = defaultdict(list)
     for room in rooms:
         sessions[model.seatings[room.id].session].append(room)
-    for *before, last in sessions.values():
+    for *earlier, last in sessions.values():
         numbers = list(last.members)
         if model.setup.people.represented == "one":
             numbers = [stream(model.setup.seed, REPRESENTATIVE, last.id).choice(numbers)]
-        last.proxies = {number: _proxy(model, last, before, number) for number in numbers}
+        last.proxies = {number: _representative(model, last, earlier, number) for number in numbers}
 
 
-def _proxy(model: DebateModel, room: RoomState, before: Sequence[RoomState], number: int) -> ProxySeat:
-    """The representative of a member, with the same person in the rooms before: it sits at the same place there."""
-    member, place, setup = room.members[number], list(room.members).index(number), model.setup
-    past = [(setup.subject.question(one.topic), list(one.members.values())[place]) for one in before]
-    own = [(question, one) for question, one in past if isinstance(one, Participant)]
+def _representative(model: DebateModel, room: RoomState, earlier: Sequence[RoomState], number: int) -> ProxySeat:
+    """The representative of a member. It may know what the same person, at the same place, wrote in earlier rooms."""
+    member, place, subject = room.members[number], list(room.members).index(number), model.setup.subject
+    past = [(subject.question(before.topic), list(before.members.values())[place]) for before in earlier]
+    written = [(question, one) for question, one in past if isinstance(one, Participant)]
     assert isinstance(member, Participant)
-    assert all(one.persona == member.persona for _, one in own)
-    voice = REPRESENTATIVE if REPRESENTATIVE in model.voices else ""
-    adapter = model.adapters.get(REPRESENTATIVE, "")
-    return ProxySeat(member, setup.subject.question(room.topic), own, setup.people.knowledge, adapter, voice)
-
-
-def concurrent_batches(setup: Scenario, rooms: Sequence[RoomState]) -> list[list[RoomState]]:
-    """The rooms of a round as they are held: all at once, unless representatives are told the critiques of the episodes before.
-
-    Those are written in the same round, and so the last episodes come after the others when they have critiques to write.
-    """
-    later = [room.id for room in rooms if any(proxy.ready for proxy in room.proxies.values())]
-    if "C" not in setup.people.knowledge or not later:
-        return [list(rooms)]
-    return [[room for room in rooms if (room.id in later) == last] for last in (False, True)]
+    assert all(one.persona == member.persona for _, one in written)
+    speaks = _adapter_and_voice(model, REPRESENTATIVE)
+    return ProxySeat(member, subject.question(room.topic), written, model.setup.people.knowledge, *speaks)

@@ -1,4 +1,4 @@
-"""What the shared options of a command mean (cli.py declares them): a scenario, models, prices, budgets."""
+"""Reads the values of the shared options (cli.py declares them): a scenario, models, prices, budgets."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None = None) -> dict[str, Any]:
-    """The fields of a scenario that were given: by --set, by an option of their own, and its models.
+    """Return the fields of a scenario that the command line sets.
 
-    models: in place of those of --llm, where the command has read these itself.
+    models: replace those of --llm, for a command that has read --llm itself.
     """
     from parley.model.scenario import parse_settings
 
     interventions = getattr(options, "intervene", None)
-    named = {
+    fields = {
         "topics": options.topic,
         "repetitions": getattr(options, "repetitions", None),
         "rounds": getattr(options, "rounds", None),
@@ -30,32 +30,32 @@ def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None =
         "interventions": None if interventions is None else tuple(filter(None, interventions)),
         **model_fields(with_base_url(options.llm, options.base_url) if models is None else models),
     }
-    return parse_settings(options.set) | {key: value for key, value in named.items() if value is not None}
+    return parse_settings(options.set) | {key: value for key, value in fields.items() if value is not None}
 
 
 def scenario_from_args(
     options: argparse.Namespace, preset: str = "", models: Sequence[str] | None = None
 ) -> tuple[Scenario, tuple[str, ...]]:
-    """The scenario as asked for (that of `preset`, or of --scenario), and the names of the fields that were given.
+    """Return the scenario of `preset` (default: that of --scenario), and the names of the fields that the command line sets.
 
-    models: as of `fields_from_args`.
+    models: as for `fields_from_args`.
     """
     from parley.llm.backends import check_spec
     from parley.model.scenario import load_preset
     from parley.model.validation import check_topics
 
     given = fields_from_args(options, models)
-    found = load_preset(preset or options.scenario, given)
-    for spec in (found.models.llm, *found.llm_by_party.values()):
+    scenario = load_preset(preset or options.scenario, given)
+    for spec in _voices(scenario).values():
         check_spec(spec)
-        check_topics(spec, [] if found.subject.questions else found.subject.all_topics)
-    return found, tuple(given)
+        check_topics(spec, [] if scenario.subject.questions else scenario.subject.all_topics)
+    return scenario, tuple(given)
 
 
 def models_from_args(options: argparse.Namespace, *others: str) -> list[str]:
-    """The models of --llm, then those of the options named `others` ("" where one is not given), each with its address.
+    """Return the models of --llm, then those of the options named `others` ("" for one that is not set), with addresses.
 
-    Errors: UserError for PARTY=SPEC, where no party is asked.
+    Errors: UserError for PARTY=SPEC, because no party speaks.
     """
     if own := [spec for spec in options.llm if party_of(spec)]:
         raise UserError(f"--llm {own[0]}: no party speaks in this command; leave out {party_of(own[0])}=")
@@ -63,84 +63,80 @@ def models_from_args(options: argparse.Namespace, *others: str) -> list[str]:
 
 
 def model_from_args(options: argparse.Namespace, default: str = "") -> str:
-    """The one model of a command that asks one. Errors: UserError where --llm names several."""
+    """Return the model of a command that asks one model. Errors: UserError if --llm names several."""
     return only_model(models_from_args(options), default)
 
 
 def only_model(specs: Sequence[str], default: str = "") -> str:
-    """The one that is named. Errors: UserError where there are several."""
+    """Return the only model of a list, or the default. Errors: UserError if the list names several."""
     if len(named := list(dict.fromkeys(specs))) > 1:
-        raise UserError(
-            f"--llm names two models, {named[0]} and {named[1]}: this command uses one model, so leave one of them out"
-        )
+        raise UserError(f"--llm names two models, {named[0]} and {named[1]}: this command uses one")
     return named[0] if named else default
 
 
 def model_fields(specs: Sequence[str]) -> dict[str, Any]:
-    """Models as the fields `llm` and `llms` of a scenario. Errors: UserError where two are for everybody."""
-    own = [spec for spec in specs if party_of(spec)]
-    first = [spec for spec in specs if not party_of(spec)]
-    if len(first) > 1:
-        raise UserError(
-            f"--llm names two models, {first[0]} and {first[1]}: write PARTY=MODEL for a model of one party"
-        )
-    return {"llm": first[0] if first else None, "llms": tuple(own) or None}
+    """Return the fields `llm` and `llms` of a scenario. Errors: UserError if two models are for all parties."""
+    by_party = tuple([spec for spec in specs if party_of(spec)])
+    for_all = [spec for spec in specs if not party_of(spec)]
+    if len(for_all) > 1:
+        raise UserError(f"--llm names two models, {' and '.join(for_all[:2])}: write PARTY=MODEL for one party")
+    return {"llm": for_all[0] if for_all else None, "llms": by_party or None}
 
 
 def with_base_url(specs: Sequence[str], base_url: str | None) -> list[str]:
-    """The specs, where an endpoint without an address gets that of --base-url. Errors: UserError where there is none."""
-    addressed = [_addressed(spec, base_url) for spec in specs]
-    if base_url and addressed == list(specs):
+    """Return the specs; an endpoint without an address gets --base-url. Errors: UserError if there is no such endpoint."""
+
+    def needs_address(spec: str) -> bool:
+        return spec.removeprefix(f"{party_of(spec)}=").startswith("openai:") and "base_url=" not in spec
+
+    if base_url and not any(map(needs_address, specs)):
         raise UserError("--base-url needs an --llm openai:MODEL")
-    return addressed
-
-
-def _addressed(spec: str, base_url: str | None) -> str:
-    served = spec.removeprefix(f"{party_of(spec)}=").startswith("openai:") and "base_url=" not in spec
-    return f"{spec},base_url={base_url}" if base_url and served else spec
+    return [f"{spec},base_url={base_url}" if base_url and needs_address(spec) else spec for spec in specs]
 
 
 def party_of(spec: str) -> str:
-    """`republican=oracle` is the republicans', `republican 2=oracle` one seat's, `oracle,kappa=0` everybody's."""
+    """Return the party or seat of a spec: `republican` of `republican=oracle`, "" of `oracle,kappa=0`."""
     head, equals, _ = spec.partition("=")
     return head if equals and head.replace("_", "").replace(" ", "").isalnum() else ""
 
 
 def prices_from_args(options: argparse.Namespace, asked: Scenario) -> dict[str, Price | None]:
-    """What each of a scenario's models costs: as given, or as in a table; None where no price is known."""
+    """Return the price of each model of a scenario, by voice; None if no price is known."""
     return _prices(options, _voices(asked), False)
 
 
 def budgets_from_args(options: argparse.Namespace, *asked: Scenario | str) -> list[Budget]:
-    """The limits that were given, for scenarios and models that share them, with the prices of each.
+    """Return the limits of the command line with the prices of each scenario or model. They all share these limits.
 
-    Errors: UserError for a limit on cost where a price is not known, or nothing costs anything.
+    Errors: UserError for --max-cost without a known price, or if all models are free.
     """
     from parley.llm.budget import FREE, Budget
 
     voices = [_voices(one) for one in asked]
-    served = {model for each in voices for spec in each.values() if (model := _served(spec))}
+    served = {model for specs in voices for spec in specs.values() if (model := _served(spec))}
     if options.price and len(served) > 1:
         raise UserError(
             "--price is the price of one served model, and several are named: write their prices into a table (--prices FILE)"
         )
-    known = [_prices(options, each, bool(served)) for each in voices]
-    free = all(price == FREE for each in known for price in each.values())
-    for each, found in zip(voices, known, strict=True):
-        unpriced = [each[voice] for voice, price in found.items() if price is None or free]
-        if options.max_cost is not None and unpriced:
-            raise UserError(
-                f"--max-cost needs --price IN,OUT, money per million tokens: no price is known for {unpriced[0]}"
-            )
+    prices = [_prices(options, specs, bool(served)) for specs in voices]
+    free = all(price == FREE for one in prices for price in one.values())
+    unpriced = [
+        specs[voice]
+        for specs, one in zip(voices, prices, strict=True)
+        for voice, price in one.items()
+        if price is None or free
+    ]
+    if options.max_cost is not None and unpriced:
+        raise UserError(f"--max-cost needs --price IN,OUT (per million tokens): no price of {unpriced[0]} is known")
     limits = options.max_calls, options.max_tokens, options.max_cost
-    priced = [{voice: price for voice, price in each.items() if price} for each in known]
-    return [Budget(*limits, one, options.keep_going) for one in priced]
+    known = [{voice: price for voice, price in one.items() if price} for one in prices]
+    return [Budget(*limits, one, options.keep_going) for one in known]
 
 
 def study_budgets(
     options: argparse.Namespace, base: Scenario, folder: Path, names: Sequence[str]
 ) -> tuple[list[Budget], Ledger | None]:
-    """The limits of runs of one scenario's models in folders of `folder`, and the ledger that they share."""
+    """Return the limits of runs of one scenario in these subfolders of `folder`, and the ledger that they share."""
     from parley.llm.journal import shared_ledger
     from parley.model.scenario_run import JOURNAL
 
@@ -149,24 +145,26 @@ def study_budgets(
 
 
 def shared_budget(options: argparse.Namespace, folder: Path, *specs: str) -> SharedBudget:
-    """One limit over everything that several models are asked in a folder, with the price of each. What earlier starts spent
-    there is counted at the highest of these prices: one journal does not say whose the tokens were.
+    """Return one limit for all calls to several models in a folder, with the price of each.
+
+    What earlier starts used is counted at the highest of these prices, because a journal does not say which model was asked.
     """
     from parley.llm.budget import FREE, SharedBudget
     from parley.llm.journal import shared_ledger
 
-    found = dict(zip(specs, budgets_from_args(options, *specs), strict=True))
-    dearest = max(found.values(), key=lambda one: sum(one.prices.get("", FREE)))
-    return SharedBudget(found, shared_ledger(dearest, [(path, dearest) for path in sorted(folder.rglob("*.sqlite"))]))
+    budgets = dict(zip(specs, budgets_from_args(options, *specs), strict=True))
+    dearest = max(budgets.values(), key=lambda budget: sum(budget.prices.get("", FREE)))
+    journals = [(path, dearest) for path in sorted(folder.rglob("*.sqlite"))]
+    return SharedBudget(budgets, shared_ledger(dearest, journals))
 
 
 def _voices(asked: Scenario | str) -> dict[str, str]:
-    """The specs of a scenario by voice, or one model's."""
+    """The specs of a scenario by voice, or that of one model."""
     return {"": asked} if isinstance(asked, str) else {"": asked.models.llm, **asked.llm_by_party}
 
 
 def _served(spec: str) -> str:
-    """The model behind an endpoint; empty for a model in process."""
+    """The model behind an endpoint; "" for a model in this process."""
     from parley.llm.backends import split_spec
 
     backend, name, _ = split_spec(spec)
@@ -174,7 +172,7 @@ def _served(spec: str) -> str:
 
 
 def _prices(options: argparse.Namespace, voices: Mapping[str, str], served: bool) -> dict[str, Price | None]:
-    """--price is that of an endpoint's model; where one is `served`, models in process cost nothing all the same."""
+    """--price is the price of an endpoint. If there is one (`served`), models in this process are free."""
     from parley.llm.budget import Price, load_prices
 
     mine = not served or any(map(_served, voices.values()))

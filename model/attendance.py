@@ -1,4 +1,4 @@
-"""Who of a set of personas takes a seat in the debates of a scenario, who does not, and why."""
+"""Counts which personas of a set get a seat in the debates of a scenario, and says why others do not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parley.model.casting import personas_seated
 from parley.model.scenario import Scenario
 
 SHOWN = 6
-"""Names of those without a seat that a line gives."""
+"""Number of personas without a seat whose names are listed."""
 NAMED = "named"
 """In place of a cast, where each seat is for one persona."""
 WHY = {
@@ -22,11 +22,11 @@ WHY = {
     NAMED: "the nodes of the graph name their personas",
     "fixed": "cast=fixed seats the first of a party in every room; cast=circle seats all in turn",
 }
-"""Why somebody has no seat, by the cast of the scenario. `most`: the personas of the largest party that is not complete."""
+"""Why a persona has no seat, by the cast. `most`: the personas of the largest party in which one has no seat."""
 
 
 class Attendance(NamedTuple):
-    """One party: the names of its personas with a seat in some room, and of those with none."""
+    """The names of a party's personas with a seat in some room, and of those without one."""
 
     party: str
     seated: tuple[str, ...]
@@ -38,26 +38,24 @@ class Attendance(NamedTuple):
 
 
 def attendance(seats: Iterable[str], personas: str, sat: Collection[str]) -> list[Attendance]:
-    """Return who sits, by party. seats: PARTY or PARTY:VARIANT, as a scenario has them; personas: the set's name or folder;
-    sat: the ids of those with a seat. A persona in a variant that no seat names is left out. Errors: UserError where the set
-    cannot be read.
+    """Return who sits, by party. Errors: UserError where the set of personas cannot be read.
+
+    seats: PARTY or PARTY:VARIANT, as a scenario has them; a persona in another variant is left out. personas: the name or the
+    folder of the set. sat: the ids of the personas with a seat.
     """
-    known: dict[str, dict[str, str]] = {}
+    names: dict[str, dict[str, str]] = {}
     for seat in seats:
-        people = known.setdefault(party_of(seat), {})
-        people |= {one.id: one.name for one in load_personas(seat, persona_set(personas))}
-    return [
-        Attendance(
-            party,
-            tuple([name for id_, name in people.items() if id_ in sat]),
-            tuple([name for id_, name in people.items() if id_ not in sat]),
-        )
-        for party, people in known.items()
-    ]
+        people = names.setdefault(party_of(seat), {})
+        people |= {persona.id: persona.name for persona in load_personas(seat, persona_set(personas))}
+    split = {
+        party: [tuple([name for id_, name in people.items() if (id_ in sat) == seated]) for seated in (True, False)]
+        for party, people in names.items()
+    }
+    return [Attendance(party, seated, absent) for party, (seated, absent) in split.items()]
 
 
 def planned_attendance(scenario: Scenario) -> list[Attendance]:
-    """Return who will sit in the debates of a scenario. Errors: UserError as of `seat_rooms`."""
+    """Return who will sit in the debates of a scenario. Errors: UserError as in `seat_rooms`."""
     seats = dict.fromkeys(seat for group in scenario.groups for seat in group.seats)
     return attendance(seats, scenario.people.personas, personas_seated(scenario))
 
@@ -67,18 +65,18 @@ def cast_name(scenario: Scenario) -> str:
     return NAMED if all(group.people and all(group.people) for group in scenario.groups) else scenario.people.cast
 
 
-def attendance_lines(found: Sequence[Attendance], cast: str) -> str:
-    """Return one line that says how many sit, who does not, and why.
+def attendance_lines(parties: Sequence[Attendance], cast: str) -> str:
+    """Return one line that says how many personas sit, which do not, and why.
 
     >>> attendance_lines([Attendance("cdu", ("Ann", "Bob"), ()), Attendance("spd", ("Cy",), ("Dora",))], "fixed")[:66]
     '3 of 4 personas sit (cdu 2, spd 1 of 2); without a seat: Dora (spd'
     """
-    absent = [(name, one.party) for one in found for name in one.absent]
-    sit, size = sum(len(one.seated) for one in found), sum(one.size for one in found)
-    shares = ", ".join(f"{one.party} {len(one.seated)}{f' of {one.size}' if one.absent else ''}" for one in found)
+    seated, size = sum(len(one.seated) for one in parties), sum(one.size for one in parties)
+    shares = ", ".join(f"{one.party} {len(one.seated)}{f' of {one.size}' if one.absent else ''}" for one in parties)
+    absent = [f"{name} ({one.party})" for one in parties for name in one.absent]
     if not absent:
         return f"all {size:,} personas sit ({shares})"
     more = f" and {len(absent) - SHOWN:,} more" if len(absent) > SHOWN else ""
-    names = ", ".join(f"{name} ({party})" for name, party in absent[:SHOWN]) + more
-    why = WHY[cast].format(most=max(one.size for one in found if one.absent))
-    return f"{sit:,} of {size:,} personas sit ({shares}); without a seat: {names}; {why}"
+    why = WHY[cast].format(most=max(one.size for one in parties if one.absent))
+    listed = ", ".join(absent[:SHOWN]) + more
+    return f"{seated:,} of {size:,} personas sit ({shares}); without a seat: {listed}; {why}"

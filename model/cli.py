@@ -1,6 +1,6 @@
-"""What the commands share: one parser, and one parent parser for each group of shared options (arguments.py reads them).
+"""The parser of every command, and one parent parser per group of shared options (arguments.py reads their values).
 
-A command names its parents, so that an option means the same wherever it stands:
+A command lists its parents, so an option has the same meaning in every command:
 
     Parser("judge", "Let a model score ...", "judge runs/a --llm oracle", *asking("RUN/judge"))
 """
@@ -35,25 +35,24 @@ PARTY = "\nPARTY=SPEC: the model of one party, or of one seat ('republican 2=SPE
 
 
 def program() -> str:
-    """`parley` where it was started as that (or as `python -m parley`), else `run.py`."""
+    """Return `parley` if it was started as `parley` or `python -m parley`, else `run.py`."""
     started = Path(sys.argv[0])
-    module = started.name == "__main__.py" and started.resolve().parent == Path(__file__).resolve().parents[1]
-    return "parley" if module or started.name == "parley" else "run.py"
+    as_module = started.name == "__main__.py" and started.resolve().parent == Path(__file__).resolve().parents[1]
+    return "parley" if as_module or started.name == "parley" else "run.py"
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of a description and of a help text; longer ones are wrapped."""
+    """Keeps line breaks of descriptions and help texts, and wraps long lines."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return [part for line in text.splitlines() for part in super(_Help, self)._split_lines(line, width)]
 
 
 class Parser(argparse.ArgumentParser):
-    """The parser of a command: a description, options in groups, examples. A mistake is a UserError of one line that names the
-    nearest right word; an option is never guessed from its beginning.
+    """The parser of a command. A mistake is a UserError of one line with the nearest right name; options cannot be abbreviated.
 
-    examples: as typed after the program's name, one a line. parents: of the shared options. commands: the parsers of a command
-    that has commands of its own.
+    examples: command lines without the name of the program, one per line. parents: parsers of shared options.
+    commands: the parsers of subcommands by name.
     """
 
     def __init__(
@@ -65,12 +64,11 @@ class Parser(argparse.ArgumentParser):
         commands: Mapping[str, Callable[[], Parser]] | None = None,
         **keywords: Any,
     ):
+        width = shutil.get_terminal_size().columns - 2
         super().__init__(
             prog=f"{program()} {command}".strip(),
-            description="\n".join(
-                fill(line, shutil.get_terminal_size().columns - 2) for line in description.splitlines()
-            ),
-            epilog=keywords.pop("epilog", "") + _shown(examples),
+            description="\n".join(fill(line, width) for line in description.splitlines()),
+            epilog=keywords.pop("epilog", "") + _examples_text(examples),
             parents=parents,
             formatter_class=_Help,
             allow_abbrev=False,
@@ -79,12 +77,13 @@ class Parser(argparse.ArgumentParser):
         self.commands = commands or {}
 
     def format_help(self) -> str:
-        """The help. Its first line names what has to be given, and leaves the rest to the groups."""
-        self.usage = self.usage or " ".join(["%(prog)s", *filter(None, map(_needed, self._actions)), "[options]"])
+        """Return the help. Its first line names only the arguments that must be given."""
+        required = filter(None, map(_required_argument, self._actions))
+        self.usage = self.usage or " ".join(["%(prog)s", *required, "[options]"])
         return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does. An unknown option is refused first, with the nearest right name."""
+        """Refuse an unknown option with the nearest right name, then parse as argparse does."""
         given = sys.argv[1:] if args is None else args
         for word in takewhile(lambda word: word != "--", given):
             name = word.partition("=")[0]
@@ -97,52 +96,52 @@ class Parser(argparse.ArgumentParser):
             raise unknown_name(f"value of {'/'.join(action.option_strings) or action.dest}", str(value), action.choices)
 
     def error(self, message: str) -> Any:
-        """Errors: UserError, always."""
+        """Raise a UserError."""
         raise UserError(f"{message.removeprefix('argument ')} (see --help)")
 
 
-def _needed(action: argparse.Action) -> str:
-    """A positional argument, or an option that has to be given, as the usage shows it; else nothing."""
+def _required_argument(action: argparse.Action) -> str:
+    """A positional argument or a required option, as the usage shows it; "" for any other option."""
     metavar = str(action.metavar or "").split("[")[0]
     if action.option_strings:
         return f"{action.option_strings[0]} {metavar.lstrip('[') or 'NAME'}" if action.required else ""
     return f"{metavar} [{metavar} ...]" if action.nargs == "+" else metavar
 
 
-def _shown(examples: str) -> str:
-    """The examples as a reader can copy them."""
+def _examples_text(examples: str) -> str:
+    """The examples as complete command lines."""
     start = "parley" if program() == "parley" else "python run.py"
     lines = [f"  {start} {line.strip()}" for line in examples.splitlines() if line.strip()]
     return "\n".join([f"example{'s' if len(lines) > 1 else ''}:", *lines])
 
 
 def natural(text: str) -> int:
-    """A count given on the command line: 0, 1, 2, ..."""
+    """Read a whole number of 0 or more."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)
 
 
 def positive(text: str) -> int:
-    """A count of 1 or more."""
-    if not (found := natural(text)):
+    """Read a whole number of 1 or more."""
+    if not (number := natural(text)):
         raise argparse.ArgumentTypeError("must be 1 or more, not 0")
-    return found
+    return number
 
 
 def amount(text: str) -> float:
-    """Money: a finite number of 0 or more."""
+    """Read a finite number of 0 or more, such as an amount of money."""
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = math.nan
-    if not 0 <= found < math.inf:
+        number = math.nan
+    if not 0 <= number < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
-    return found
+    return number
 
 
 def price(text: str) -> tuple[float, float]:
-    """`0.5,1.5`: money per million tokens in and out."""
+    """Read a price such as `0.5,1.5`: money per million tokens of prompt and reply."""
     parts = text.split(",")
     if len(parts) != 2:
         raise argparse.ArgumentTypeError(f"{text!r} is not IN,OUT, two numbers")
@@ -159,23 +158,34 @@ def add_option(to: Any, spec: str, about: str, kind: Any = None, default: Any = 
     name, _, metavar = spec.partition(" ")
     if not name.startswith("-"):
         name, metavar = str(more.pop("name", name.lower())), name
-    default_note = f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
     more |= {"metavar": metavar} if metavar else {}
     more |= {"type": kind} if kind else {}
     more |= {"default": default} if default is not None else {}
-    usual = "" if default in (None, "", []) or "(default" in about else default_note
-    to.add_argument(name, help=f"{about}{usual}", **more)
+    if default not in (None, "", []) and "(default" not in about:
+        about += _default_note(f"{default:g}" if isinstance(default, float) else str(default))
+    to.add_argument(name, help=about, **more)
 
 
-def _parent(title: str) -> tuple[Parent, Any]:
-    """A parent parser, and its titled group of options."""
+def _default_note(usual: str) -> str:
+    return f" (default: {usual})" if usual else ""
+
+
+def _group(title: str) -> tuple[Parent, Any]:
+    """A parent parser, and its group of options with this title."""
     parent = argparse.ArgumentParser(add_help=False)
     return parent, parent.add_argument_group(title)
 
 
+def _parent(title: str, spec: str, about: str, kind: Any = None, default: Any = None, **more: Any) -> Parent:
+    """A parent parser with one option."""
+    parent, group = _group(title)
+    add_option(group, spec, about, kind, default, **more)
+    return parent
+
+
 def scenario(default: str = "") -> Parent:
-    """Which scenario, and what happens to it from outside."""
-    parent, group = _parent("debate")
+    """The options that choose a scenario and its interventions."""
+    parent, group = _group("debate")
     about = "a scenario's name (run.py --list shows all), or the path of a .toml preset"
     add_option(group, "--scenario NAME", about, default=default or None)
     about = (
@@ -187,59 +197,49 @@ def scenario(default: str = "") -> Parent:
 
 
 def topic(usual: str = THEIRS, **more: Any) -> Parent:
-    """What is debated. usual: the default, in words."""
-    parent, group = _parent("debate")
+    """The option that chooses topics. usual: the default, in words."""
     about = "topics, by name (run.py --list shows all), or paths of .toml files"
-    add_option(group, "--topic SLUG[,SLUG]", f"{about}{_default_note(usual)}", **more)
-    return parent
+    return _parent("debate", "--topic SLUG[,SLUG]", about + _default_note(usual), **more)
 
 
 def repetitions(usual: str = THEIRS) -> Parent:
-    """How often each debate is run."""
-    parent, group = _parent("debate")
-    about = f"debates for each topic and group, each with other agents{_default_note(usual)}"
-    add_option(group, "--repetitions N", about, natural)
-    return parent
+    """The option for the number of repetitions."""
+    about = "debates for each topic and group, each with other agents"
+    return _parent("debate", "--repetitions N", about + _default_note(usual), natural)
 
 
 def rounds(usual: str = THEIRS) -> Parent:
-    """How long each debate is."""
-    parent, group = _parent("debate")
-    add_option(
-        group, "--rounds N", f"rounds of a debate; every agent speaks once in each{_default_note(usual)}", natural
-    )
-    return parent
+    """The option for the number of rounds."""
+    about = "rounds of a debate; every agent speaks once in each"
+    return _parent("debate", "--rounds N", about + _default_note(usual), natural)
 
 
 def settings(about: str = "set any field of the preset or of its environment (repeatable)") -> Parent:
-    """Any other field of a scenario."""
-    parent, group = _parent("debate")
-    add_option(group, "--set KEY=VALUE", about, default=[], action="append")
-    return parent
+    """The option that sets any other field of a scenario."""
+    return _parent("debate", "--set KEY=VALUE", about, default=[], action="append")
 
 
 def seed(default: int | None = 0) -> Parent:
-    """Which random draws. default: None leaves the seed to the scenario."""
-    parent, group = _parent(OUTPUT)
+    """The option for the random seed. With the default None, the scenario's seed is used."""
     about = "random seed: the same seed gives the same results (default: 0)"
-    add_option(group, "--seed N", about, natural, default)
-    return parent
+    return _parent(OUTPUT, "--seed N", about, natural, default)
 
 
 def out(usual: str, metavar: str = "DIR", about: str = "", required: bool = False) -> Parent:
-    """Where results go."""
-    parent, group = _parent(OUTPUT)
+    """The option for the folder or file of the results."""
     folder = "the folder of the results; the same command with the same folder goes on where it stopped"
     about = about or (folder if metavar == "DIR" else "the file to write")
-    add_option(group, f"--out {metavar}", f"{about}{_default_note(usual)}", Path, required=required)
-    return parent
+    return _parent(OUTPUT, f"--out {metavar}", about + _default_note(usual), Path, required=required)
 
 
 def dry_run(about: str = "print what would be asked, with tokens and cost, and ask nothing") -> Parent:
-    """Whether anything is asked at all."""
-    parent, group = _parent(OUTPUT)
-    add_option(group, "--dry-run", about, action="store_true")
-    return parent
+    """The option that prints the plan instead of running it."""
+    return _parent(OUTPUT, "--dry-run", about, action="store_true")
+
+
+def retry_failures() -> Parent:
+    """The option that repeats calls that failed in an earlier start."""
+    return _parent("budget", "--retry-failures", "ask the calls that failed again", action="store_true")
 
 
 def model(
@@ -249,11 +249,11 @@ def model(
     trained: bool = False,
     required: bool = False,
 ) -> Parent:
-    """Which models are asked, and where they are served. `options.llm` is a list.
+    """The options that choose models and their server. `options.llm` is a list.
 
-    parties: each may have a model of its own. trained: it is one that can be trained here.
+    parties: a party may have its own model. trained: only models that can be trained here.
     """
-    parent, group = _parent("model")
+    parent, group = _group("model")
     kinds = f"{TRAINABLE if trained else MODELS}{PARTY if parties else ''}"
     spec = f"--llm {'[PARTY=]' if parties else ''}NAME[:MODEL][,KEY=VALUE]"
     note = "" if required else _default_note(usual)
@@ -267,8 +267,8 @@ def model(
 
 
 def budget() -> Parent:
-    """What may be spent on models: one budget for everything that a command asks, over all its starts with the same --out."""
-    parent, group = _parent("budget")
+    """The options that limit calls, tokens and cost. They count all starts of a command with the same --out."""
+    parent, group = _group("budget")
     add_option(group, "--max-calls N", "stop cleanly after N calls to models (default: no limit)", natural)
     add_option(group, "--max-tokens N", "stop cleanly after about N tokens (default: no limit)", natural)
     add_option(group, "--max-cost X", "stop cleanly at about this cost (default: no limit)", amount)
@@ -280,27 +280,20 @@ def budget() -> Parent:
     return parent
 
 
-def retry_failures() -> Parent:
-    """Whether calls are repeated that failed in an earlier start."""
-    parent, group = _parent("budget")
-    add_option(group, "--retry-failures", "ask the calls that failed again", action="store_true")
-    return parent
-
-
 def asking(folder: str, about: str = "the model to ask", usual: str = "", file: str = "") -> tuple[Parent, ...]:
-    """The parents of a command that asks a model outside of debates: model, budget, seed, out.
+    """Return the parents of a command that asks a model outside of debates: model, budget, seed, out.
 
-    folder: the default of --out; without one --out has to be given, and is a `file` where that says what it holds.
-    usual: the model where none is named; without one it has to be.
+    folder: the default of --out; with "", --out is required. file: what the output file holds, if --out is a file.
+    usual: the default model; with "", --llm is required.
     """
     where = out("", "FILE", file, True) if file else out(folder, required=not folder)
     return model(about, usual, required=not usual), budget(), seed(), where
 
 
 def debating(folder: str, own: Mapping[str, str] | None = None, trained: bool = False) -> tuple[Parent, ...]:
-    """The parents of a command that runs debates: topic, repetitions, rounds, settings, model, budget, seed, out.
+    """Return the parents of a command that runs debates: topic, repetitions, rounds, settings, model, budget, seed, out.
 
-    own: the defaults that are not the scenario's, by the name of the option. trained: as of `model`.
+    own: defaults that are not the scenario's, by the name of the option. trained: as for `model`.
     """
     usual = dict.fromkeys(("topic", "repetitions", "rounds", "llm"), THEIRS) | dict(own or {})
     return (
@@ -313,7 +306,3 @@ def debating(folder: str, own: Mapping[str, str] | None = None, trained: bool = 
         seed(None),
         out(folder),
     )
-
-
-def _default_note(usual: str) -> str:
-    return f" (default: {usual})" if usual else ""

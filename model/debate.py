@@ -1,17 +1,16 @@
-"""DebateModel: every room of a scenario in one Mesa model.
+"""DebateModel: all rooms of a scenario in one Mesa model. One step is one round.
 
-A step is one round: every agent of every room speaks once, in the order that the environment makes of Mesa's AgentSets;
-then everybody is asked. One `step` in order:
-1. what is due of the timetable of interventions is done;
-2. each room's turns are drawn (environment) and held as a conversation (all rooms side by side, through the driver);
-3. the survey is held, if one is due;
-4. the events are recorded, room by room in seating order;
-5. the DataCollector collects.
+A round runs in this order (`DebateModel._next_round`):
+1. the interventions that are due act;
+2. each room draws its turns from the environment and runs them; the driver runs all rooms at the same time;
+3. agents are surveyed, if a survey is due; after the last round, deliberations are closed;
+4. the DataCollector collects.
+The recorder gets the events after each part, room by room in seating order.
 
-Works alike on Mesa 3.3 and 3.5. An exception (of an agent, an environment, a reporter or a backend) is raised where it happens,
-in the constructor or in `step`; `error` keeps it, and no further round is held. With `collect_errors` it is not raised:
-`error` and the column `stopped` tell it (for `mesa.batch_run`, which an exception would end; docs/sweeps.md). A reporter that
-raises is raised always: without it there is no row.
+The class works on Mesa 3.3 and 3.5. An exception of an agent, an environment, a reporter or a backend is raised in the
+constructor or in `step`; it is kept in `error`, and no further round runs. With `collect_errors` it is not raised, because
+an exception would end `mesa.batch_run` (docs/sweeps.md): `error` and the column `stopped` report it. An exception of a reporter
+is always raised, because without it there is no row.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any, cast
 
 import mesa
 
-from parley.agents.topic import forecast_probe
+from parley.agents.topic import Topic, forecast_probe
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
 from parley.llm.answer_sharing import AnswerSharing
@@ -33,71 +32,64 @@ from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend, Request, identity_text
 from parley.llm.router import open_all
 from parley.llm.seeding import stream
-from parley.model.agent_factory import (
-    AgentClass,
-    DebateSeat,
-    SeatedAgent,
-    agent_classes,
-    concurrent_batches,
-    make_agent,
-    make_mediator,
-    represent_members,
-)
+from parley.model import agent_factory, scenario
+from parley.model.agent_factory import AgentClass, DebateSeat, SeatedAgent
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.custom import Topology, scenario_on
 from parley.model.events import Endowed, Event, Posed, Seated
-from parley.model.interventions import Intervention, initially_absent, intervene
+from parley.model.interventions import initially_absent, intervene
+from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import MissingTally
 from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
 from parley.model.recorder import NullRecorder, Recorder
 from parley.model.reporters import AGENT_REPORTERS, attitudes_by_party, reporters
 from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
-from parley.model.scenario import MEDIATOR as PARTY
 from parley.model.scenario import Scenario
+from parley.model.stepping import SteppedModel
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_questionnaire, run_surveys
 from parley.model.trait_assignment import alternate_sides
 from parley.model.validation import check_taught
 
 QUICK = 2
-"""Repetitions of a preset given by name when none are asked for, so that `DebateModel()` is a matter of a second."""
+"""Default number of repetitions of a preset that is given by name, so that `DebateModel()` takes about a second."""
 
 
-class DebateModel(mesa.Model):
-    """All rooms of a scenario in one Mesa model, advancing together. A step is one round, and every agent speaks once in it.
+class DebateModel(SteppedModel):
+    """All rooms of a scenario in one Mesa model. One step is one round, in which every agent speaks once.
 
     Parameters
     ----------
     preset : str or Scenario
         The name of a preset (`parley.preset_names()`), the path of a .toml preset, or a Scenario.
     topics : str, optional
-        Topics, with commas; None leaves the preset's.
+        Topics, separated by commas. Default: those of the preset.
     repetitions : int, optional
-        Rooms per topic and group (2 for a preset given by name).
+        Rooms per topic and group. Default: 2 for a preset given by name.
     rounds : int, optional
         Rounds of a debate.
     llm : str, optional
         The model that speaks: `"oracle"`, `"pocket"`, `"openai:MODEL"`, ...
     rng : int, optional
-        The seed: the same seed gives the same debates.
+        The random seed. The same seed gives the same debates.
     agent_class : type or dict, optional
-        A subclass of `Agent` for everybody, or one by party. Its `instruction(form)` says what the agents are told.
+        A subclass of `Agent` for all agents, or one per party. Its `instruction(form)` is the last paragraph of the prompt.
     topology : networkx.Graph, sparse array or callable, optional
-        Who hears whom, for scenarios of a network; a function gets the number of agents. A directed link a -> b means that a
-        hears b. A node with the attribute `party` (and `persona`) is that person.
+        Who hears whom, for scenarios of a network; a function gets the number of agents. In a directed graph, the link a -> b
+        means that a hears b. The node attributes `party` and `persona` choose who sits at a node.
     model_reporters, agent_reporters : dict, optional
         Further columns of the DataCollector: functions of the model, or of an agent, by name.
     backend : Backend, optional
-        What answers the requests, in place of `llm`.
+        Answers the requests in place of `llm`.
     recorder : Recorder, optional
-        What hears every event; by default nothing is recorded.
+        Gets every event. By default nothing is recorded.
     progress : callable, optional
         Called with the number of calls that were answered.
     collect_errors : bool
-        Keep what stops the model in `error` instead of raising it (for `mesa.batch_run`); `run()` raises it all the same.
+        Keep an exception in `error` instead of raising it (for `mesa.batch_run`). `run()` raises it in any case.
     keep_going : bool
-        Go on where almost no reply can be read, which is an error otherwise.
+        Continue when almost no reply can be read. By default that is an error.
     **fields
         Any other field of the scenario or of its environment by name: `memory="last:12"`, `frame="conversation"`,
         `interventions=[parley.Message(round=2, by="Ann", text="Think of the cost.")]`.
@@ -105,16 +97,16 @@ class DebateModel(mesa.Model):
     Attributes
     ----------
     setup : Scenario
-        The scenario as it is run.
+        The scenario that is run.
     datacollector : mesa.DataCollector
-        A row per round, and per agent and round: attitudes on the axis from 0 to 10, None where one is missing.
+        One row per round, and one per agent and round: attitudes on the axis from 0 to 10, None where one is missing.
     error : Exception or None
-        What stopped the model.
+        The exception that stopped the model.
 
     Raises
     ------
     UserError
-        A field, a graph, a class or a model is wrong. Any other exception, of an agent or a reporter of your own too, is raised
+        A field, a graph, a class or a model is wrong. Any other exception, for example of your own agent class, is raised
         where it happens.
 
     Notes
@@ -148,275 +140,241 @@ class DebateModel(mesa.Model):
         keep_going: bool = False,
         **fields: Any,
     ):
-        named = {"topics": topics, "repetitions": repetitions, "rounds": rounds, "llm": llm}
-        self.setup = _scenario(preset, named | fields, rng, topology)
-        super().__init__(rng=self.setup.seed)
-        self.agent_classes = agent_classes(agent_class, self.setup.parties)
+        settings: dict[str, Any] = {"topics": topics, "repetitions": repetitions, "rounds": rounds, "llm": llm}
+        settings |= {"seed": None if rng is None else int(rng), **fields}
+        settings = {name: value for name, value in settings.items() if value is not None}
+        if isinstance(preset, str):
+            settings.setdefault("repetitions", QUICK)
+        self.setup = scenario_on(preset, settings, topology)
+        people, models = self.setup.people, self.setup.models
+        super().__init__(self.setup.seed, self.setup.rounds, collect_errors)
+        self.agent_classes = agent_factory.agent_classes(agent_class, self.setup.parties)
         self.style = self.setup.style
         self.environment = self.setup.environment
         self.voices = self.setup.llm_by_party
-        self._models = {"": self.setup.models.llm} | {
-            one: llm for one, llm in self.voices.items() if not is_scripted(llm)
-        }
-        opened = backend if backend is not None else open_all(self.setup.models.llm, self.voices)
-        self.backend = AnswerSharing(opened, self.setup.people.archetypes) if self.setup.people.archetypes else opened
+        self._models = {"": models.llm} | {voice: spec for voice, spec in self.voices.items() if not is_scripted(spec)}
+        opened = backend if backend is not None else open_all(models.llm, self.voices)
+        self.backend = AnswerSharing(opened, people.archetypes) if people.archetypes else opened
         self.adapters = _adapters(self.setup, self.backend)
         check_taught(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else NullRecorder()
         self.progress = progress
-        self.round = 0
-        self.error: Exception | None = None
-        self.collect_errors, self.keep_going, self.tally = collect_errors, keep_going, MissingTally()
-        self.context = RunContext(
-            self.setup.seed, None if isinstance(self.recorder, NullRecorder) else self._key, self.setup.surveys.asks
-        )
+        self.keep_going, self.tally = keep_going, MissingTally()
         self._identity = identity_text(self.backend)
-        self._felt: dict[int, float | None] = {}
+        key = None if isinstance(self.recorder, NullRecorder) else self._journal_key
+        self.context = RunContext(self.setup.seed, key, self.setup.surveys.asks)
+        self._previous_attitudes: dict[int, float | None] = {}
         self._grid: tuple[int, Any] = (-1, None)
-        self.stand_ins, self.responses = self.setup.surrogate_by_party, load_surrogates(self.setup)
-        self.rooms = self._seat()
-        _refuse_unknown_rooms(self.setup.interventions, self._debating())
-        represent_members(self, self.rooms)
-        for room in self._debating():
+        self.surrogate_files, self.responses = self.setup.surrogate_by_party, load_surrogates(self.setup)
+        self.rooms = self._make_rooms()
+        self.debating_rooms = [room for room in self.rooms if room.group != REFERENCE]
+        self._check_rooms(self.setup.interventions)
+        agent_factory.represent_members(self, self.rooms)
+        for room in self.debating_rooms:
             for agent in initially_absent(self.setup.interventions, room, self.setup.seed):
                 room.members[agent].absent = True
         self.datacollector = mesa.DataCollector(
             model_reporters=reporters(self) | dict(model_reporters or {}),
             agent_reporters=AGENT_REPORTERS | dict(agent_reporters or {}),
         )
-        self._guarded(self._open)
-
-    def step(self) -> None:
-        """One round. The step after the last one (or after an error) does nothing but turn `running` off.
-
-        Not the last round itself: Mesa 3.3's batch_run reports the last collected row but one.
-        """
-        if self.over:
-            self.running = False
-        else:
-            self._guarded(self._round)
+        self._run_and_collect(self._before_first_round)
 
     @property
     def grid(self) -> Any:
-        """The networked rooms as a space of Mesa's with the links as they are now, for drawing; None where there are none."""
+        """The networked rooms as a space of Mesa with the current links, for drawing; None without networked rooms."""
         if self._grid[0] != self.round:
             self._grid = self.round, network_grid(self, self.rooms, {agent.unique_id: agent for agent in self.agents})
         return self._grid[1]
 
-    @property
-    def over(self) -> bool:
-        """True when no round is left to hold, or an error keeps from holding it."""
-        return self.error is not None or self.round >= self.setup.rounds
+    def add_intervention(self, intervention: Intervention) -> None:
+        """Add an intervention before a later round.
 
-    def step_in(self, one: Intervention) -> None:
-        """Put an intervention on the timetable, before a round to come.
-
-        From now on `setup` is that of a run that had it from the start: the same past, the same future.
+        From now on `setup` is the scenario with this intervention. A new run of that scenario gives the same debates.
 
         Parameters
         ----------
-        one : Intervention
+        intervention : Intervention
             Such as `parley.Moderator(round=3, text="civility")`.
 
         Raises
         ------
         UserError
-            The round is over, or it needs a model that is not open. Nothing has changed then.
+            The round has begun, or the intervention needs a model that is not open. Then nothing has changed.
         """
-        if not self.round < one.round <= self.setup.rounds:
-            raise UserError(f"{one.kind} before round {one.round}: there is no such round to come")
-        _refuse_unknown_rooms([one], self._debating())
-        setup = self.setup.with_settings({"interventions": (*self.setup.interventions, one)})
+        kind = intervention.kind
+        if not self.round < intervention.round <= self.setup.rounds:
+            raise UserError(f"{kind} before round {intervention.round}: there is no such round to come")
+        self._check_rooms([intervention])
+        setup = self.setup.with_settings({"interventions": (*self.setup.interventions, intervention)})
         if setup.llm_by_party != self.voices:
             raise UserError("a new model must be known before the run starts: name it with --intervene")
-        if self._away(setup) != self._away(self.setup):
-            raise UserError(f"{one.kind}: this agent is already in the room")
+        for room in self.debating_rooms:
+            absent = [initially_absent(one.interventions, room, one.seed) for one in (setup, self.setup)]
+            if absent[0] != absent[1]:
+                raise UserError(f"{kind}: this agent is already in the room")
         self.setup = setup
 
-    def _away(self, setup: Scenario) -> set[int]:
-        """Who is not there at the start."""
-        return {agent for room in self._debating() for agent in initially_absent(setup.interventions, room, setup.seed)}
+    def previous_attitude(self, agent: int) -> float | None:
+        """Return the attitude of an agent in the last survey before this round; None if it is missing."""
+        return self._previous_attitudes.get(agent)
 
-    def run(self) -> None:
-        """Step to the end. Raises what stopped the model, if anything did."""
-        while self.running:
-            self.step()
-        if self.error:
-            raise self.error
+    def attitude_of_speaker(self, room: str, name: str, text: str) -> float | None:
+        """Return the previous attitude of an agent by its name; None if it is missing or no agent of the room has this name."""
+        agent = self._id_by_name.get((room, name))
+        return None if agent is None else self.previous_attitude(agent)
 
-    def _guarded(self, phase: Callable[[], None]) -> None:
-        try:
-            phase()
-        except Exception as error:
-            self.error = error
-            if not self.collect_errors:
-                raise
-        self.standing = attitudes_by_party(self)
-        self.datacollector.collect(self)
+    def _before_collecting(self) -> None:
+        self.attitudes = attitudes_by_party(self)
 
-    def _open(self) -> None:
-        self.recorder.write(self._seated())
+    def _before_first_round(self) -> None:
+        """Record who is seated, run the first survey, and ask for what the scenario needs before the debate."""
+        self.recorder.write([event for room in self.rooms for event in self._seating_events(room)])
         self._survey(self.rooms)
         if "D" in self.setup.people.knowledge:
-            asked = [room for room in self.rooms if room.proxies]
-            self._hold([run_questionnaire(room, self.round, self.setup.surveys.asks, self.context) for room in asked])
+            self._run_conversations([run_questionnaire(room) for room in self.rooms if room.proxies])
         if self.setup.surveys.forecast and self.setup.surveys_after(0):
-            self._foretell()
+            main, frame = self.setup.surveys.probe, self.setup.speech.frame
+            probes = {name: forecast_probe(topic.probe(main), frame) for name, topic in self._topics().items()}
+            self._run_conversations([run_surveys(room, [probes[room.topic]]) for room in self.debating_rooms])
         if self.setup.people.sides == "opposed":
-            self._take_sides()
+            self._assign_sides()
 
-    def _foretell(self) -> None:
-        """Ask everybody who debates what it expects to answer at the end."""
-        asks, context, subject = self.setup.surveys.asks, self.context, self.setup.subject
-        main = self.setup.surveys.probe
-        probes = {topic: subject.topic(topic).probe(main) for topic in {room.topic for room in self.rooms}}
-        told = [(room, forecast_probe(probes[room.topic], self.setup.speech.frame)) for room in self._debating()]
-        self._hold([run_surveys(room, 0, [probe], asks, context) for room, probe in told])
-
-    def _take_sides(self) -> None:
-        """Tell who will speak what to argue for: the side on the topic's axis as the one for or against its claim."""
-        silent = getattr(self.environment, "silent", 0)
-        for room in self._debating():
-            members = [member for member in room.members.values() if isinstance(member, DebateSeat)]
-            debaters = members[: len(members) - silent]
-            claims = self.setup.subject.topic(room.topic).probe("agreement").polarity
-            for member, side in zip(debaters, alternate_sides([one.attitude for one in debaters]), strict=True):
-                member.assign_side(None if side is None else side == claims)
-
-    def _round(self) -> None:
+    def _next_round(self) -> None:
         self.round += 1
-        debating = self._debating()
-        asked = [agent for agent in self.agents if agent.ratings]
-        self._felt = {agent.unique_id: agent.attitude for agent in asked}
-        for agent in asked:  # nobody keeps an older rating: an attitude that was not asked for is None
+        for room in self.debating_rooms:
+            room.round = self.round
+        self._forget_ratings()
+        if self.setup.interventions:
+            timetable, attitude = self.setup.interventions, self.previous_attitude
+            self._run_conversations([intervene(timetable, room, attitude) for room in self.debating_rooms])
+        for rooms in self._concurrent_rooms():
+            self._run_conversations([self._run_room(room) for room in rooms])
+        self._survey(self.debating_rooms)
+        if self.round == self.setup.rounds and self.setup.surveys_after(self.round):
+            self._close_deliberations()
+
+    def _forget_ratings(self) -> None:
+        """Keep the last attitudes for this round, and clear them: an attitude that is not asked for is None."""
+        rated = [agent for agent in self.agents if agent.ratings]
+        self._previous_attitudes = {agent.unique_id: agent.attitude for agent in rated}
+        for agent in rated:
             agent.ratings = {}
-        self._intervene(debating)
-        for lot in concurrent_batches(self.setup, debating):
-            self._hold([self._held(room) for room in lot])
-        self._survey(debating)
-        if self.round == self.setup.rounds:
-            self._close(debating)
 
-    def _debating(self) -> list[RoomState]:
-        return [room for room in self.rooms if room.group != REFERENCE]
+    def _concurrent_rooms(self) -> list[list[RoomState]]:
+        """The rooms that run at the same time: all of them, unless a representative reads critiques of earlier episodes.
 
-    def _intervene(self, rooms: Sequence[RoomState]) -> None:
-        """Do what is due before this round; a planner goes by the last survey."""
-        timetable = self.setup.interventions
-        if timetable:
-            self._hold([intervene(timetable, room, self.round, self._felt.get, self.context) for room in rooms])
+        Those are written in the same round, so the rooms with such representatives run after the others.
+        """
+        rooms = self.debating_rooms
+        late = {room.id for room in rooms if any(proxy.ready for proxy in room.proxies.values())}
+        if "C" not in self.setup.people.knowledge or not late:
+            return [rooms]
+        return [[room for room in rooms if room.id not in late], [room for room in rooms if room.id in late]]
 
-    def _held(self, room: RoomState) -> Conversation[list[Event]]:
-        view = Room(tuple(room.members), self._shuffled[room.id], partial(self._reshuffled, room.id), room.society)
-        asked = self.setup.reply_form(self.round)
+    def _run_room(self, room: RoomState) -> Conversation[list[Event]]:
+        """The round of one room."""
+        reshuffle = partial(self._shuffle, room.id, self.round)
+        view = Room(tuple(room.members), self._first_order[room.id], reshuffle, room.society)
+        form = self.setup.reply_form(self.round)
         if room.society:
-            network = cast(Networked, self.environment)
-            return run_network_round(room, network, view, self.round, self.context, asked)
-        return run_round(room, self.environment.turns(view, self.round), self.round, self.context, asked)
+            return run_network_round(room, cast(Networked, self.environment), view, form)
+        return run_round(room, self.environment.turns(view, self.round), form)
 
     def _survey(self, rooms: Sequence[RoomState]) -> None:
-        """Ask, if a survey is due."""
+        """Survey the agents of these rooms, if a survey is due."""
         if self.setup.surveys_after(self.round):
-            asks = self.setup.surveys.asks
-            probes = {
-                room.topic: self.setup.surveys.survey_probes(self.setup.subject.topic(room.topic)) for room in rooms
-            }
-            self._hold([run_surveys(room, self.round, probes[room.topic], asks, self.context) for room in rooms])
+            probes = {name: self.setup.surveys.survey_probes(topic) for name, topic in self._topics().items()}
+            self._run_conversations([run_surveys(room, probes[room.topic]) for room in rooms])
 
-    def _close(self, rooms: Sequence[RoomState]) -> None:
-        """The end of private deliberations; the questionnaire is for the last episode of a session, unless asked before."""
-        if self.setup.surveys_after(self.round):
-            last = self.setup.subject.episodes - 1 if "D" not in self.setup.people.knowledge else None
-            told = [(room, self.seatings[room.id].episode == last) for room in rooms if room.chair]
-            self._hold(
-                [run_closing(room, self.round, self.setup.surveys.asks, items, self.context) for room, items in told]
-            )
+    def _close_deliberations(self) -> None:
+        """Run the final ratings. The questionnaire belongs to the last episode of a session, unless it came first."""
+        last = None if "D" in self.setup.people.knowledge else self.setup.subject.episodes - 1
+        mediated = [room for room in self.debating_rooms if room.mediator]
+        self._run_conversations([run_closing(room, self.seatings[room.id].episode == last) for room in mediated])
 
-    def _hold(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
-        found, voices = MissingTally(), {agent.unique_id: agent.voice for agent in self.agents} if self.voices else {}
+    def _topics(self) -> dict[str, Topic]:
+        """The topics of all rooms."""
+        return {name: self.setup.subject.topic(name) for name in {room.topic for room in self.rooms}}
+
+    def _assign_sides(self) -> None:
+        """Tell each debater which side of the topic's claim it argues for. The last `silent` seats get no side."""
+        silent = getattr(self.environment, "silent", 0)
+        for room in self.debating_rooms:
+            members = [member for member in room.members.values() if isinstance(member, DebateSeat)]
+            debaters = members[: len(members) - silent]
+            claim_side = self.setup.subject.topic(room.topic).probe("agreement").polarity
+            sides = alternate_sides([debater.attitude for debater in debaters])
+            for debater, side in zip(debaters, sides, strict=True):
+                debater.assign_side(None if side is None else side == claim_side)
+
+    def _run_conversations(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
+        """Run conversations to their end, record their events, and stop the run if almost no reply can be read."""
+        tally, voices = MissingTally(), {agent.unique_id: agent.voice for agent in self.agents} if self.voices else {}
         for events in drive(conversations, self.backend, self.progress):
             self.recorder.write(events)
-            found.hear(events, voices, self._models)
+            tally.hear(events, voices, self._models)
         earlier = set(self.tally.asked)
-        self.tally.add(found)
+        self.tally.add(tally)
         if not self.keep_going:
-            found.check(earlier, self._models, self.context.details)
+            tally.check(earlier, self._models, self.context.failure_details)
 
-    def _seat(self) -> list[RoomState]:
-        """Make the agents and let Mesa group and shuffle them: one AgentSet a room, each with a random stream of its own."""
+    def _make_rooms(self) -> list[RoomState]:
+        """Make the agents. Mesa groups them by room; each room shuffles its AgentSet by a random stream of its own."""
         self.seatings = {seating.room: seating for seating in seat_rooms(self.setup)}
         for seating in self.seatings.values():
             for number in range(len(seating.places)):
-                make_agent(self, seating, number)
+                agent_factory.make_agent(self, seating, number)
         self.seated = dict(self.agents.groupby("room").groups)
-        self._named = {(one.room, one.name): one.unique_id for one in self.agents} if self.responses else {}
-        for room, members in self.seated.items():
-            members.random = stream(self.setup.seed, "order", room)
-        self._shuffled = {room: _ids(members.shuffle()) for room, members in self.seated.items()}
-        return [self._room(self.seatings[room], list(members)) for room, members in self.seated.items()]
+        named = self.agents if self.responses else ()
+        self._id_by_name = {(agent.room, agent.name): agent.unique_id for agent in named}
+        self._first_order = {room: self._shuffle(room) for room in self.seated}
+        return [self._make_room(self.seatings[room], list(members)) for room, members in self.seated.items()]
 
-    def _room(self, seating: RoomSeating, members: Sequence[SeatedAgent]) -> RoomState:
-        by_id = {member.unique_id: member for member in members}
-        seats = {number: member.seat for number, member in by_id.items()}
-        room = RoomState(seating.room, seating.topic, seating.group, seating.repetition, dict(by_id), seats)
-        room.chair = make_mediator(self, seating, list(by_id))
-        room.society = build_social_graph(seating, list(by_id), self.setup.seed, lambda agent: self._felt.get(agent))
-        room.each_turn = self.setup.surveys.turn_probes(self.setup.subject.topic(seating.topic))
+    def _make_room(self, seating: RoomSeating, agents: Sequence[SeatedAgent]) -> RoomState:
+        members = {agent.unique_id: agent for agent in agents}
+        seats = {number: agent.seat for number, agent in members.items()}
+        place = (seating.room, seating.topic, seating.group, seating.repetition)
+        room = RoomState(*place, dict(members), seats, self.context)
+        room.mediator = agent_factory.make_mediator(self, seating, list(members))
+        room.society = build_social_graph(seating, list(members), self.setup.seed, self.previous_attitude)
+        room.turn_probes = self.setup.surveys.turn_probes(self.setup.subject.topic(seating.topic))
         return room
 
-    def previous_attitude(self, room: str, name: str, text: str) -> float | None:
-        """The attitude of somebody in a room at the survey before; None where it gave none, or is nobody there."""
-        return self._felt.get(self._named[room, name]) if (room, name) in self._named else None
+    def _shuffle(self, room: str, *name: int) -> tuple[int, ...]:
+        """The ids of a room in a random order, from the stream of this name."""
+        self.seated[room].random = stream(self.setup.seed, "order", room, *name)
+        return tuple([agent.unique_id for agent in self.seated[room].shuffle()])
 
-    def _reshuffled(self, room: str) -> tuple[int, ...]:
-        self.seated[room].random = stream(self.setup.seed, "order", room, self.round)
-        return _ids(self.seated[room].shuffle())
-
-    def _seated(self) -> list[Event]:
-        return [event for room in self.rooms for event in self._present(room)]
-
-    def _present(self, room: RoomState) -> Iterator[Event]:
-        """What the room is about, where that was drawn, and who sits there; the mediator last."""
+    def _seating_events(self, room: RoomState) -> Iterator[Event]:
+        """The question of the room, if it was drawn, then who is seated, with the mediator last."""
         seating, place = self.seatings[room.id], (room.id, room.topic, room.group, room.repetition)
         if self.setup.subject.questions:
             yield Posed(room.id, seating.session, seating.episode, *astuple(self.setup.subject.question(room.topic)))
         for number, agent in room.members.items():
-            persona = agent.persona
+            persona, traits = agent.persona, agent.character
             yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
-            if agent.character != PLAIN:
-                given = agent.character
-                yield Endowed(number, room.id, given.role, dict(given.traits), given.confirmation_bias)
-        if room.chair:
-            yield Seated(MEDIATOR, *place, PARTY, PARTY, "", room.chair.name)
+            if traits != PLAIN:
+                yield Endowed(number, room.id, traits.role, dict(traits.traits), traits.confirmation_bias)
+        if room.mediator:
+            yield Seated(MEDIATOR, *place, scenario.MEDIATOR, scenario.MEDIATOR, "", room.mediator.name)
         yield from initial_link_events(room, seating)
 
-    def _key(self, request: Request) -> bytes:
+    def _journal_key(self, request: Request) -> bytes:
         return request.key(self._identity, self.backend.seedless(request))
 
+    def _check_rooms(self, interventions: Iterable[Intervention]) -> None:
+        """Errors: UserError for an intervention in a room that does not exist."""
+        rooms = {room.id for room in self.debating_rooms}
+        for intervention in interventions:
+            for room in intervention.rooms:
+                if room not in rooms:
+                    raise unknown_name(f"room of {intervention.kind}", room, rooms)
 
-def _scenario(preset: str | Scenario, given: Mapping[str, Any], rng: int | None, topology: Topology | None) -> Scenario:
-    """The scenario with the fields that are given (None: not given)."""
-    own: dict[str, Any] = {"repetitions": QUICK} if isinstance(preset, str) else {}
-    own |= {} if rng is None else {"seed": int(rng)}
-    return scenario_on(preset, own | {name: value for name, value in given.items() if value is not None}, topology)
 
-
-def _adapters(scenario: Scenario, backend: Backend) -> dict[str, str]:
+def _adapters(setup: Scenario, backend: Backend) -> dict[str, str]:
     """The adapter of each party that has one. Errors: UserError when the model does not have it."""
-    wanted, loaded = scenario.adapter_by_party, dict(backend.identity).get("adapters", {})
-    for adapter in wanted.values():
+    adapters, loaded = setup.adapter_by_party, dict(backend.identity).get("adapters", {})
+    for adapter in adapters.values():
         if adapter not in loaded:
             raise unknown_name("adapter", adapter, loaded)
-    return wanted
-
-
-def _refuse_unknown_rooms(interventions: Iterable[Intervention], rooms: Iterable[RoomState]) -> None:
-    known = {room.id for room in rooms}
-    for one in interventions:
-        for room in one.rooms:
-            if room not in known:
-                raise unknown_name(f"room of {one.kind}", room, known)
-
-
-def _ids(agents: Any) -> tuple[int, ...]:
-    return tuple([agent.unique_id for agent in agents])
+    return adapters

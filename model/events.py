@@ -1,26 +1,70 @@
-"""The record: a header that suffices to run it again, then small frozen events, one JSON object a line.
+"""The record: a header with everything needed to repeat the run, then one small event per line.
 
-The record is the only bridge to analysis. It holds no clock time, and no path but one that the user names as the model, so
-that the same command gives the same bytes (times are in the journal's table `sittings`).
+Analysis reads the record and nothing else. A record holds no clock time and no path except one that the user names as a model,
+so the same command writes the same bytes. (Times are in the journal's table `sittings`.)
+
+Events share the first fields of their base class: the room, the round, the turn (`iteration`), the agent. In every event, `text`,
+`order`, `rating` or `answer` is None if it is missing, and `reason` says why.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
-    """Everything needed to run it again. `given` are the arguments given, the rest of `scenario` was defaulted.
+class Event:
+    """The base class. `kind` is the name of the class in lower case; it comes first in a line of the record."""
 
-    `stand_ins`: which seats were held by a surrogate, and its fidelity (model/surrogate_seats.py).
-    `parties`: name and colour (each may be empty) of those whose persona files give them (agents/persona.py).
+    kind: ClassVar[str]
+
+
+@dataclass(frozen=True, slots=True)
+class InRound(Event):
+    room: str
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfAgent(InRound):
+    agent: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtTurn(InRound):
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAtTurn(AtTurn):
+    agent: int
+
+
+Kind = TypeVar("Kind", bound=Event)
+KINDS: dict[str, type[Event]] = {}
+"""The classes of events by kind."""
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def event(cls: type[Kind]) -> type[Kind]:
+    """Make a class a kind of event: a frozen dataclass, listed in `KINDS`."""
+    made = dataclass(frozen=True, slots=True)(cls)
+    made.kind = made.__name__.lower()
+    KINDS[made.kind] = made
+    return made
+
+
+@event
+class Header(Event):
+    """Everything needed to repeat the run. `given` names the fields that were set; all others of `scenario` have their defaults.
+
+    `stand_ins`: the seats that surrogates play, and the fidelity of each (model/surrogate_seats.py).
+    `parties`: name and colour ("" for none) of parties whose persona files give them (agents/persona.py).
     """
 
-    kind: ClassVar[str] = "header"
     schema: int
     scenario: dict[str, Any]
     given: tuple[str, ...]
@@ -33,14 +77,13 @@ class Header:
     parties: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Seated:
-    """An agent takes its seat. `party` is what its persona stands for, `seat` its label in the group (republican 2).
+@event
+class Seated(Event):
+    """An agent takes its seat. `party` is the party of its persona, `seat` its label in the group (republican 2).
 
-    A mediator is agent 0 of its room, its party and seat are "mediator", and it has no persona ("").
+    A mediator is agent 0 of its room. Its party and seat are "mediator", and it has no persona ("").
     """
 
-    kind: ClassVar[str] = "seated"
     agent: int
     room: str
     topic: str
@@ -52,11 +95,10 @@ class Seated:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Endowed:
-    """What an agent was given beside its persona (agents/traits.py), after its seat; there is none for those given nothing."""
+@event
+class Endowed(Event):
+    """The role, temperament and confirmation bias of an agent (agents/traits.py). Agents without any have no such event."""
 
-    kind: ClassVar[str] = "endowed"
     agent: int
     room: str
     role: str
@@ -64,25 +106,23 @@ class Endowed:
     confirmation_bias: str
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """The node of a graph from a file at which an agent sits: its name there, and its attributes as the file has them."""
+@event
+class Node(Event):
+    """The node of a graph from a file at which an agent sits: its name and its attributes in the file."""
 
-    kind: ClassVar[str] = "node"
     room: str
     agent: int
     node: str
     attributes: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Posed:
+@event
+class Posed(Event):
     """The question of a room, where rooms draw theirs from a set (see agents.question.Question for its fields).
 
-    `session` names the sitting of the same people on several questions, `episode` which of them this is (from 0).
+    In a `session` the same people deliberate on several questions; `episode` counts them from 0.
     """
 
-    kind: ClassVar[str] = "posed"
     room: str
     session: str
     episode: int
@@ -94,88 +134,65 @@ class Posed:
     split: str
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """Links of a networked room that appear before a round's turns (round 0: the graph at the start), as (source, target).
+@event
+class Linked(InRound):
+    """Links of a network that appear before the turns of a round (round 0: the graph at the start), as (source, target).
 
-    The source hears the target; an undirected link is there both ways. Rooms around a table, where all hear all, have none.
-    `weights`: one a pair where the graph is from a file that has them (None for a link without one); debates ignore them.
+    The source hears the target; an undirected link is listed in both directions. Rooms around a table have no links.
+    `weights`: one per pair, if the graph is from a file with weights (None for a link without one). Debates ignore weights.
     """
 
-    kind: ClassVar[str] = "linked"
-    room: str
-    round: int
     pairs: tuple[tuple[int, int], ...]
     weights: tuple[float | None, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unlinked:
-    """Links of a networked room that vanish before a round's turns; see Linked."""
+@event
+class Unlinked(InRound):
+    """Links of a network that vanish before the turns of a round; see Linked."""
 
-    kind: ClassVar[str] = "unlinked"
-    room: str
-    round: int
     pairs: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """Which turns, by their iteration, an agent of a networked room heard or was shown in a round, in the order in which it did.
+@event
+class Heard(OfAgent):
+    """The turns, by iteration, that an agent of a network heard or was shown in a round, in this order.
 
-    Only those with a text; an agent that heard nothing in a round has none of these.
+    Only turns with a text are listed. An agent that heard nothing in a round has no such event.
     """
 
-    kind: ClassVar[str] = "heard"
-    room: str
-    round: int
-    agent: int
     iterations: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """One turn. `iteration` counts the turns of the room from 1; `text` None has a `reason`.
+@event
+class Utterance(AgentAtTurn):
+    """One turn. `iteration` counts the turns of the room from 1.
 
-    `raw` is the reply as it came, where cleaning changed it (None: it did not). `form` is what was asked for: reply, opening,
-    closing; opinion, draft, critique, revision.
+    `raw` is the reply of the model, if cleaning changed it, else None. `form` is the kind of text that was asked for: reply,
+    opening, closing; opinion, draft, critique, revision.
     """
 
-    kind: ClassVar[str] = "utterance"
-    room: str
-    round: int
-    iteration: int
-    agent: int
     text: str | None
     reason: str | None
     raw: str | None = None
     form: str = "reply"
 
 
-@dataclass(frozen=True, slots=True)
-class Represented:
-    """The next utterance of `agent` is written by its representative, which is told of the member what `knows` says.
+@event
+class Represented(AgentAtTurn):
+    """The representative of `agent` writes the next utterance.
 
-    Letters of D, O, C, P (agents/representative.py); `told` are the ids of the other questions on which the prompt has something.
+    `knows`: what it knows of the member, as letters of D, O, C, P (agents/representative.py). `told`: the ids of the other
+    questions about which its prompt says something.
     """
 
-    kind: ClassVar[str] = "represented"
-    room: str
-    round: int
-    iteration: int
-    agent: int
     knows: str
     told: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """A candidate for the mediator's statement at turn `iteration`, numbered from 0; `text` None has a `reason`."""
+@event
+class Proposed(AtTurn):
+    """A candidate for the mediator's statement. `number` counts candidates from 0, `asked` the calls for this one."""
 
-    kind: ClassVar[str] = "proposed"
-    room: str
-    round: int
-    iteration: int
     number: int
     text: str | None
     reason: str | None
@@ -183,19 +200,13 @@ class Proposed:
     asked: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """How the mediator predicts that a member (`agent`) ranks the candidates: their numbers, best first, ties in tuples.
+@event
+class Ranked(AgentAtTurn):
+    """How a member would rank the candidates, as the mediator predicts: their numbers, best first, ties in tuples.
 
-    None has a `reason`. `asked` is how often it was asked for, `earlier` are the replies before the last one (`raw`), which could
-    not be read.
+    `asked` counts the calls. `earlier` are the unreadable replies before the last one (`raw`).
     """
 
-    kind: ClassVar[str] = "ranked"
-    room: str
-    round: int
-    iteration: int
-    agent: int
     order: tuple[int | tuple[int, ...], ...] | None
     reason: str | None
     raw: str | None
@@ -203,26 +214,18 @@ class Ranked:
     earlier: tuple[str | None, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The mediator's order of the candidates by their numbers, the statement first; `tied`: how many the rule alone put first."""
+@event
+class Chosen(AtTurn):
+    """The mediator's order of the candidates by number; the first is the statement. `tied`: how many the rule ranked first."""
 
-    kind: ClassVar[str] = "chosen"
-    room: str
-    round: int
-    iteration: int
     order: tuple[int, ...]
     tied: int
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """An item of the questionnaire: one of its answers, or None and a `reason`; `asked` and `earlier` as in Rated."""
+@event
+class Answered(OfAgent):
+    """The answer to an item of the questionnaire. `asked` and `earlier` as in Rated."""
 
-    kind: ClassVar[str] = "answered"
-    room: str
-    round: int
-    agent: int
     item: str
     answer: str | None
     reason: str | None
@@ -231,32 +234,22 @@ class Answered:
     earlier: tuple[str | None, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Summarised:
-    """What an agent keeps of the lines that it forgets before the turn `iteration`; `text` None has a `reason`."""
+@event
+class Summarised(AgentAtTurn):
+    """The summary of the lines that an agent forgets before a turn."""
 
-    kind: ClassVar[str] = "summarised"
-    room: str
-    round: int
-    iteration: int
-    agent: int
     text: str | None
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Private:
-    """What an agent wrote for itself before the turn `iteration`; nobody else reads it. `text` None has a `reason`.
+@event
+class Private(AgentAtTurn):
+    """A note that an agent wrote before a turn. No other agent reads it.
 
-    `purpose` says what for: an ability (bdi, latent, ...), reflection (insights, one a line), importance (1 to 10, of the line
-    `of`). `raw` is the reply as it came, where reading changed it.
+    `purpose`: an ability (bdi, latent, ...), reflection (conclusions, one a line) or importance (1 to 10, of the line `of`).
+    `raw` is the reply of the model, if reading changed it.
     """
 
-    kind: ClassVar[str] = "private"
-    room: str
-    round: int
-    iteration: int
-    agent: int
     purpose: str
     text: str | None
     reason: str | None
@@ -264,19 +257,14 @@ class Private:
     of: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
+@event
+class Rated(AgentAtTurn):
     """One survey answer after `iteration` turns (0: before the debate). See parley.agents.agent.Rating for the fields.
 
-    `asked` is how often the question was put; `earlier` are the replies before the last one, which could not be read.
-    `probabilities` are scaled to sum to 1; before that they came to `covered` (None where the model does not tell).
+    `asked` counts the calls. `earlier` are the unreadable replies before the last one. `probabilities` are scaled to sum to 1;
+    `covered` is their sum before scaling (None if the model does not give it).
     """
 
-    kind: ClassVar[str] = "rated"
-    room: str
-    round: int
-    iteration: int
-    agent: int
     probe: str
     rating: float | None
     attitude: float | None
@@ -290,19 +278,14 @@ class Rated:
     covered: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
-    """One call to the model: its journal key, what for, what it cost, and what the backend noted (`unread` lines).
+@event
+class Called(OfAgent):
+    """One call to the model: its purpose, journal key and tokens, and what the backend noted (such as unread lines).
 
-    A representative's call has the number of its member with a minus before it.
-    `prompt_chars` is the length of the prompt, `sent_before` how much of its beginning the agent had sent before
-    (model/room.py).
+    For a call of a representative, `agent` is the number of its member with a minus sign. `prompt_chars` is the length of the
+    prompt, `sent_before` the length of its beginning that repeats what the agent sent before (model/room.py).
     """
 
-    kind: ClassVar[str] = "called"
-    room: str
-    round: int
-    agent: int
     purpose: str
     key: str
     failure: str | None
@@ -313,30 +296,23 @@ class Called:
     sent_before: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
-    """What a model that thinks first wrote before the reply of the call `key`. Nobody in the room hears it."""
+@event
+class Thought(OfAgent):
+    """The reasoning of a model before its reply to the call `key`. No agent hears it."""
 
-    kind: ClassVar[str] = "thought"
-    room: str
-    round: int
-    agent: int
     purpose: str
     key: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Intervened:
-    """Something from outside before a round: what (a kind of model/interventions), to which agents, by whom ("": nobody).
+@event
+class Intervened(InRound):
+    """An intervention before a round: its kind, the agents on which it acted, and the name of its speaker ("" without one).
 
-    `text` is the line that they heard, or the model that they speak through from now on; None: there is none, and where one might
-    have been said (a planner's) a `reason`. No agent said it: it is no utterance.
+    `text` is the line that the agents heard, or the model through which they speak from now on. It is no utterance, because no
+    agent said it. `reason` says why a planner or a fact checker said nothing.
     """
 
-    kind: ClassVar[str] = "intervened"
-    room: str
-    round: int
     what: str
     agents: tuple[int, ...]
     text: str | None
@@ -344,36 +320,9 @@ class Intervened:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+@event
+class Ended(Event):
     """The last line of a finished record."""
 
-    kind: ClassVar[str] = "ended"
     rounds: int
     events: int
-
-
-Event = (
-    Header
-    | Seated
-    | Endowed
-    | Node
-    | Posed
-    | Linked
-    | Unlinked
-    | Utterance
-    | Heard
-    | Represented
-    | Proposed
-    | Ranked
-    | Chosen
-    | Summarised
-    | Private
-    | Rated
-    | Answered
-    | Called
-    | Thought
-    | Intervened
-    | Ended
-)
-KINDS: dict[str, type] = {cls.kind: cls for cls in get_args(Event)}

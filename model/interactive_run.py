@@ -1,9 +1,9 @@
-"""A run that somebody watches: held in a thread of its own, so that a page is never blocked; paused, stepped, stopped, asked.
+"""A run that the page shows while it runs: it can be paused, stepped, stopped, and its agents can be interviewed.
 
-The run is an ordinary sitting in a folder of its own (model/scenario_run.py), so that what was watched can be loaded, resumed and
-reported like any other. Between two rounds the thread sees to what was asked of it meanwhile: an interview, which is asked of the
-same model and leaves no trace in the run, or an intervention, which comes before the next round. The folder is from then on
-that of a run that had it on its timetable from the start, so that it can be held again with the same outcome.
+The run has a thread of its own, so that the page is never blocked. It is an ordinary run in a folder (model/scenario_run.py): it
+can be loaded, resumed and reported like any other. Between two rounds the thread answers requests of the page. An interview asks
+the same model and leaves no trace in the run. An intervention happens before the next round, and from then on the folder is that
+of a run with this intervention, so that the run can be repeated with the same outcome.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from parley.llm.seeding import derive
 from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Event
-from parley.model.interventions import Intervention
+from parley.model.interventions.base import Intervention
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, run_scenario
 
@@ -32,7 +32,7 @@ Phase = Literal["ready", "running", "paused", "stopped", "done", "failed"]
 
 
 class Stopped(Exception):
-    """The watcher wants no more of it."""
+    """The user has stopped the run."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ class Interview:
 
 @dataclass(frozen=True)
 class SteppedIn:
-    """An intervention that was asked for, with the round that it comes before; `refused` says why it does not."""
+    """A new intervention, with the round before which it happens. `refused` says why it does not happen."""
 
     what: Intervention
     refused: str = ""
 
 
 class InteractiveRun:
-    """One run and its thread. `changed` is called (in that thread) whenever there is something new to see.
+    """One run and its thread. `changed` is called in that thread whenever there is something new to show.
 
-    `events` is the record so far, `calls` of about `total` are answered, `error` says in one line what stopped it, `given` are
-    the fields that were set over the preset. `pace` is a rest between rounds (s), cut short by who pauses, asks or steps in.
+    `events` is the record so far; `calls` of about `total` are answered; `error` says in one line what stopped the run; `given`
+    are the fields that were set over the preset. `pace` is a pause between rounds in seconds. A request of the user ends it.
     """
 
     def __init__(
@@ -79,35 +79,35 @@ class InteractiveRun:
         self._changed, self._backend = changed, backend
         self._lock = threading.Condition()
         self._rounds, self._paused, self._ended = 0.0, False, False
-        self._asked: list[Interview | Intervention] = []
-        self._thread = threading.Thread(target=self._hold, name=f"live {folder.name}", daemon=True)
+        self._requests: list[Interview | Intervention] = []
+        self._thread = threading.Thread(target=self._run, name=f"live {folder.name}", daemon=True)
 
     def play(self, rounds: float = math.inf) -> None:
-        """Go on to the end, or for some rounds more."""
-        self._tell(rounds=rounds, paused=False)
+        """Run to the end, or run some more rounds."""
+        self._set(rounds=rounds, paused=False)
         if self.phase == "ready":
             self._show("running")
             self._thread.start()
 
     def pause(self) -> None:
-        """Ask nothing more for now; what is on its way is still answered."""
-        self._tell(rounds=0, paused=True)
+        """Send no more calls for now. Calls that were sent are still answered."""
+        self._set(rounds=0, paused=True)
 
     def stop(self) -> None:
-        """End it for good. What was answered stays in the folder, where the run can be gone on with."""
-        self._tell(ended=True)
+        """Stop the run for good. All replies stay in the folder, where the run can be resumed."""
+        self._set(ended=True)
 
     def interview(self, agent: int, question: str) -> None:
-        """Ask an agent once its round is over; the reply comes into `interviews`. Errors: UserError when nobody is there."""
+        """Ask an agent after this round; the reply is added to `interviews`. Errors: UserError if the run is not running."""
         if not self._thread.is_alive():
             raise UserError("this run is not running, so no agent can answer")
-        self._want(Interview(agent, question))
+        self._request(Interview(agent, question))
 
-    def step_in(self, what: Intervention) -> None:
-        """Have it come before the next round, whatever round it names; it goes to `interventions`. Errors: UserError."""
+    def add_intervention(self, intervention: Intervention) -> None:
+        """Let it happen before the next round, whichever round it names; it is added to `interventions`. Errors: UserError."""
         if self.phase == "done" or not self._thread.is_alive():
             raise UserError("this run is not running, so it cannot be changed")
-        self._want(what)
+        self._request(intervention)
 
     def join(self, seconds: float | None = None) -> None:
         """Wait for the thread to end."""
@@ -115,14 +115,14 @@ class InteractiveRun:
             self._thread.join(seconds)
 
     def write(self, events: Iterable[Event]) -> None:
-        """As a recorder: keep what happened, and tell."""
+        """Keep events, as a recorder."""
         self.events = [*self.events, *events]
         self._changed()
 
-    def _hold(self) -> None:
-        task = RunSpec(self.scenario, self.folder, self.given)
+    def _run(self) -> None:
+        spec, before = RunSpec(self.scenario, self.folder, self.given), self._before_round
         try:
-            outcome = run_scenario(task, self._answered, self._between, self._backend, on_end=self._over, watcher=self)
+            outcome = run_scenario(spec, self._count_calls, before, self._backend, on_end=self._after_end, watcher=self)
             self.error = outcome.stopped or ""
             self._show("stopped" if outcome.stopped else "done")
         except Stopped:
@@ -135,95 +135,93 @@ class InteractiveRun:
             self._show("failed")
             raise
 
-    def _tell(self, **wishes: Any) -> None:
-        """What the watcher wants, from another thread."""
+    def _set(self, **values: Any) -> None:
+        """Set what the user wants, from another thread."""
         with self._lock:
-            for name, value in wishes.items():
+            for name, value in values.items():
                 setattr(self, f"_{name}", value)
             self._lock.notify_all()
 
-    def _want(self, what: Interview | Intervention) -> None:
-        """One more thing to see to, beside what others want at this moment."""
+    def _request(self, request: Interview | Intervention) -> None:
         with self._lock:
-            self._tell(asked=[*self._asked, what])
+            self._set(requests=[*self._requests, request])
 
     def _show(self, phase: Phase) -> None:
         if phase != self.phase:
             self.phase = phase
             self._changed()
 
-    def _answered(self, calls: int) -> None:
+    def _count_calls(self, calls: int) -> None:
         self.calls += calls
         self._changed()
         self._wait(lambda: not self._paused, "paused")
         self._show("running")
 
-    def _between(self, model: DebateModel) -> None:
-        """Before every round: wait until it is wanted, and rest if the run goes on by itself."""
-        self._see_to(model, lambda: self._rounds >= 1, "paused")
+    def _before_round(self, model: DebateModel) -> None:
+        """Wait until the round is wanted. If the run plays to the end, first pause for `pace` seconds."""
+        self._answer_requests(model, lambda: self._rounds >= 1, "paused")
         if model.round and self._rounds == math.inf:
             with self._lock:
-                self._lock.wait_for(lambda: self._ended or self._paused or self._asked, self.pace)
-            self._see_to(model, lambda: self._rounds >= 1, "paused")
+                self._lock.wait_for(lambda: self._ended or self._paused or self._requests, self.pace)
+            self._answer_requests(model, lambda: self._rounds >= 1, "paused")
         self._rounds -= 1
         self._show("running")
 
-    def _over(self, model: DebateModel) -> None:
-        """After the last round the agents stay to be asked, until the watcher goes."""
+    def _after_end(self, model: DebateModel) -> None:
+        """Answer interviews after the last round until the user stops the run."""
         with suppress(Stopped):
-            self._see_to(model, lambda: False, "done")
+            self._answer_requests(model, lambda: False, "done")
 
-    def _see_to(self, model: DebateModel, ready: Callable[[], bool], meanwhile: Phase) -> None:
-        """Until it is ready, interview who is asked for and let happen what is to happen."""
+    def _answer_requests(self, model: DebateModel, ready: Callable[[], bool], phase: Phase) -> None:
+        """Interview agents and add interventions until `ready`; `phase` is shown meanwhile."""
         self.round = model.round
         while True:
-            self._wait(lambda: bool(self._asked) or ready(), meanwhile)
+            self._wait(lambda: bool(self._requests) or ready(), phase)
             with self._lock:
-                asked, self._asked = self._asked, []
-            if not asked:
+                requests, self._requests = self._requests, []
+            if not requests:
                 return
-            for one in asked:
-                if isinstance(one, Interview):
-                    self.interviews = [*self.interviews, _interviewed(model, one)]
+            for request in requests:
+                if isinstance(request, Interview):
+                    self.interviews = [*self.interviews, _ask(model, request)]
                 else:
-                    self.interventions = [*self.interventions, _stepped_in(model, one)]
+                    self.interventions = [*self.interventions, _add_to_next_round(model, request)]
                     self.scenario = model.setup
                 self._changed()
 
-    def _wait(self, ready: Callable[[], bool], meanwhile: Phase) -> None:
-        """Errors: Stopped when the watcher wants no more."""
+    def _wait(self, ready: Callable[[], bool], phase: Phase) -> None:
+        """Wait until `ready`; `phase` is shown meanwhile. Errors: Stopped if the user stops the run."""
         with self._lock:
             if not ready() and not self._ended:
-                self._show(meanwhile)
+                self._show(phase)
                 self._lock.wait_for(lambda: ready() or self._ended)
             if self._ended:
                 raise Stopped
 
 
-def _interviewed(model: DebateModel, one: Interview) -> Interview:
-    """Ask the agent on a copy of what it remembers: neither question nor answer is remembered, and no event is recorded.
+def _ask(model: DebateModel, interview: Interview) -> Interview:
+    """Ask an agent on a copy of its memory: it remembers neither question nor answer, and no event is recorded.
 
-    An error of the model is the reason why there is no reply: the run itself goes on, or is over.
+    An error of the model is the reason of a missing reply. It does not stop the run.
     """
-    room = next((room for room in model.rooms if one.agent in room.members), None)
+    room = next((room for room in model.rooms if interview.agent in room.members), None)
     if room is None:
-        return replace(one, reason="no_such_agent")
-    if isinstance(room.members[one.agent], SurrogateAgent):
-        return replace(one, reason="stand_in")
-    seed = derive(model.setup.seed, room.id, room.seats[one.agent], "interview", one.question)
-    request = room.members[one.agent].compose_interview(one.question, seed)
+        return replace(interview, reason="no_such_agent")
+    agent = room.members[interview.agent]
+    if isinstance(agent, SurrogateAgent):
+        return replace(interview, reason="stand_in")
+    seed = derive(model.setup.seed, room.id, room.seats[interview.agent], "interview", interview.question)
     try:
-        reply = drive([ask(request)], model.backend)[0]
+        reply = drive([ask(agent.compose_interview(interview.question, seed))], model.backend)[0]
     except UserError as error:
-        return replace(one, reason=str(error))
-    return replace(one, reply=reply.text, reason=reply.failure.name if reply.failure else None)
+        return replace(interview, reason=str(error))
+    return replace(interview, reply=reply.text, reason=reply.failure.name if reply.failure else None)
 
 
-def _stepped_in(model: DebateModel, what: Intervention) -> SteppedIn:
-    """Put it before the next round."""
-    due = replace(what, round=model.round + 1)
+def _add_to_next_round(model: DebateModel, intervention: Intervention) -> SteppedIn:
+    due = replace(intervention, round=model.round + 1)
     try:
-        model.step_in(due)
+        model.add_intervention(due)
     except UserError as error:
         return SteppedIn(due, str(error))
     return SteppedIn(due)

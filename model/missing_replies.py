@@ -1,8 +1,8 @@
-"""How much of what was asked could be read, and the end of a run of which (nearly) nothing can be.
+"""Counts missing ratings and replies, and stops a run in which almost none can be read.
 
-A run stops after a survey or a round in which fewer than 1 in 20 (`LEAST`) of a model's ratings or replies can be read: the first
-one however few were asked, a later one where at least 20 (`ENOUGH`) were. All that follows would be paid for as well.
-`keep_going` goes on. Of several models each is judged by itself; scripted partners (fake, lines) are not.
+A run stops after a survey or a round in which fewer than 1 in 20 (`LEAST`) of a model's ratings or replies can be read. This
+holds for the first survey or round, and for a later one with at least 20 (`ENOUGH`). All further calls would cost money too.
+With `keep_going` the run continues. Each of several models is judged separately; scripted partners (fake, lines) are not judged.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from parley.model.events import Event, Rated, Utterance
 
 LEAST, ENOUGH = 0.05, 20
 MANY = 0.2
-"""The share from which on what is missing is a warning."""
+"""The share of missing ratings or replies from which on there is a warning."""
 RATINGS, REPLIES = "ratings", "replies"
 UNASKED = frozenset({"absent", "muted", "no_side", "no_statement"})
-"""Reasons for a silence that is nobody's failure: nothing was asked."""
+"""Reasons of a silence that is no failure, because nothing was asked."""
 SHOWN = 80
-"""Characters of a reply that are shown."""
+"""Number of characters of a reply that are shown."""
 ADVICE = {
     "refusal": "the model steps out of its role: choose another model or other personas",
     "empty": "the model writes nothing: choose another model",
@@ -38,11 +38,11 @@ WARNING = "\nWARNING  much is missing: read the reasons, and some replies, befor
 
 
 class Unreadable(UserError):
-    """(Nearly) nothing that a model answers can be read. It stops the run; nothing is made up in its place."""
+    """Almost no reply of a model can be read. It stops the run; no reply is invented."""
 
 
 class TallyKey(NamedTuple):
-    """What is counted together: what a model (by its voice) was asked for, and on which probe."""
+    """What is counted together: ratings (of a probe) or replies of a model, by its voice."""
 
     voice: str
     what: str
@@ -50,7 +50,7 @@ class TallyKey(NamedTuple):
 
 
 class MissingTally:
-    """How much was asked, by key; and of what is missing the reasons, with an example each."""
+    """Counts what was asked, and the reasons for what is missing, with an example of each."""
 
     def __init__(self) -> None:
         self.asked = Counter[TallyKey]()
@@ -58,7 +58,7 @@ class MissingTally:
         self.examples: dict[str, str] = {}
 
     def count(self, key: TallyKey, reason: str | None, raw: str | None = None) -> None:
-        """One more that was asked; `reason` says why it is missing, None that it is not."""
+        """Count one rating or reply. `reason` says why it is missing; None if it is not."""
         self.asked[key] += 1
         if reason is not None:
             self.missing[key][reason] += 1
@@ -66,9 +66,7 @@ class MissingTally:
                 self.examples.setdefault(reason, raw)
 
     def hear(self, events: Iterable[Event], voices: Mapping[int, str], models: Collection[str]) -> None:
-        """Count the ratings and replies among events, of agents whose voice is one of the models. What was not asked for
-        is left out.
-        """
+        """Count the ratings and replies of agents whose voice is one of the models, unless nothing was asked."""
         for event in events:
             if not isinstance(event, Rated | Utterance) or (voice := voices.get(event.agent, "")) not in models:
                 continue
@@ -79,17 +77,16 @@ class MissingTally:
                 self.count(TallyKey(voice, REPLIES), event.reason or "empty" if event.text is None else None, event.raw)
 
     def add(self, other: MissingTally) -> None:
-        """Take in what another has counted."""
+        """Add the counts of another tally."""
         self.asked.update(other.asked)
         for key, reasons in other.missing.items():
             self.missing[key].update(reasons)
         self.examples = {**other.examples, **self.examples}
 
     def check(self, earlier: Collection[TallyKey], models: Mapping[str, str], details: Mapping[str, str]) -> None:
-        """See that what was counted leaves something to go on with. `earlier`: what had been asked for before.
+        """Errors: Unreadable if almost nothing could be read.
 
-        models: those that were asked, by voice. details: what was said of a failed call, by the failure's name.
-        Errors: Unreadable.
+        earlier: what was asked before. models: by voice. details: the message of a failed call, by the name of the failure.
         """
         for key, asked in self.asked.items():
             lost = self.missing[key].total() if key in self.missing else 0
@@ -105,19 +102,18 @@ class MissingTally:
 
     @property
     def line(self) -> str:
-        """For a person: `missing  12 of 330 ratings (3.6%: unclear_number 8, refusal 4), 0 of 150 replies`; a second line warns
-        where it is a fifth. Empty where nothing was asked.
+        """A line such as `missing  12 of 330 ratings (3.6%: unclear_number 8, refusal 4), 0 of 150 replies`.
+
+        A second line warns if a fifth is missing. The line is empty if nothing was asked.
         """
         parts, worst = [], 0.0
         for what in dict.fromkeys(key.what for key in self.asked):
             asked = sum(number for key, number in self.asked.items() if key.what == what)
-            reasons = sum((found for key, found in self.missing.items() if key.what == what), Counter[str]())
+            reasons = sum((counts for key, counts in self.missing.items() if key.what == what), Counter[str]())
             why = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
             share = reasons.total() / asked
-            parts.append(
-                f"{reasons.total():,} of {asked:,} {what}"
-                + (f" ({share:{'.0%' if share >= 0.1 else '.1%'}}: {why})" if why else "")
-            )
+            percent = f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+            parts.append(f"{reasons.total():,} of {asked:,} {what}{f' ({percent}: {why})' if why else ''}")
             worst = max(worst, share)
         return f"missing  {', '.join(parts)}{WARNING if worst >= MANY else ''}" if parts else ""
 

@@ -1,14 +1,14 @@
-"""A networked room: its links at the start and as they change, a round of it as a conversation, what was shown to whom.
+"""A networked room: its links, a round of it as a conversation, and which posts are shown to whom.
 
-The networked rooms as a space of Mesa's, for drawing.
+`network_grid` shows the networked rooms as a space of Mesa, for drawing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mesa
 import networkx as nx
@@ -20,7 +20,8 @@ from parley.llm.driver import Conversation
 from parley.llm.seeding import stream
 from parley.model.casting import RoomSeating
 from parley.model.events import Event, Heard, Linked, Node, Unlinked, Utterance
-from parley.model.room import RoomState, RunContext
+from parley.model.interventions.base import View
+from parley.model.room import RoomState
 from parley.model.round import run_round
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def network_grid(model: mesa.Model, rooms: Iterable[RoomState], agents: dict[int, SeatedAgent]) -> Cells | None:
-    """All networked rooms as one space of Mesa's, a cell a person, for drawing; None where there are none."""
+    """Return all networked rooms as one space of Mesa, with a cell for each agent; None without networked rooms."""
     graph = nx.DiGraph()
     for room in rooms:
         if room.society:
@@ -36,18 +37,18 @@ def network_grid(model: mesa.Model, rooms: Iterable[RoomState], agents: dict[int
             graph.add_edges_from(room.society.links.pairs)
     if not graph:
         return None
-    bare = {"layout": None} if "layout" in signature(Cells).parameters else {}  # Mesa 3.5 would lay it out, in seconds
-    cells = Cells(graph, random=model.random, **bare)
+    no_layout = (
+        {"layout": None} if "layout" in signature(Cells).parameters else {}
+    )  # in Mesa 3.5 a layout takes seconds
+    cells = Cells(graph, random=model.random, **no_layout)
     for cell in cells.all_cells:
         agents[cell.coordinate].cell = cell
         cell.add_agent(agents[cell.coordinate])
     return cells
 
 
-def build_social_graph(
-    seating: RoomSeating, ids: list[int], seed: int, attitude: Callable[[int], float | None]
-) -> SocialGraph | None:
-    """The society of a room, where it is a network: the people of its places by their ids."""
+def build_social_graph(seating: RoomSeating, ids: list[int], seed: int, attitude: View) -> SocialGraph | None:
+    """Return the social graph of a networked room, with the ids of its agents; None for other rooms."""
     if seating.links is None:
         return None
     pairs = [(ids[source], ids[target]) for source, target in seating.links.pairs]
@@ -55,55 +56,46 @@ def build_social_graph(
 
 
 def initial_link_events(room: RoomState, seating: RoomSeating) -> Iterator[Event]:
-    """The nodes of a graph from a file, then the graph at the start."""
+    """Yield the nodes of a graph from a file, then the links at the start."""
     ids = list(room.seats)
     for number, node in enumerate(seating.nodes):
         yield Node(room.id, ids[number], node.name, dict(node.attributes))
     if room.society:
-        pairs, known = room.society.links.pairs, {id_: place for place, id_ in enumerate(ids)}
-        weights = [seating.weights.get((known[one], known[other])) for one, other in pairs] if seating.weights else []
-        yield Linked(room.id, 0, pairs, tuple(weights))
+        pairs, places = room.society.links.pairs, {id_: place for place, id_ in enumerate(ids)}
+        weights = [seating.weights.get((places[source], places[target])) for source, target in pairs]
+        yield Linked(room.id, 0, pairs, tuple(weights) if seating.weights else ())
 
 
-def run_network_round(
-    room: RoomState, environment: Networked, view: Room, round_: int, context: RunContext, statement: str
-) -> Conversation[list[Event]]:
-    """One round: links change, the turns are held, what was posted is shown, and who heard what is recorded."""
+def run_network_round(room: RoomState, environment: Networked, view: Room, form: str) -> Conversation[list[Event]]:
+    """Run a round: links change, turns are taken, posts are shown, and the lines that each agent heard are recorded."""
     assert room.society is not None
-    events = list(_rewired(room, room.society.links, *environment.rewired(view, round_), round_))
-    events += yield from run_round(room, environment.turns(view, round_), round_, context, statement)
+    removed, added = environment.rewired(view, room.round)
+    room.society.links.change(removed, added)
+    events: list[Event] = [Unlinked(room.id, room.round, removed)] if removed else []
+    events += [Linked(room.id, room.round, added)] if added else []
+    events += yield from run_round(room, environment.turns(view, room.round), form)
     if environment.lasting:
-        _post(room, room.society, events, round_ - environment.lasting + 1)
-        _show(room, room.society, environment, view, round_)
-    events += [Heard(room.id, round_, agent, tuple(heard)) for agent, heard in sorted(room.heard.items())]
+        _keep_posts(room, room.society, events, room.round - environment.lasting + 1)
+        _show_feeds(room, room.society, environment, view)
+    events += [Heard(room.id, room.round, agent, tuple(heard)) for agent, heard in sorted(room.heard.items())]
     room.heard.clear()
     return events
 
 
-def _rewired(
-    room: RoomState, links: Links, removed: tuple[Any, ...], added: tuple[Any, ...], round_: int
-) -> Iterator[Event]:
-    links.change(removed, added)
-    if removed:
-        yield Unlinked(room.id, round_, removed)
-    if added:
-        yield Linked(room.id, round_, added)
+def _keep_posts(room: RoomState, society: SocialGraph, events: Iterable[Event], since: int) -> None:
+    """Put the lines of this round on the wall; posts from before the round `since` are dropped."""
+    lines = [event for event in events if isinstance(event, Utterance) and event.text is not None]
+    society.wall.keep([Post(line.iteration, line.agent, line.round) for line in lines], since)
+    room.posts |= {line.iteration: (room.members[line.agent].name, line.text or "", line.form) for line in lines}
+    room.posts = {iteration: room.posts[iteration] for iteration in society.wall.posts}
 
 
-def _post(room: RoomState, society: SocialGraph, events: Iterable[Event], since: int) -> None:
-    """Put what was said in this round on the wall."""
-    said = [event for event in events if isinstance(event, Utterance) and event.text is not None]
-    society.wall.keep([Post(one.iteration, one.agent, one.round) for one in said], since)
-    room.said |= {one.iteration: (room.members[one.agent].name, one.text or "", one.form) for one in said}
-    room.said = {iteration: room.said[iteration] for iteration in society.wall.posts}
-
-
-def _show(room: RoomState, society: SocialGraph, environment: Networked, view: Room, round_: int) -> None:
-    """Have everybody read its feed, the last of it the best, so that a short memory keeps that."""
-    for feed in list(environment.feeds(view, round_)):
+def _show_feeds(room: RoomState, society: SocialGraph, environment: Networked, view: Room) -> None:
+    """Let every agent read its feed. The best post comes last, so that a short memory keeps it."""
+    for feed in list(environment.feeds(view, room.round)):
         if room.members[feed.reader].absent:
             continue
         society.wall.show(feed)
         for iteration in reversed(feed.iterations):
-            room.members[feed.reader].hear(*room.said[iteration])
+            room.members[feed.reader].hear(*room.posts[iteration])
             room.heard[feed.reader].append(iteration)

@@ -1,23 +1,22 @@
-"""PopulationModel: a million people as arrays in one Mesa model, stepped by a law of opinion dynamics.
+"""PopulationModel: up to a hundred million agents as arrays in one Mesa model, moved by a law of opinion dynamics.
 
-No agent objects: everybody is a row. One `step` in order:
+There are no agent objects: every agent is a row. One `step` in order:
 1. the law moves all opinions (agents/opinion_dynamics.py), with a random stream of its own for each step;
-2. the attitudes are recorded, if this step is one of those that are;
+2. the attitudes are recorded, if this step is to be recorded;
 3. the DataCollector collects.
 
-Works alike on Mesa 3.3 and 3.5. As in model/debate.py an exception is raised where it happens, and with `collect_errors` it is
-kept in `error` alone.
+The class works on Mesa 3.3 and 3.5. Exceptions are raised or collected as in model/debate.py.
 
-The record of a population in columns: attitudes.parquet (step, agent, attitude) and agents.parquet (agent, party, and
-the node of a graph of one's own).
+A population is recorded in columns: attitudes.parquet (step, agent, attitude) and agents.parquet (agent, party, and the node of
+a graph of your own).
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,24 +30,17 @@ import pyarrow.parquet as pq
 from parley.agents.opinion_dynamics import Codes, Floats, Law, open_law
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
-from parley.model.population_setup import (
-    EVERYBODY,
-    Party,
-    begun,
-    by_node,
-    chosen,
-    linked,
-    parse_parties,
-    placed,
-    seated,
-)
+from parley.model import population_setup as setup
+from parley.model.files import file_errors
+from parley.model.reporters import stopped
+from parley.model.stepping import SteppedModel
+from parley.model.trait_assignment import MIDDLE
 
-MIDDLE = 5.0
 LARGEST = 100_000_000
 
 
-class PopulationModel(mesa.Model):
-    """A population of up to a hundred million people, as arrays, moved by a law of opinion dynamics. A Mesa model.
+class PopulationModel(SteppedModel):
+    """A population of up to a hundred million agents as arrays, moved by a law of opinion dynamics. A Mesa model.
 
     Parameters
     ----------
@@ -56,31 +48,31 @@ class PopulationModel(mesa.Model):
         The law with its options, such as `"deffuant,epsilon=0.2"` (docs/populations.md has formulas and sources), or
         `"surrogate:FILE"` for one that was fitted to a run.
     graph : str or networkx.Graph
-        Who hears whom: a graph's name with options, or a graph, whose nodes are the people.
+        Who hears whom: a graph's name with options, or a graph whose nodes are the agents.
     agents : int
-        How many people; of a networkx graph as many as it has nodes.
+        Number of agents; for a networkx graph, its number of nodes.
     parties : str
-        Who they are and where they begin (docs/populations.md). Empty: what the law says, or evenly over the axis.
+        The parties and their initial attitudes (docs/populations.md). Default: those of the law, or evenly over the axis.
     steps : int
-        After so many steps `running` is turned off.
+        Number of steps after which `running` is False.
     rng : int, optional
         The seed.
     recorder : Columns, optional
-        Where the attitudes of each step go; nowhere by default.
+        Gets the attitudes of each step. By default nothing is recorded.
     collect_errors : bool
-        Keep what stops the model in `error` instead of raising it, for `mesa.batch_run`.
+        Keep an exception in `error` instead of raising it, for `mesa.batch_run`.
 
     Attributes
     ----------
     opinions : ndarray, shape (agents,)
-        The attitudes now, on the axis from 0 to 10.
+        The current attitudes, on the axis from 0 to 10.
     nodes : tuple of str
-        The names of the nodes of a graph that was given.
+        The names of the nodes of a graph of your own.
 
     Raises
     ------
     UserError
-        A spec, the number of people or the graph is wrong.
+        A spec, the number of agents or the graph is wrong.
 
     Examples
     --------
@@ -103,147 +95,89 @@ class PopulationModel(mesa.Model):
         if not 1 <= agents <= LARGEST:
             raise UserError(f"a population has 1 to {LARGEST:,} agents, not {agents:,}")
         self.root = 0 if rng is None else int(rng)
-        super().__init__(rng=self.root)
+        super().__init__(self.root, steps, collect_errors)
         law = open_law(law) if isinstance(law, str) else law
-        found = chosen(graph, agents)
-        self.nodes = found.nodes
-        self.parties = parse_parties(parties) if parties else _own(law) or by_node(found.parties) or EVERYBODY
+        chosen = setup.choose_graph(graph, agents)
+        self.nodes = chosen.nodes
+        fitted = tuple([setup.Party(*party) for party in law.people])
+        self.parties = setup.parse_parties(parties) if parties else fitted or chosen.even_parties or setup.EVERYBODY
         names = [party.name for party in self.parties]
-        self.codes = (
-            placed(found.parties, names) if found.parties else seated(self.parties, agents, self._stream("parties"))
-        )
-        self.graph = linked(found, self.codes, names, self._stream("graph"))
-        self.opinions = begun(self.parties, self.codes, self._stream("start"))
+        if chosen.parties:
+            self.codes = setup.party_codes(chosen.parties, names)
+        else:
+            self.codes = setup.draw_parties(self.parties, agents, self._stream("parties"))
+        self.graph = setup.build_links(chosen, self.codes, names, self._stream("graph"))
+        self.opinions = setup.initial_attitudes(self.parties, self.codes, self._stream("start"))
         try:
-            self.law = law.begin(self.opinions, self.codes, [party.name for party in self.parties])
+            self.law = law.begin(self.opinions, self.codes, names)
         except ValueError as error:
             raise UserError(str(error)) from error
-        self.limit, self.round = steps, 0
-        self.error: Exception | None = None
-        self.collect_errors = collect_errors
-        self.recorder: Columns = recorder if recorder is not None else NullColumns()
+        self.recorder = recorder
         self.datacollector = mesa.DataCollector(model_reporters=self._reporters())
-        self._guarded(self._open)
+        self._run_and_collect(self._record_start)
 
-    @property
-    def over(self) -> bool:
-        """True when no step is left, or an error keeps from taking it."""
-        return self.error is not None or self.round >= self.limit
+    def _record_start(self) -> None:
+        if self.recorder:
+            self.recorder.open(self.codes, [party.name for party in self.parties], self.nodes)
+            self.recorder.write(0, self.opinions)
 
-    def step(self) -> None:
-        """One step of the law. The step after the last one does nothing but turn `running` off (as model/debate.py)."""
-        if self.over:
-            self.running = False
-        else:
-            self._guarded(self._move)
-
-    def run(self, progress: Callable[[int], object] | None = None) -> None:
-        """Step to the end; progress(1) is called after each step. Raises what stopped the model, if anything did."""
-        while not self.over:
-            self.step()
-            if progress:
-                progress(1)
-        self.running = False
-        if self.error:
-            raise self.error
-
-    def _guarded(self, phase: Callable[[], None]) -> None:
-        try:
-            phase()
-        except Exception as error:
-            self.error = error
-            if not self.collect_errors:
-                raise
-        self.datacollector.collect(self)
-
-    def _open(self) -> None:
-        self.recorder.open(self.codes, [party.name for party in self.parties], self.nodes)
-        self.recorder.write(0, self.opinions)
-
-    def _move(self) -> None:
+    def _next_round(self) -> None:
         self.round += 1
         self.opinions = self.law.step(self.opinions, self.graph, self._stream("step", self.round))
-        self.recorder.write(self.round, self.opinions)
+        if self.recorder:
+            self.recorder.write(self.round, self.opinions)
 
     def _stream(self, *name: object) -> np.random.Generator:
         return np.random.default_rng(derive(self.root, "population", *name))
 
     def _reporters(self) -> dict[str, Any]:
-        """Mean, variance and share above the middle of the axis, of everybody and by party where there are several."""
-        found: dict[str, Any] = {"step": _step, "mean": _mean, "variance": _variance, "above": _above}
+        """Mean, variance and share above the middle of the axis: of all agents, and by party where there are several."""
+        columns: dict[str, Any] = {"step": "round"}
+        for name, statistic in STATISTICS.items():
+            columns[name] = partial(_summarise, statistic=statistic)
         for code, party in enumerate(self.parties if len(self.parties) > 1 else ()):
-            for name, reporter in (("mean", _mean), ("variance", _variance), ("above", _above)):
-                found[f"{name}_{party.name}"] = partial(reporter, code=code)
-        return found | {"beyond": _beyond, "stopped": _stopped}
+            for name, statistic in STATISTICS.items():
+                columns[f"{name}_{party.name}"] = partial(_summarise, statistic=statistic, code=code)
+        return columns | {"beyond": _beyond, "stopped": stopped}
 
 
-def _own(law: Law) -> tuple[Party, ...]:
-    """The people that a fitted law was fitted to."""
-    return tuple([Party(*one) for one in law.people])
+def _share_above_middle(opinions: Floats) -> Any:
+    return (opinions > MIDDLE).mean()
 
 
-def _step(model: PopulationModel) -> int:
-    return model.round
+STATISTICS: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "variance": np.var, "above": _share_above_middle}
+"""The statistics of each step: the mean, the variance of the population, the share above the middle of the axis."""
 
 
-def _of(model: PopulationModel, code: int | None) -> Any:
-    return model.opinions if code is None else model.opinions[model.codes == code]
-
-
-def _mean(model: PopulationModel, code: int | None = None) -> float | None:
-    """None of a party that nobody is in."""
-    found = _of(model, code)
-    return float(found.mean()) if len(found) else None
-
-
-def _variance(model: PopulationModel, code: int | None = None) -> float | None:
-    """Of the population: the squares' mean."""
-    found = _of(model, code)
-    return float(found.var()) if len(found) else None
-
-
-def _above(model: PopulationModel, code: int | None = None) -> float | None:
-    found = _of(model, code)
-    return float((found > MIDDLE).mean()) if len(found) else None
+def _summarise(model: PopulationModel, statistic: Callable[[Floats], Any], code: int | None = None) -> float | None:
+    """A statistic of all agents, or of a party; None for a party without agents."""
+    opinions = model.opinions if code is None else model.opinions[model.codes == code]
+    return float(statistic(opinions)) if len(opinions) else None
 
 
 def _beyond(model: PopulationModel) -> float | None:
     return model.law.beyond(model.opinions, model.graph)
 
 
-def _stopped(model: PopulationModel) -> str | None:
-    return None if model.error is None else f"{type(model.error).__name__}: {model.error}"
-
-
 ATTITUDES, AGENTS = "attitudes.parquet", "agents.parquet"
 ROWS = 1 << 20
-"""Rows of a group: what is written, and can be read, at once."""
+"""Rows of a group, which is written and read at once."""
 KEY = b"parley"
 
 
 class Columns(Protocol):
     def open(self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = ()) -> None:
-        """Who is there; nodes: at which node of a graph of one's own, by its name."""
+        """Keep the party of each agent, as a place in `names`, and its node in a graph of the user."""
 
     def write(self, step: int, opinions: Floats) -> None:
-        """Everybody's attitude after a step."""
-
-
-class NullColumns:
-    """Keeps nothing: for sweeps that read the DataCollector, and for benchmarks."""
-
-    def open(self, parties: Codes, names: Sequence[str], nodes: Sequence[str] = ()) -> None:
-        return None
-
-    def write(self, step: int, opinions: Floats) -> None:
-        return None
+        """Keep the attitudes of all agents after a step."""
 
 
 class ToParquet:
-    """Writes float32, every `every`-th step, a step in groups of about a million rows; the last step has to be a multiple.
+    """Writes every `every`-th step as float32, in groups of about a million rows. The number of steps must be a multiple of it.
 
-    Until it is closed the file is a partial one. The same run writes the same bytes. `header` stands in the file's metadata.
-    Errors: UserError when the folder cannot be written.
+    Until it is closed, the file has the ending .partial. The same run writes the same bytes. `header` goes into the metadata of
+    the file. Errors: UserError when the folder cannot be written.
     """
 
     def __init__(self, folder: Path, every: int, header: Mapping[str, Any]):
@@ -276,15 +210,11 @@ class ToParquet:
                 self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=ROWS)
 
     def close(self, whole: bool = True) -> None:
-        """End the file; where it is not `whole` it stays a partial one."""
+        """Close the file. If it is not `whole`, it stays a partial one."""
         with self._errors():
             self._writer.close()
             if whole:
                 os.replace(self._partial, self.folder / ATTITUDES)
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise UserError(f"cannot write in {self.folder}: {error.strerror or error}") from error
+    def _errors(self) -> AbstractContextManager[None]:
+        return file_errors(f"cannot write in {self.folder}")

@@ -1,4 +1,4 @@
-"""How a command shows its progress, and how it ends when it is interrupted."""
+"""The progress of a command, and its end when it is interrupted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Interrupted(KeyboardInterrupt):
-    """A command was told to end by a signal other than Ctrl-C; `number` is that signal's."""
+    """A signal other than Ctrl-C ends the command. `number` is the number of the signal."""
 
     def __init__(self, number: int):
         super().__init__()
@@ -27,56 +27,55 @@ class Interrupted(KeyboardInterrupt):
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Within, SIGTERM (a scheduler's) and SIGHUP (a terminal that closes) end a command as Ctrl-C does: replies on their way are
-    kept. A signal that is ignored, as under nohup, stays ignored; outside of the main thread nothing changes.
+    """Let SIGTERM (of a scheduler) and SIGHUP (of a terminal that closes) end a command as Ctrl-C does: replies are kept.
+
+    An ignored signal, as under nohup, stays ignored. Outside of the main thread nothing changes.
     """
 
     def stop(number: int, _: object) -> None:
         raise Interrupted(number)
 
-    found = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    main = threading.current_thread() is threading.main_thread()
-    mine = [one for one in found if main and signal.getsignal(one) is signal.SIG_DFL]
-    for one in mine:
-        signal.signal(one, stop)
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name) and in_main_thread]
+    signals = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
+    for number in signals:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        for one in mine:
-            signal.signal(one, signal.SIG_DFL)
+        for number in signals:
+            signal.signal(number, signal.SIG_DFL)
 
 
 EVERY = 30.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 
 class Lines:
-    """Progress where there is no terminal (a log, a cluster's output): a line on the errors' side every half minute. It
-    has of a bar (tqdm) what is used here; `clock` is the seam for tests.
-    """
+    """Progress without a terminal, as in a log: a line on stderr every half minute. It has the methods of tqdm used here."""
 
     def __init__(
         self, desc: str, total: int | None, unit: str, postfix: str, clock: Callable[[], float] = time.monotonic
     ):
         self.desc, self.total, self.unit, self.postfix, self.clock = desc, total, unit, postfix, clock
-        self.done, self.began = 0, clock()
-        self.told = self.began
+        self.done, self.start = 0, clock()
+        self.last_line = self.start
 
     def update(self, number: int) -> None:
         self.done += number
-        if self.clock() - self.told >= EVERY:
-            self.told = self.clock()
+        if self.clock() - self.last_line >= EVERY:
+            self.last_line = self.clock()
             sys.stderr.write(f"{self.line}\n")
             sys.stderr.flush()
 
     @property
     def line(self) -> str:
         """`two_way: 120 of 600 calls, 4.0 a second, 120 s left, round 2/5`."""
-        rate = self.done / max(self.clock() - self.began, 1e-9)
-        whole = f" of {self.total:,}" if self.total else ""
+        rate = self.done / max(self.clock() - self.start, 1e-9)
+        of_total = f" of {self.total:,}" if self.total else ""
         left = f", {max(self.total - self.done, 0) / rate:,.0f} s left" if self.total and rate else ""
         more = f", {self.postfix}" if self.postfix else ""
-        return f"{self.desc}: {self.done:,}{whole} {self.unit}s, {rate:,.1f} a second{left}{more}"
+        return f"{self.desc}: {self.done:,}{of_total} {self.unit}s, {rate:,.1f} a second{left}{more}"
 
     def set_postfix_str(self, text: str) -> None:
         self.postfix = text
@@ -86,14 +85,18 @@ class Lines:
         sys.stdout.flush()
 
     def close(self) -> None:
-        """There is nothing to clear away."""
+        """Do nothing: there is no bar to remove."""
 
 
 def meter(desc: str, total: int, unit: str = "call", postfix: str = "") -> Any:
-    """A bar with rate and time left on a terminal and in a notebook, a line now and then elsewhere; 0 is an unknown total."""
+    """Return a bar in a terminal or a notebook, and lines of progress elsewhere. A total of 0 is an unknown total."""
     shown: Any = {"total": total or None, "unit": unit, "desc": desc, "postfix": postfix or None}
     if in_kernel():
-        return _notebook_bar(shown)
+        if importlib.util.find_spec("ipywidgets"):
+            from tqdm.notebook import tqdm as bar_class
+        else:  # tqdm.auto would warn that ipywidgets is missing
+            from tqdm import tqdm as bar_class
+        return bar_class(**shown)
     if not sys.stderr.isatty():
         return Lines(desc, total or None, unit, postfix)
     from tqdm import tqdm
@@ -102,29 +105,20 @@ def meter(desc: str, total: int, unit: str = "call", postfix: str = "") -> Any:
 
 
 def in_kernel() -> bool:
-    """Whether a notebook's kernel runs this process. It has no terminal, but its cells show a bar all the same."""
+    """Return whether a notebook's kernel runs this process. It has no terminal, but its cells can show a bar."""
     shell = sys.modules.get("IPython")
     return shell is not None and hasattr(shell.get_ipython(), "kernel")
 
 
-def _notebook_bar(shown: dict[str, Any]) -> Any:
-    """A widget; a bar of text where ipywidgets is missing, about which tqdm.auto would warn."""
-    if importlib.util.find_spec("ipywidgets"):
-        from tqdm.notebook import tqdm
-    else:
-        from tqdm import tqdm
-    return tqdm(**shown)
-
-
 @contextmanager
 def bar(title: str, total: int, unit: str = "call") -> Iterator[Callable[[int], object]]:
-    """What moves a meter on, which is closed at the end."""
+    """Open a progress bar, and yield the function that moves it on."""
     with closing(meter(title, total, unit)) as shown:
         yield shown.update
 
 
 class Progress:
-    """Rooms, calls done, calls per second and time left."""
+    """Shows rooms, calls done, calls per second and time left of a run."""
 
     def __init__(self, scenario: Scenario):
         self.scenario = scenario
@@ -141,7 +135,7 @@ class Progress:
         self.bar.update(number)
 
     def found(self, backend: Any) -> None:
-        """What a backend says of the endpoint that it found."""
+        """Print what a backend says about its endpoint."""
         if says := getattr(backend, "says", ""):
             self.bar.write(f"model    {says}")
 
@@ -153,7 +147,7 @@ class Progress:
 
 
 def summary_line(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
-    """One line on what the sitting did, and one on what could not be read."""
+    """Return a line on what the run did, and a line on missing ratings and replies."""
     if outcome.already:
         return f"{folder} is finished; nothing was asked (--retry-failures asks the failed calls again)"
     rate = f" ({outcome.asked / outcome.seconds:,.0f} calls/s)" if outcome.seconds and outcome.asked else ""

@@ -1,9 +1,7 @@
-"""One room on its way through a run (`RoomState`), and what its conversations are stamped with (`RunContext`).
+"""The state of one room during a run (`RoomState`), and what all rooms of a run share (`RunContext`).
 
-`shared_prefix` and its neighbours count how much of a prompt was sent before: what a server with a prompt cache (vLLM, SGLang,
-the OpenAI API) need not process again. They count characters, for each agent by itself: the beginning that a prompt has in
-common with what the agent sent last. The agent's own reply counts as sent once it is generated. What agents have in common with
-each other is not counted, so a server may find more; a server that forgets finds less.
+`record_call` also counts how many characters of a prompt repeat the agent's last prompt and reply. A server with a prompt cache
+(vLLM, SGLang, the OpenAI API) need not process them again. Text that two agents have in common is not counted.
 """
 
 from __future__ import annotations
@@ -23,32 +21,34 @@ from parley.llm.seeding import seed_deriver
 from parley.model.events import Called, Event, Thought
 
 LATEST = 64
-"""Public lines that a room keeps for who reads them from outside."""
+"""Number of public lines that a room keeps, for example for a fact checker."""
 
 
 @dataclass(slots=True)
 class RunContext:
-    """What a conversation is stamped with: the run's seed and, when calls are recorded, the key of a request.
+    """What all rooms of a run share.
 
-    `asks` is how often a probe that is asked after every turn is put. `details`: what was said of the first
-    call that failed, by the failure's name.
+    `seed` is the seed of the run. `key` returns the journal key of a request; without it calls are not recorded.
+    `asks` is how often a survey question is asked until the reply can be read.
+    `failure_details` holds the message of the first failed call, by the name of the failure.
     """
 
     seed: int
     key: Callable[[Request], bytes] | None = None
     asks: int = 1
-    details: dict[str, str] = field(default_factory=dict)
+    failure_details: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class RoomState:
-    """One room on its way: its agents by id, in seat order, the count of turns so far, and what each agent sent last.
+    """The state of one room: its agents by id in seat order, the labels of their seats, the round and the count of turns.
 
-    `chair` is its mediator, if it has one, and `statements` what that one said so far: draft, revision, revision 3, ...
-    Of a network `society` has the links, `heard` which turns of the round each agent heard, and `said` what can still be shown.
-    `each_turn` are the probes that everybody is asked after every turn.
-    `public` are the latest lines that were not said to one person alone (name, text).
-    `proxies` are the representatives of its members, by the member's id.
+    `last_sent` is the last prompt and reply of each agent, as text. `public_lines` are the latest lines (name, text) that were
+    not said to one agent alone. `turn_probes` are the survey questions that every agent answers after every turn.
+
+    In a deliberation, `mediator` writes the `statements` (draft, revision, revision 3, ...), and `proxies` holds the
+    representatives of members by id. In a network, `society` holds the links, `heard` lists the turns of this round that each
+    agent heard, and `posts` maps each turn that can still be shown to its name, text and form.
     """
 
     id: str
@@ -57,37 +57,37 @@ class RoomState:
     repetition: int
     members: dict[int, DebateAgent]
     seats: dict[int, str]
+    context: RunContext
+    round: int = 0
     iteration: int = 0
-    sent: dict[int, str] = field(default_factory=dict)
-    chair: MediatorAgent | None = None
+    last_sent: dict[int, str] = field(default_factory=dict)
+    public_lines: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=LATEST))
+    turn_probes: Sequence[Probe] = ()
+    mediator: MediatorAgent | None = None
     statements: dict[str, str] = field(default_factory=dict)
+    proxies: dict[int, ProxySeat] = field(default_factory=dict)
     society: SocialGraph | None = None
     heard: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    said: dict[int, tuple[str, str, str]] = field(default_factory=dict)
-    each_turn: Sequence[Probe] = ()
-    proxies: dict[int, ProxySeat] = field(default_factory=dict)
-    public: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=LATEST))
-    _streams: dict[int, Callable[..., int]] = field(default_factory=dict)
+    posts: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    _seeds: dict[int, Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> DebateAgent | ProxySeat:
-        """Who writes what an agent is asked for: itself, or of a critique its representative, if it has one that can."""
+        """Return who writes a turn: the agent, or for a critique its representative, if that one is ready."""
         proxy = self.proxies.get(agent)
         return proxy if proxy and form == CRITIQUE and proxy.ready else self.members[agent]
 
-    def seed(
-        self, context: RunContext, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None
-    ) -> int:
-        """The seed of one request, at a turn or (None) the last one.
+    def seed(self, agent: int, purpose: str, attempt: int = 0, iteration: int | None = None) -> int:
+        """Return the seed of one request at a turn (None: the last turn).
 
-        It names the seat, not the agent's number: the same in any selection of rooms.
+        It depends on the label of the seat and not on the agent's id, so that it is the same in any selection of rooms.
         """
-        stream = self._streams.get(agent)
-        if stream is None:
-            stream = self._streams[agent] = seed_deriver(context.seed, self.id, self.seats[agent])
-        return stream(self.iteration if iteration is None else iteration, purpose, attempt)
+        derive = self._seeds.get(agent)
+        if derive is None:
+            derive = self._seeds[agent] = seed_deriver(self.context.seed, self.id, self.seats[agent])
+        return derive(self.iteration if iteration is None else iteration, purpose, attempt)
 
     def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
-        """Give what was said to those who hear it."""
+        """Let the hearers of a turn remember its text, unless they are absent."""
         members, heard = self.members, None if self.society is None else self.heard
         for hearer in turn.hearers:
             member = members.get(hearer)
@@ -96,48 +96,47 @@ class RoomState:
                     member.hear(name, text, form)
                     if heard is not None:
                         heard[hearer].append(iteration)
-            elif self.chair and hearer == MEDIATOR:
-                self.chair.hear(turn.speaker, text, form)
+            elif self.mediator and hearer == MEDIATOR:
+                self.mediator.hear(turn.speaker, text, form)
 
 
-def record_call(
-    events: list[Event], room: RoomState, round_: int, agent: int, request: Request, reply: Reply, context: RunContext
-) -> None:
-    failure = None
+def record_call(events: list[Event], room: RoomState, agent: int, request: Request, reply: Reply) -> None:
+    """Append the event of a call, and the reasoning of a model that writes one; note the message of a failure."""
+    failure = reply.failure.name if reply.failure else None
     if reply.failure:
-        failure = reply.failure.name
-        context.details.setdefault(failure, reply.failure.detail)
-    if context.key is None:
+        room.context.failure_details.setdefault(reply.failure.name, reply.failure.detail)
+    if room.context.key is None:
         return
-    key = context.key(request).hex()
+    place, key = (room.id, room.round, agent, request.purpose), room.context.key(request).hex()
     text = request_as_text(request)
-    told = len(text), shared_prefix(text, room.sent.get(agent, ""))
-    room.sent[agent] = text_with_reply(text, reply)
-    events.append(Called(room.id, round_, agent, request.purpose, key, failure, *reply.usage, dict(reply.notes), *told))
+    lengths = len(text), shared_prefix(text, room.last_sent.get(agent, ""))
+    room.last_sent[agent] = text_with_reply(text, reply)
+    events.append(Called(*place, key, failure, *reply.usage, dict(reply.notes), *lengths))
     if reply.thinking:
-        events.append(Thought(room.id, round_, agent, request.purpose, key, reply.thinking))
+        events.append(Thought(*place, key, reply.thinking))
 
 
 def request_as_text(request: Request) -> str:
-    """A prompt in the order in which a server reads it."""
-    return "".join(map(_part, request.messages))
+    """Return a prompt as one text, in the order in which a server reads it."""
+    return "".join(map(_message_as_text, request.messages))
 
 
 def text_with_reply(text: str, reply: Reply) -> str:
-    return text + _part(Message("assistant", reply.text)) if reply.text else text
+    """Return a prompt as text with its reply at the end."""
+    return text + _message_as_text(Message("assistant", reply.text)) if reply.text else text
 
 
-def shared_prefix(one: str, other: str) -> int:
-    """Length of the common beginning, by halving. `shared_prefix("abcd", "abxd")` is 2."""
-    low, high = 0, min(len(one), len(other))
+def _message_as_text(message: Message) -> str:
+    return f"\n<{message.role}>\n{message.content}"
+
+
+def shared_prefix(first: str, second: str) -> int:
+    """Return the length of the common beginning, by bisection. `shared_prefix("abcd", "abxd")` is 2."""
+    low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1
     return low
-
-
-def _part(message: Message) -> str:
-    return f"\n<{message.role}>\n{message.content}"

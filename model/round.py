@@ -1,16 +1,17 @@
 """One round of a room, as a generator that yields requests and returns events.
 
-Before its turn an agent may be asked to summarise, to weigh a line, to reflect or to think: one function each, listed in
-`PRE_TURN_REQUESTS`, which returns the requests that are due and the event made of each reply.
+`run_round` goes through the turns: a speaker may first be asked for private notes (`PRE_TURN_REQUESTS`), then speaks, and the
+hearers remember what it said. A mediator's turn is different: it writes a statement (`_mediate`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from parley.agents.agent import DebateAgent, Speech
+from parley.agents.memory import Trace
 from parley.agents.representative import ProxySeat
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.environments.base import MEDIATOR, Turn, concurrent_turns
@@ -19,246 +20,224 @@ from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Reply, Request
 from parley.llm.seeding import derive
 from parley.model.events import Chosen, Event, Private, Proposed, Ranked, Represented, Summarised, Utterance
-from parley.model.room import RoomState, RunContext, record_call
+from parley.model.room import RoomState, record_call
 from parley.model.surveys import run_surveys
-
-if TYPE_CHECKING:
-    from parley.agents.memory import Trace
-    from parley.model.room import RoomState, RunContext
-
 
 Result = TypeVar("Result")
 
 
 class ScheduledTurn(NamedTuple):
-    """A turn at its number, and who writes what is said: its speaker, or that one's representative."""
+    """A turn with its number, the form of its text, and who writes the text: the speaker or its representative."""
 
     iteration: int
+    speaker: int
     turn: Turn
     form: str
     writer: DebateAgent | ProxySeat
 
 
-def run_round(
-    room: RoomState, turns: Iterator[Turn], round_: int, context: RunContext, statement: str = "reply"
-) -> Conversation[list[Event]]:
-    """One round of turns: each speaker is asked, its words go to the hearers; a silent turn is recorded and heard by nobody.
+def run_round(room: RoomState, turns: Iterator[Turn], default_form: str = "reply") -> Conversation[list[Event]]:
+    """Run the turns of a round. Turns that go together are asked at once; a silent turn is recorded, and no agent hears it.
 
-    `statement` is what is asked for where the turn does not say it. Turns that go together are asked at once.
+    `default_form` is the form of a turn that names none: reply, opening or closing.
     """
     events: list[Event] = []
     for wave in concurrent_turns(turns):
         if wave[0].speaker == MEDIATOR:
-            yield from _mediate(room, wave[0], round_, context, events)
+            yield from _mediate(room, wave[0], events)
         else:
-            lot = _due(room, wave, statement)
-            preparing = [due for due in lot if due.writer.prepares and not room.members[due.turn.speaker].absent]
+            scheduled = [_schedule(room, turn, default_form) for turn in wave]
+            preparing = [one for one in scheduled if one.writer.prepares and not room.members[one.speaker].absent]
             if preparing:
-                yield from _prepare(room, preparing, round_, context, events)
-            asked = [_asked(room, context, due) for due in lot]
-            requests = tuple([one for one in asked if isinstance(one, Request)])
-            _spoken(room, round_, lot, asked, (yield requests) if requests else (), context, events)
-        if room.each_turn:
-            events += yield from run_surveys(room, round_, room.each_turn, context.asks, context)
+                yield from _prepare(room, preparing, events)
+            questions = [_question(room, one) for one in scheduled]
+            requests = tuple([question for question in questions if isinstance(question, Request)])
+            replies = (yield requests) if requests else ()
+            _speak(room, scheduled, questions, replies, events)
+        if room.turn_probes:
+            events += yield from run_surveys(room, room.turn_probes)
     return events
 
 
-def _due(room: RoomState, wave: Sequence[Turn], statement: str) -> list[ScheduledTurn]:
-    """Turns that go together, numbered."""
-    lot = []
-    for turn in wave:
-        room.iteration += 1
-        form = turn.form or statement
-        if form == TALK:
-            room.members[turn.speaker].hearers = tuple([room.members[one].name for one in turn.hearers])
-        lot.append(ScheduledTurn(room.iteration, turn, form, room.writer(turn.speaker, form)))
-    return lot
+def _schedule(room: RoomState, turn: Turn, default_form: str) -> ScheduledTurn:
+    """Number a turn. In a talk between two, the speaker learns who will hear it."""
+    room.iteration += 1
+    form = turn.form or default_form
+    if form == TALK:
+        room.members[turn.speaker].hearers = tuple([room.members[hearer].name for hearer in turn.hearers])
+    return ScheduledTurn(room.iteration, turn.speaker, turn, form, room.writer(turn.speaker, form))
 
 
-def _asked(room: RoomState, context: RunContext, due: ScheduledTurn) -> Request | Speech:
-    """What a speaker is asked; what a stand-in says, and the silence of who cannot be asked."""
-    reason = due.writer.blocked_reason(due.form)
+def _question(room: RoomState, scheduled: ScheduledTurn) -> Request | Speech:
+    """Return the request for a turn; the line itself where a surrogate speaks or the speaker must be silent."""
+    writer, reason = scheduled.writer, scheduled.writer.blocked_reason(scheduled.form)
     if reason is not None:
         return Speech(None, reason)
-    seed = room.seed(context, due.turn.speaker, "speech", 0, due.iteration)
-    return due.writer.say(seed) if isinstance(due.writer, SurrogateAgent) else due.writer.compose_speech(seed, due.form)
+    seed = room.seed(scheduled.speaker, "speech", 0, scheduled.iteration)
+    return writer.say(seed) if isinstance(writer, SurrogateAgent) else writer.compose_speech(seed, scheduled.form)
 
 
-def _spoken(
+def _speak(
     room: RoomState,
-    round_: int,
-    lot: Sequence[ScheduledTurn],
-    asked: Sequence[Request | Speech],
+    scheduled: Sequence[ScheduledTurn],
+    questions: Sequence[Request | Speech],
     replies: Sequence[Reply],
-    context: RunContext,
     events: list[Event],
 ) -> None:
-    """What became of turns that go together: each remembers what it said before it hears the others."""
-    left = iter(replies)
-    said = [_outcome(due, one, left) for due, one in zip(lot, asked, strict=True)]
-    for (iteration, turn, form, writer), request, (speech, reply) in zip(lot, asked, said, strict=True):
+    """Read the replies to turns that go together, then tell the hearers: each speaker remembers its own line first."""
+    remaining = iter(replies)
+    outcomes = [_read_reply(one, question, remaining) for one, question in zip(scheduled, questions, strict=True)]
+    for one, question, (speech, reply) in zip(scheduled, questions, outcomes, strict=True):
+        iteration, speaker, turn, form, writer = one
         if speech.text is not None:
-            name = room.members[turn.speaker].name
+            name = room.members[speaker].name
             room.tell(turn, name, speech.text, form, iteration)
             if form != TALK:
-                room.public.append((name, speech.text))
-        if reply and isinstance(writer, ProxySeat):
-            events.append(Represented(room.id, round_, iteration, turn.speaker, writer.knows, writer.told))
-        raw = reply.text if reply and reply.text != speech.text else None
-        events.append(Utterance(room.id, round_, iteration, turn.speaker, speech.text, speech.reason, raw, form))
-        if reply and isinstance(request, Request):
-            caller = -turn.speaker if isinstance(writer, ProxySeat) else turn.speaker
-            record_call(events, room, round_, caller, request, reply, context)
+                room.public_lines.append((name, speech.text))
+        proxy = writer if isinstance(writer, ProxySeat) else None
+        if reply and proxy:
+            events.append(Represented(room.id, room.round, iteration, speaker, proxy.knows, proxy.told))
+        raw = _raw_of(reply, speech.text) if reply else None
+        events.append(Utterance(room.id, room.round, iteration, speaker, speech.text, speech.reason, raw, form))
+        if reply and isinstance(question, Request):
+            record_call(events, room, -speaker if proxy else speaker, question, reply)
 
 
-def _outcome(due: ScheduledTurn, asked: Request | Speech, replies: Iterator[Reply]) -> tuple[Speech, Reply | None]:
-    """What was said, and the reply that it was made of."""
-    if isinstance(asked, Speech):
-        return asked, None
+def _read_reply(
+    scheduled: ScheduledTurn, question: Request | Speech, replies: Iterator[Reply]
+) -> tuple[Speech, Reply | None]:
+    """Return what was said, and the reply that it was read from."""
+    if isinstance(question, Speech):
+        return question, None
     reply = next(replies)
-    return due.writer.absorb_speech(reply), reply
+    return scheduled.writer.absorb_speech(reply), reply
 
 
-def _mediate(room: RoomState, turn: Turn, round_: int, context: RunContext, events: list[Event]) -> Conversation[None]:
-    """The mediator's statement, and what it considered."""
-    assert room.chair is not None
+def _mediate(room: RoomState, turn: Turn, events: list[Event]) -> Conversation[None]:
+    """Let the mediator write its statement; record the candidates and the predicted rankings behind it."""
+    assert room.mediator is not None
     room.iteration += 1
-    here = (room.id, round_, room.iteration)
+    place = (room.id, room.round, room.iteration)
     positions = {number: getattr(member, "position", None) for number, member in room.members.items()}
     calls: list[Event] = []
-    talk = room.chair.speak(positions, partial(derive, context.seed, room.id, "mediator", room.iteration))
-    said = yield from tap(
-        talk, lambda request, reply: record_call(calls, room, round_, MEDIATOR, request, reply, context)
-    )
-    if said.text is not None:
-        room.statements[turn.form if round_ < 3 else f"{turn.form} {round_}"] = said.text
-        room.tell(turn, room.chair.name, said.text, turn.form, room.iteration)
+    seed = partial(derive, room.context.seed, room.id, "mediator", room.iteration)
+    conversation = room.mediator.speak(positions, seed)
+    statement = yield from _watch_replies(conversation, partial(record_call, calls, room, MEDIATOR))
+    if statement.text is not None:
+        room.statements[turn.form if room.round < 3 else f"{turn.form} {room.round}"] = statement.text
+        room.tell(turn, room.mediator.name, statement.text, turn.form, room.iteration)
     ids = list(room.members)
-    for number, one in enumerate(said.candidates):
-        events.append(Proposed(*here, number, one.text, one.reason, one.raw, one.asked))
-    for of in said.rankings:
-        events.append(Ranked(*here, ids[of.member], of.order, of.reason, of.raw, of.asked, of.earlier))
-    if said.order:
-        events.append(Chosen(*here, said.order, said.tied))
-    events.append(Utterance(*here, MEDIATOR, said.text, said.reason, said.raw, turn.form))
+    for number, draft in enumerate(statement.candidates):
+        events.append(Proposed(*place, number, draft.text, draft.reason, draft.raw, draft.asked))
+    for of in statement.rankings:
+        events.append(Ranked(*place, ids[of.member], of.order, of.reason, of.raw, of.asked, of.earlier))
+    if statement.order:
+        events.append(Chosen(*place, statement.order, statement.tied))
+    events.append(Utterance(*place, MEDIATOR, statement.text, statement.reason, statement.raw, turn.form))
     events += calls
 
 
-def tap(talk: Conversation[Result], each: Callable[[Request, Reply], object]) -> Conversation[Result]:
-    """The same conversation; `each` is told every request and its reply as they go by."""
+def _watch_replies(conversation: Conversation[Result], watch: Callable[[Request, Reply], None]) -> Conversation[Result]:
+    """Run a conversation, and call `watch` with every request and its reply."""
     try:
-        asked = next(talk)
+        requests = next(conversation)
         while True:
-            replies = yield asked
-            for request, reply in zip(asked, replies, strict=True):
-                each(request, reply)
-            asked = talk.send(replies)
+            replies = yield requests
+            for request, reply in zip(requests, replies, strict=True):
+                watch(request, reply)
+            requests = conversation.send(replies)
     except StopIteration as stop:
         result: Result = stop.value
         return result
 
 
-def _prepare(
-    room: RoomState, lot: Sequence[ScheduledTurn], round_: int, context: RunContext, events: list[Event]
-) -> Conversation[None]:
-    """What those who are about to speak ask themselves, one kind of question after the other, each of all of them at once."""
-    for kind in PRE_TURN_REQUESTS:
-        requests = [
-            one for due in lot for one in kind(room, round_, due.iteration, due.turn.speaker, due.form, context)
-        ]
-        replies = yield from ask_all([request.request for request in requests])
-        for request, reply in zip(requests, replies, strict=True):
-            events.append(request.absorb(reply))
-            record_call(events, room, round_, request.agent, request.request, reply, context)
-
-
 class PreTurnRequest(NamedTuple):
-    """A request of an agent's to itself. `absorb` hands it the reply, and gives what is recorded."""
+    """A request of an agent to itself. `absorb` hands the reply to the agent, and returns the event to record."""
 
-    agent: int
+    speaker: int
     request: Request
     absorb: Callable[[Reply], Event]
 
 
-def summary(
-    room: RoomState, round_: int, iteration: int, agent: int, form: str, context: RunContext
-) -> Iterator[PreTurnRequest]:
-    """A summary of what is about to be forgotten."""
-    speaker = room.members[agent]
+def _prepare(room: RoomState, scheduled: Sequence[ScheduledTurn], events: list[Event]) -> Conversation[None]:
+    """Ask the next speakers for private notes: one kind of note after the other, each of all speakers at once."""
+    for kind in PRE_TURN_REQUESTS:
+        asked = [request for one in scheduled for request in kind(room, one)]
+        replies = yield from ask_all([one.request for one in asked])
+        for (speaker, request, absorb), reply in zip(asked, replies, strict=True):
+            events.append(absorb(reply))
+            record_call(events, room, speaker, request, reply)
+
+
+def summary(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnRequest]:
+    """Ask for a summary of the lines that the agent is about to forget."""
+    speaker = room.members[scheduled.speaker]
     if not speaker.memory.overflows:
         return
 
     def absorb(reply: Reply) -> Event:
         speaker.absorb_summary(reply)
         reason = reply.failure.name if reply.failure else None
-        return Summarised(room.id, round_, iteration, agent, reply.text, reason)
+        return Summarised(room.id, room.round, scheduled.iteration, scheduled.speaker, reply.text, reason)
 
-    yield PreTurnRequest(
-        agent, speaker.compose_summary(room.seed(context, agent, "summary", iteration=iteration)), absorb
-    )
-
-
-def importance(
-    room: RoomState, round_: int, iteration: int, agent: int, form: str, context: RunContext
-) -> Iterator[PreTurnRequest]:
-    """How important is each line that was said since it last asked itself?"""
-    speaker = room.members[agent]
-    for number, trace in enumerate(speaker.unweighed()):
-        yield _weighed(
-            room, round_, iteration, agent, trace, room.seed(context, agent, "importance", number, iteration)
-        )
+    request = speaker.compose_summary(room.seed(scheduled.speaker, "summary", iteration=scheduled.iteration))
+    yield PreTurnRequest(scheduled.speaker, request, absorb)
 
 
-def _weighed(room: RoomState, round_: int, iteration: int, agent: int, trace: Trace, seed: int) -> PreTurnRequest:
-    speaker = room.members[agent]
+def importance(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnRequest]:
+    """Ask how important each new line is."""
+    speaker = room.members[scheduled.speaker]
 
-    def absorb(reply: Reply) -> Event:
+    def read(trace: Trace, reply: Reply) -> tuple[str | None, str | None]:
         value, reason = speaker.absorb_importance(reply, trace)
-        text = None if value is None else f"{value:g}"
-        of = trace.text if trace.name is None else f"{trace.name}: {trace.text}"
-        return Private(room.id, round_, iteration, agent, "importance", text, reason, raw_of(reply, text), of)
+        return None if value is None else f"{value:g}", reason
 
-    return PreTurnRequest(agent, speaker.compose_importance(trace, seed), absorb)
+    for number, trace in enumerate(speaker.unweighed()):
+        seed = room.seed(scheduled.speaker, "importance", number, scheduled.iteration)
+        request = speaker.compose_importance(trace, seed)
+        line = trace.text if trace.name is None else f"{trace.name}: {trace.text}"
+        yield _private(room, scheduled, "importance", request, partial(read, trace), line)
 
 
-def reflection(
-    room: RoomState, round_: int, iteration: int, agent: int, form: str, context: RunContext
-) -> Iterator[PreTurnRequest]:
-    """What it concludes from what was said, when that is due."""
-    speaker = room.members[agent]
-    if not speaker.reflects:
-        return
+def reflection(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnRequest]:
+    """Ask for conclusions from the latest lines, when they are due."""
+    speaker = room.members[scheduled.speaker]
+    if speaker.reflects:
+        request = speaker.compose_reflection(room.seed(scheduled.speaker, "reflection", iteration=scheduled.iteration))
+        yield _private(room, scheduled, "reflection", request, speaker.absorb_reflection)
+
+
+def thought(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnRequest]:
+    """Ask for the note of the agent's ability, unless the agent cannot speak now."""
+    speaker = room.members[scheduled.speaker]
+    if speaker.ability is not None and speaker.blocked_reason(scheduled.form) is None:
+        purpose = speaker.ability.name
+        request = speaker.compose_thought(room.seed(scheduled.speaker, purpose, iteration=scheduled.iteration))
+        yield _private(room, scheduled, purpose, request, speaker.absorb_thought)
+
+
+def _private(
+    room: RoomState,
+    scheduled: ScheduledTurn,
+    purpose: str,
+    request: Request,
+    read: Callable[[Reply], tuple[str | None, str | None]],
+    line: str | None = None,
+) -> PreTurnRequest:
+    """Return a request whose reply is recorded as a private note. `read` returns its text and the reason where it is missing."""
 
     def absorb(reply: Reply) -> Event:
-        text, reason = speaker.absorb_reflection(reply)
-        return Private(room.id, round_, iteration, agent, "reflection", text, reason, raw_of(reply, text))
+        text, reason = read(reply)
+        place = (room.id, room.round, scheduled.iteration, scheduled.speaker)
+        return Private(*place, purpose, text, reason, _raw_of(reply, text), line)
 
-    yield PreTurnRequest(
-        agent, speaker.compose_reflection(room.seed(context, agent, "reflection", iteration=iteration)), absorb
-    )
-
-
-def thought(
-    room: RoomState, round_: int, iteration: int, agent: int, form: str, context: RunContext
-) -> Iterator[PreTurnRequest]:
-    """The note that an ability makes; none of somebody who cannot speak now."""
-    speaker = room.members[agent]
-    if speaker.ability is None or speaker.blocked_reason(form) is not None:
-        return
-    purpose = speaker.ability.name
-
-    def absorb(reply: Reply) -> Event:
-        text, reason = speaker.absorb_thought(reply)
-        return Private(room.id, round_, iteration, agent, purpose, text, reason, raw_of(reply, text))
-
-    request = speaker.compose_thought(room.seed(context, agent, purpose, iteration=iteration))
-    yield PreTurnRequest(agent, request, absorb)
+    return PreTurnRequest(scheduled.speaker, request, absorb)
 
 
-def raw_of(reply: Reply, text: str | None) -> str | None:
-    """The reply where it differs from what was read of it."""
+def _raw_of(reply: Reply, text: str | None) -> str | None:
+    """Return the reply where it differs from the text that was read from it."""
     return reply.text if reply.text != text else None
 
 
 PRE_TURN_REQUESTS = (summary, importance, reflection, thought)
-"""In the order in which they are run."""
+"""The private notes before a turn, in the order in which they are asked for."""

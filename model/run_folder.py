@@ -1,9 +1,8 @@
-"""Which experiment a run folder holds: the record's header, and the label that keeps two experiments out of one folder."""
+"""The header of a record, and the label of a run folder, which keeps two experiments out of one folder."""
 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import subprocess
 from collections.abc import Sequence
@@ -27,26 +26,27 @@ from parley.llm.request import Backend
 from parley.llm.seeding import digest
 from parley.model.custom import AGENT_CLASS, check_objects, header_names, keep_graph
 from parley.model.events import SCHEMA, Header
+from parley.model.files import UNWRITTEN, file_errors, write_whole
 from parley.model.interventions import INTERVENTIONS
 from parley.model.scenario import STAND_IN, Scenario
 from parley.model.surrogate_seats import surrogate_manifest
 from parley.model.titles import parties_told
 
 PACKAGES = ("parley-debates", "mesa", "networkx", "numpy")
-LABEL, LOCK, UNWRITTEN = "experiment.json", ".lock", ".tmp"
-_SAID = ("name", "title", "source")  # words about a scenario that change nothing in it
+LABEL, LOCK = "experiment.json", ".lock"
+_WORDS = ("name", "title", "source")
+"""Fields that describe a scenario and change nothing in a run."""
 
 
 def make_header(scenario: Scenario, given: tuple[str, ...], backend: Backend, classes: Sequence[str] = ()) -> Header:
-    """All that is needed to run it again. classes: the agent classes of a user, by name (model/custom.py)."""
-    prompts, data = _prompts(scenario), _data_digest(scenario)
-    told = scenario.to_dict() | header_names(scenario, classes)
-    asked = told, tuple(sorted(given)), dict(backend.identity)
+    """Return everything needed to repeat the run. classes: the agent classes of the user, by name (model/custom.py)."""
     return Header(
         SCHEMA,
-        *asked,
-        prompts,
-        data,
+        scenario.to_dict() | header_names(scenario, classes),
+        tuple(sorted(given)),
+        dict(backend.identity),
+        _prompts(scenario),
+        _data_digest(scenario),
         code_revision(),
         package_versions(),
         surrogate_manifest(scenario),
@@ -55,16 +55,17 @@ def make_header(scenario: Scenario, given: tuple[str, ...], backend: Backend, cl
 
 
 def package_versions() -> dict[str, str]:
-    """Of the packages that matter, and of Python."""
-    found = {name: metadata.version(name) for name in PACKAGES if _installed(name)}
-    return {**found, "python": platform.python_version()}
+    """Return the versions of Python and of the packages that matter."""
+    versions = {name: metadata.version(name) for name in PACKAGES if list(metadata.distributions(name=name))}
+    return {**versions, "python": platform.python_version()}
 
 
 def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:
-    """The folder belongs to this very experiment, or to nobody yet. Errors: UserError, and nothing was touched."""
-    held = _names(folder)
-    if LABEL not in held:
-        if held - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it had one
+    """Check, without changing anything, that the folder is empty or belongs to this experiment. Errors: UserError."""
+    with file_errors(f"cannot use the folder {folder}"):
+        names = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if LABEL not in names:
+        if names - {LOCK, f"{LABEL}{UNWRITTEN}"}:  # the label of a run that was killed before it was written
             raise UserError(f"{folder} is not empty and holds no run; give another --out")
         return
     theirs, mine = _read(folder / LABEL), _contents(scenario, classes)
@@ -77,40 +78,28 @@ def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) 
     if any(mine["prompts"].get(name) != text for name, text in theirs["prompts"].items()):
         raise UserError(f"{folder} holds a run with other prompts; give another --out")
     if theirs["data"] != mine["data"]:
-        raise UserError(
-            f"{folder} holds a run with other personas or topics, or other code of your own; give another --out"
-        )
-
-
-def _names(folder: Path) -> set[str]:
-    """What lies in a folder; nothing when it is not there yet."""
-    try:
-        return {path.name for path in folder.iterdir()}
-    except FileNotFoundError:
-        return set()
-    except OSError as error:
-        raise UserError(f"cannot use the folder {folder}: {error.strerror}") from error
+        raise UserError(f"{folder} holds a run with other personas or topics, or other code; give another --out")
 
 
 def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: Sequence[str] = ()) -> None:
-    """Label a new folder; in an old one the model must be the same. A graph object is kept there too. Errors: UserError."""
+    """Label a new folder, and keep a graph object in it. Errors: UserError if an old folder belongs to another model."""
     label, model = folder / LABEL, json.loads(json.dumps(dict(backend.identity)))
     if not label.exists():
-        _write(label, json.dumps({**_contents(scenario, classes), "model": model}, indent=1))
+        write_whole(label, json.dumps({**_contents(scenario, classes), "model": model}, indent=1))
     elif _read(label)["model"] != model:
         raise UserError(f"{folder} holds a run on another model or version of it; give another --out")
     keep_graph(folder, scenario)
 
 
 def relabel_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:
-    """The folder is that of this scenario from now on. Its prompts, data and model stay."""
+    """Label the folder as that of another scenario on the same model."""
     label = folder / LABEL
-    _write(label, json.dumps({**_contents(scenario, classes), "model": _read(label)["model"]}, indent=1))
+    write_whole(label, json.dumps({**_contents(scenario, classes), "model": _read(label)["model"]}, indent=1))
 
 
 def scenario_fields(scenario: Scenario) -> dict[str, Any]:
-    """What makes this scenario this experiment; of a model how it is asked (an address, limits) is left out."""
-    fields = {key: value for key, value in scenario.to_dict().items() if key not in _SAID}
+    """Return the fields that make this scenario this experiment. How a model is reached (address, limits) is left out."""
+    fields = {key: value for key, value in scenario.to_dict().items() if key not in _WORDS}
     fields["llm"] = identity_spec(scenario.models.llm)
     fields["llms"] = {party: identity_spec(spec) for party, spec in scenario.llm_by_party.items()} | {
         who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.surrogate_by_party.items()
@@ -127,15 +116,13 @@ def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
 
 
 def _prompts(scenario: Scenario) -> dict[str, str]:
-    """Name and digest of every prompt; those of representatives where there are any."""
+    """Name and digest of every prompt; with representatives, also of their prompts."""
     theirs = digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
     return digests(PROMPTS) | {f"{REPRESENTATIVE.name}/{name}": text for name, text in theirs.items()}
 
 
 def _data_digest(scenario: Scenario) -> str:
-    """Digest of the data files that it uses: its topics or questions, its parties' personas, the scales, a graph, surrogates,
-    and code that is not in the box.
-    """
+    """Digest of the files that the scenario uses: topics or questions, personas, scales, a graph, surrogates, other code."""
     if scenario.subject.questions:
         topics = [set_path(scenario.subject.questions), QUESTIONNAIRE, *open_mediator(scenario.speech.mediator).files()]
     else:
@@ -148,7 +135,7 @@ def _data_digest(scenario: Scenario) -> str:
 
 
 def own_files(scenario: Scenario) -> list[Path]:
-    """The files of all that it names which is not in the box: of one's own, or of another distribution."""
+    """Return the files of everything that the scenario names and that is no part of Parley."""
     named: list[tuple[Registry, str]] = [
         (ENVIRONMENTS, scenario.environment_spec.name),
         (MEDIATORS, scenario.speech.mediator),
@@ -165,8 +152,8 @@ def own_files(scenario: Scenario) -> list[Path]:
 
 def _read(label: Path) -> dict[str, Any]:
     try:
-        found = dict(json.loads(label.read_text(encoding="utf-8")))
-        parts = {key: found[key] for key in ("scenario", "prompts", "data", "model")}
+        contents = json.loads(label.read_text(encoding="utf-8"))
+        parts = {key: contents[key] for key in ("scenario", "prompts", "data", "model")}
         if not all(isinstance(parts[key], dict) for key in ("scenario", "prompts", "model")):
             raise ValueError("it is no label of a run")
         return parts
@@ -174,29 +161,14 @@ def _read(label: Path) -> dict[str, Any]:
         raise UserError(f"cannot read {label}: {error}") from error
 
 
-def _write(path: Path, text: str) -> None:
-    """Write a small file whole or not at all."""
-    temporary = path.with_name(path.name + UNWRITTEN)
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _installed(name: str) -> bool:
-    return bool(list(metadata.distributions(name=name)))
-
-
 def code_revision() -> str:
-    """The commit of the checkout this code stands in, with a + when it was changed since; `release` outside a checkout."""
-    here = Path(__file__).parent.parent
-    if not (here / ".git").exists():
+    """Return the commit of this checkout, with a + if files have changed since; `release` outside a checkout."""
+    checkout = Path(__file__).parent.parent
+    if not (checkout / ".git").exists():
         return "release"
-    command = ["git", "-C", str(here), "describe", "--always", "--dirty=+"]
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty=+"]
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return "unknown"
-    return found.stdout.strip() or "unknown"
+    return result.stdout.strip() or "unknown"

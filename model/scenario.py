@@ -1,4 +1,4 @@
-"""A scenario: a preset (one TOML file in model/scenarios/) and what was set over it. Frozen; unknown keys are refused."""
+"""A scenario: a preset (one TOML file in model/scenarios/) with the settings of a user. Unknown fields are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from parley.llm.seeding import digest
 from parley.llm.spec import split_pair
 from parley.llm.typed import as_fields
 from parley.model import validation
-from parley.model.interventions import Intervention, parse_interventions
+from parley.model.interventions import parse_interventions
+from parley.model.interventions.base import Intervention
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.model import Model as ModelChange
 from parley.model.scenario_blocks import (
@@ -37,9 +38,9 @@ from parley.model.scenario_blocks import (
 from parley.model.trait_assignment import TraitAssignment, assign_traits
 
 MEDIATOR, REPRESENTATIVE = "mediator", "representative"
-"""The party and seat of those who have none of their own."""
+"""Names of the mediator and of representatives, where a field names a party or a seat."""
 STAND_IN = "surrogate:"
-"""How the spec of a surrogate begins, which is no model (model/surrogate_seats.py)."""
+"""The beginning of a spec that names a surrogate instead of a model (model/surrogate_seats.py)."""
 PRESETS = Path(__file__).parent / "scenarios"
 NO_SETTINGS: Mapping[str, Any] = {}
 
@@ -73,16 +74,16 @@ class Scenario:
 
     @property
     def environment(self) -> Environment:
-        """The environment, with its options. Errors: UserError when the options do not fit."""
+        """The environment with its options. Errors: UserError when the options do not fit."""
         return self.environment_spec.environment
 
     @cached_property
     def mediated(self) -> bool:
-        """Whether a mediator sits with its groups."""
+        """Whether a mediator sits with the groups."""
         return any(group.mediated for group in self.groups)
 
     def surveys_after(self, round_: int) -> bool:
-        """Is a survey due after this round (0: before the debate)?"""
+        """Return whether a survey is due after this round (0: before the debate)."""
         return self.surveys.survey == "rounds" or (self.surveys.survey == "ends" and round_ in (0, self.rounds))
 
     @cached_property
@@ -92,14 +93,13 @@ class Scenario:
 
     @cached_property
     def llm_by_party(self) -> dict[str, str]:
-        """The model of each party or seat that has one of its own, and of each intervention that brings one, by its name.
+        """The model of each party or seat that has its own, and of each intervention with a model, by its voice.
 
         Errors: UserError on an entry that cannot be read.
         """
-        later = {
-            one.voice: one.llm for one in self.interventions if isinstance(one, ModelChange | FactCheck) and one.llm
-        }
-        return {who: spec for who, spec in self._spec_by_party.items() if not spec.startswith(STAND_IN)} | later
+        own = {who: spec for who, spec in self._spec_by_party.items() if not spec.startswith(STAND_IN)}
+        changes = [one for one in self.interventions if isinstance(one, ModelChange | FactCheck) and one.llm]
+        return own | {one.voice: one.llm for one in changes}
 
     @cached_property
     def surrogate_by_party(self) -> dict[str, str]:
@@ -111,25 +111,23 @@ class Scenario:
     def _spec_by_party(self) -> dict[str, str]:
         return self._by_party("llms", self.models.llms, "=", "SPEC")
 
-    def _by_party(self, word: str, entries: Iterable[str], mark: str, what: str) -> dict[str, str]:
-        """`PARTY=SPEC` entries by party or seat."""
-        values: dict[str, str] = {}
-        if not entries:
-            return values
-        names = [*self.party_and_seat_names, *([MEDIATOR] if self.mediated else [])]
+    def _by_party(self, field_: str, entries: Sequence[str], mark: str, what: str) -> dict[str, str]:
+        """Read entries such as `PARTY=SPEC`, by party or seat."""
+        names = [*self.party_and_seat_names, *([MEDIATOR] if self.mediated else [])] if entries else []
         names += [REPRESENTATIVE] if self.people.represented != "none" else []
+        values: dict[str, str] = {}
         for entry in entries:
             who, _, value = entry.partition(mark)
             if who not in names:
-                raise unknown_name(f"party of {word}", who, names)
+                raise unknown_name(f"party of {field_}", who, names)
             if not value or who in values:
-                raise UserError(f"{word}: write PARTY{mark}{what}, each party once, not {entry!r}")
+                raise UserError(f"{field_}: write PARTY{mark}{what}, each party once, not {entry!r}")
             values[who] = value
         return values
 
     @property
     def groups(self) -> Sequence[Group]:
-        """Who sits together, by the environment."""
+        """The groups of people that sit together."""
         return self.environment_spec.groups
 
     @cached_property
@@ -139,7 +137,7 @@ class Scenario:
 
     @cached_property
     def seats(self) -> list[str]:
-        """Every kind of seat (PARTY or PARTY:VARIANT) in a debate or asked as a reference, sorted."""
+        """Every kind of seat (PARTY or PARTY:VARIANT) in a debate or in the reference, sorted."""
         return sorted({*self.people.reference, *(seat for group in self.groups for seat in group.seats)})
 
     @cached_property
@@ -149,31 +147,18 @@ class Scenario:
 
     @cached_property
     def party_and_seat_names(self) -> list[str]:
-        """Every party, then every label of a seat: a field addresses agents by these."""
+        """Every party, then every label of a seat: the names by which a field addresses agents."""
         return list(dict.fromkeys([*self.parties, *(label for group in self.groups for label in group.labels)]))
 
     @cached_property
     def style(self) -> DebateStyle:
         """How the agents debate."""
-        speech, surveys = self.speech, self.surveys
-        return DebateStyle(
-            speech.frame,
-            speech.words,
-            Sampling(speech.temperature, speech.max_tokens, speech.top_p),
-            surveys.survey_temperature,
-            speech.memory,
-            surveys.reader,
-            speech.format,
-            speech.cut,
-            speech.think,
-            speech.importance,
-            speech.reflect,
-            surveys.listing,
-            speech.reminder,
-        )
+        sampling = Sampling(self.speech.temperature, self.speech.max_tokens, self.speech.top_p)
+        others = {name: self.value(name) for name in DebateStyle._fields if name != "sampling"}
+        return DebateStyle(sampling=sampling, **others)
 
     def reply_form(self, round_: int) -> str:
-        """What is asked for in round 1, 2, ...: a reply, an opening or a closing."""
+        """Return the form of text in round 1, 2, ...: reply, opening or closing."""
         if self.speech.format == "free":
             return "reply"
         if round_ == 1:
@@ -181,23 +166,25 @@ class Scenario:
         return "closing" if self.speech.closing and round_ == self.rounds else "reply"
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields by name as plain values, as in the record's header."""
+        """Return all fields by name as plain values, as in the header of a record."""
         values = {word: self.value(word) for word in FIELD_BLOCKS}
         return dict(json.loads(json.dumps(values, default=asdict)))
 
     def value(self, word: str) -> Any:
-        """The value of a field by the word that a preset has for it, in whichever block it is."""
-        spec = self.environment_spec
-        special = {"environment": spec.name, "options": spec.to_dict()}
+        """Return the value of a field by its name in a preset, from the block that holds it."""
+        if word == "environment":
+            return self.environment_spec.name
+        if word == "options":
+            return self.environment_spec.to_dict()
         block = FIELD_BLOCKS[word]
-        return special[word] if word in special else getattr(getattr(self, block) if block else self, word)
+        return getattr(getattr(self, block) if block else self, word)
 
     def digest(self) -> str:
-        """Two runs with the same digest are the same experiment."""
+        """Return a digest of all fields: two runs with the same digest are the same experiment."""
         return digest(json.dumps(self.to_dict(), sort_keys=True)).hex()
 
     def with_settings(self, settings: Mapping[str, Any]) -> Scenario:
-        """The scenario with some fields, or fields of its environment, set.
+        """Return the scenario with some fields, or options of its environment, set.
 
         Parameters
         ----------
@@ -207,7 +194,7 @@ class Scenario:
         Returns
         -------
         Scenario
-            Another scenario; this one stays as it is.
+            A new scenario; this one does not change.
 
         Raises
         ------
@@ -221,10 +208,10 @@ class Scenario:
         return changed
 
     def replace(self, **values: Any) -> Scenario:
-        """The scenario with some fields set to values of the right type, by the same words. Nothing is converted.
+        """Return the scenario with some fields set to values of the right type. Nothing is converted.
 
-        Blocks check their own values, but not how they fit together: for code that shortens a run or changes its seed.
-        Settings of a user go through `with_settings`.
+        Blocks check their own values, but nothing checks whether the blocks fit together. This is for code that shortens a run
+        or changes its seed; settings of a user go through `with_settings`.
         """
         top = {name: value for name, value in values.items() if FIELD_BLOCKS.get(name, TOP) == TOP}
         for block in BLOCKS:
@@ -233,7 +220,7 @@ class Scenario:
         return replace(self, **top)
 
     def _changed(self, settings: Mapping[str, Any]) -> Scenario:
-        """The scenario with these settings, before it is checked."""
+        """Return the scenario with these settings, before it is checked."""
         spec = self.environment_spec
         name = settings.get("environment", spec.name)
         own, options = _typed_settings(settings, name)
@@ -244,16 +231,21 @@ class Scenario:
         return self.replace(**own)
 
 
+SETTABLE = set(FIELD_BLOCKS) - {"name", "title", "source", "environment", "options"}
+"""The fields that a user sets by name."""
+
+
 def _typed_settings(settings: Mapping[str, Any], environment: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The scenario's own fields among the settings, and the options of its environment, each of the right type.
+    """Return the scenario's fields among the settings, and the options of its environment, with values of the right type.
 
     Errors: UserError on an unknown name, with the nearest right names.
     """
     kind = environment_class(environment)
-    own, options = {*SETTABLE, "environment"}, {option.name for option in fields(kind)}
+    options = {option.name for option in fields(kind)}
+    known = SETTABLE | {"environment"} | options
     for key in settings:
-        if key not in own | options:
-            raise unknown_name("field", key, own | options)
+        if key not in known:
+            raise unknown_name("field", key, known)
     values: dict[str, Any] = {}
     for block, cls in {TOP: Scenario, **BLOCKS}.items():
         words = [key for key in settings if key in SETTABLE - {"interventions"} and FIELD_BLOCKS[key] == block]
@@ -263,12 +255,8 @@ def _typed_settings(settings: Mapping[str, Any], environment: str) -> tuple[dict
     return values, as_fields(kind, {key: settings[key] for key in settings if key in options})
 
 
-SETTABLE = set(FIELD_BLOCKS) - {"name", "title", "source", "environment", "options"}
-"""The fields that a user sets by name."""
-
-
 def preset_names(folder: Path = PRESETS) -> list[str]:
-    """The names of all presets.
+    """Return the names of all presets.
 
     Returns
     -------
@@ -293,17 +281,17 @@ def load_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
     settings : dict, optional
         Fields to set over those of the preset, as for `Scenario.with_settings`.
     folder : Path, optional
-        Where presets lie.
+        The folder of the presets.
 
     Returns
     -------
     Scenario
-        The preset with the settings. A field that neither names has its default.
+        The preset with the settings. All other fields have their defaults.
 
     Raises
     ------
     UserError
-        There is no such preset, the file is wrong, or a setting is. The message names the nearest right name.
+        The preset is unknown, or the file or a setting is wrong. The message names the nearest right name.
 
     Examples
     --------
@@ -316,41 +304,35 @@ def load_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
 
 
 def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Path = PRESETS) -> Scenario:
-    """The scenario of `load_preset` before its fields are checked against each other: for its title, or for its header."""
+    """Load a scenario as `load_preset` does, but do not check that its fields fit together."""
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not name.endswith(".toml") and name not in preset_names(folder):
         raise unknown_name("scenario", name, preset_names(folder))
     values = read_toml(path)
     head = {key: values.pop(key, None) for key in ("title", "source", "environment")}
-    missing = [key for key, value in head.items() if not isinstance(value, str)]
-    if missing:
+    if missing := [key for key, value in head.items() if not isinstance(value, str)]:
         raise UserError(f"{path} needs a line each for {', '.join(missing)}")
     environment = head.pop("environment")
-    given = require_section(values, "options", path.name)
+    kind, given = environment_class(environment), require_section(values, "options", path.name)
     values.pop("options", None)
-    known = {option.name for option in fields(environment_class(environment))}
+    known = {option.name for option in fields(kind)}
     for key in given:
         if key not in known:
             raise unknown_name(f"option of {environment} in {path.name}", key, known)
-    options = as_fields(environment_class(environment), given)
-    own, more = _typed_settings(values, environment)
-    preset = Scenario(name=path.stem, **head, environment_spec=EnvironmentSpec(environment, options | more)).replace(
-        **own
-    )
+    own, options = _typed_settings(values, environment)
+    spec = EnvironmentSpec(environment, as_fields(kind, given) | options)
+    preset = Scenario(name=path.stem, **head, environment_spec=spec).replace(**own)
     return preset._changed(settings) if settings else preset
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
     """`["frame=conversation"]` -> {"frame": "conversation"}. Errors: UserError when a pair has no `=`."""
-    settings = {}
-    for pair in pairs:
-        key, value = split_pair(pair, f"--set {pair}")
-        settings[field_name(key)] = value
-    return settings
+    split = [split_pair(pair, f"--set {pair}") for pair in pairs]
+    return {field_name(key): value for key, value in split}
 
 
 def field_name(word: str) -> str:
-    """The field that a word of a command line means: `topic` is `topics`, as for the option of that name.
+    """Return the field that a word of a command line names. `topic` is the field `topics`, as with the option --topic.
 
     >>> field_name("default-agent"), field_name(" topic")
     ('default_agent', 'topics')

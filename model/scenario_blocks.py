@@ -1,8 +1,7 @@
-"""The environment of a scenario: its name and options, as a preset gives them, and the object made of these, once.
+"""The parts of a Scenario: its environment, and five blocks of fields (subject, people, surveys, speech, models).
 
-The blocks of a Scenario: what is debated, by whom, how it is surveyed, how agents speak, and through which models.
-
-A block checks its own values. What has to fit between blocks is checked in model/validation.py.
+The comment after a field explains it, and the page and the documentation show these comments. A block checks its own values;
+model/validation.py checks that the blocks fit together.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -26,9 +25,9 @@ from parley.llm.errors import UserError, unknown_name
 
 @dataclass(frozen=True)
 class EnvironmentSpec:
-    """The name of an environment, and the options that a preset or a user sets. Other options have their defaults.
+    """An environment by name, with the options that a preset or a user sets. Other options have their defaults.
 
-    `name` is a module of environments/, an entry point, or a class of your own (`./mine.py:Mine`).
+    `name` is a module of environments/, an entry point, or your own class (`./mine.py:Mine`).
     """
 
     name: str
@@ -36,7 +35,7 @@ class EnvironmentSpec:
 
     @cached_property
     def environment(self) -> Environment:
-        """The environment itself. Errors: UserError when the options do not fit."""
+        """The environment with these options. Errors: UserError when the options do not fit."""
         try:
             environment: Environment = environment_class(self.name)(**self.options)
         except ValueError as error:
@@ -45,21 +44,17 @@ class EnvironmentSpec:
 
     @cached_property
     def groups(self) -> Sequence[Group]:
-        """Who sits together."""
+        """The groups of people that sit together."""
         return self.environment.groups()
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as plain values. A graph object is named by its digest."""
-        return {key: value if _is_plain(value) else str(value) for key, value in self.options.items()}
+        """Return the options as plain values. A graph object is named by its digest."""
+        plain = str | int | float | list | tuple | dict | None
+        return {key: value if isinstance(value, plain) else str(value) for key, value in self.options.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Name and options alone: another process builds its own environment."""
+        """Pickle only name and options: another process makes its own environment."""
         return {"name": self.name, "options": self.options}
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether JSON holds a value as it is."""
-    return value is None or isinstance(value, str | int | float | list | tuple | dict)
 
 
 WORD = re.compile(r"[^\W\d_](?:[\w' -]*\w)?")
@@ -75,9 +70,7 @@ class Subject:
         "climate_change",
         "illegal_immigration",
     )  # the topics of the debates: names, or paths of .toml files
-    questions: str = (
-        ""  # a set of questions instead of topics: `shipped`, or a path; `topics` selects among them (none: all)
-    )
+    questions: str = ""  # questions instead of topics: `shipped` or a path; `topics` selects among them (none: all)
     split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
     episodes: int = 3  # questions that each group deliberates on in a repetition, drawn at random
 
@@ -86,35 +79,27 @@ class Subject:
         if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
             raise UserError("topics must name at least one topic, each once")
 
-    @property
-    def rooms_per_repetition(self) -> int:
-        """Rooms of a group in one repetition: one a topic, or one an episode."""
-        return self.episodes if self.questions else len(self.topics)
-
     @cached_property
     def question_pool(self) -> tuple[Question, ...]:
-        """The questions to draw from, in the order of the set. Errors: UserError on a topic that the set does not have."""
-        known = question_set(self.questions)
+        """The questions to draw from, in the order of the set. Errors: UserError on a topic that is not in the set."""
+        pool = question_set(self.questions)
         for topic in self.topics:
-            if topic not in topics_of(known):
-                raise unknown_name(f"topic of {self.questions}", topic, topics_of(known))
-        return tuple(
-            question
-            for question in known
-            if self.split in ("all", question.split) and (not self.topics or question.topic in self.topics)
-        )
+            if topic not in topics_of(pool):
+                raise unknown_name(f"topic of {self.questions}", topic, topics_of(pool))
+        in_split = [question for question in pool if self.split in ("all", question.split)]
+        return tuple([question for question in in_split if not self.topics or question.topic in self.topics])
 
     def question(self, slug: str) -> Question:
-        """The question with this id."""
+        """Return the question with this id."""
         return questions_by_id(self.questions)[slug]
 
     def topic(self, slug: str) -> Topic:
-        """The topic called `slug`, or the question with this id as a topic."""
+        """Return the topic called `slug`, or the question with this id as a topic."""
         return self.question(slug).subject if self.questions else load_topic(slug)
 
     @property
     def all_topics(self) -> list[Topic]:
-        """Everything that a room may be about."""
+        """The topics, or the questions as topics, that a room can have."""
         if self.questions:
             return [question.subject for question in self.question_pool]
         return [load_topic(slug) for slug in self.topics]
@@ -122,17 +107,17 @@ class Subject:
 
 @dataclass(frozen=True)
 class People:
-    """Who takes part: personas, what agents know of each other, and what each is given beside its persona."""
+    """Who takes part: personas, what agents know of each other, roles and traits."""
 
     personas: str = "voters"  # a set of personas: a folder of agents/personas/, or the path of your own
     cast: Literal["circle", "fresh", "fixed", "listed", "drawn", "copies"] = (
         "circle"  # which personas sit in a repetition: others each time, the first of the file, ... (docs/personas.md: Who sits)
     )
     disclose: Literal["nothing", "gender", "demographics"] = (
-        "nothing"  # what agents know of each other beside names; demographics: gender, party and age
+        "nothing"  # what agents know of each other in addition to names; demographics: gender, party and age
     )
     introduce: Literal["nothing", "person", "ai", "copy", "even"] = (
-        "nothing"  # how agents are told of their opponents: as a person, an AI, a copy of themselves, or an equal match
+        "nothing"  # how opponents are described to agents: as a person, an AI, a copy of themselves, or an equal match
     )
     reference: tuple[
         str, ...
@@ -144,20 +129,20 @@ class People:
     sides: Literal["own", "opposed"] = (
         "own"  # what debaters argue for: their own opinion, or (opposed) in turn for and against the first debater's opinion
     )
-    roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT], SEAT:ROLE, or ROLE for everybody; of ROLE/ROLE one is drawn
-    traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+TRAIT=LEVEL, PARTY:drawn, or the same for a seat or everybody
-    confirmation_bias: tuple[str, ...] = ()  # none, weak or strong for everybody, or PARTY:LEVEL, or SEAT:LEVEL
+    roles: tuple[str, ...] = ()  # PARTY:ROLE[+ARGUMENT], SEAT:ROLE, or ROLE for all agents; of ROLE/ROLE one is drawn
+    traits: tuple[str, ...] = ()  # PARTY:TRAIT=LEVEL+TRAIT=LEVEL, PARTY:drawn, or the same for a seat or all agents
+    confirmation_bias: tuple[str, ...] = ()  # none, weak or strong for all agents, or PARTY:LEVEL, or SEAT:LEVEL
     archetypes: int = 0  # survey answers shared by agents of the same kind and state (0: each agent answers for itself)
 
     def __post_init__(self) -> None:
         _check_numbers(self, archetypes=0)
         if self.archetypes == 1:
-            raise UserError("archetypes must be 0 (everybody is asked) or at least 2: one answer is no distribution")
+            raise UserError("archetypes must be 0 (no sharing) or at least 2: one answer is no distribution")
         parse_knowledge(self.knows)
 
     @property
     def knowledge(self) -> str:
-        """What representatives know, as letters in the order D, O, C, P; empty without representatives."""
+        """What representatives know, as letters in the order D, O, C, P; "" without representatives."""
         return parse_knowledge(self.knows) if self.represented != "none" else ""
 
 
@@ -166,7 +151,9 @@ class Surveys:
     """How opinions are measured: which questions, when, and how the ratings are read."""
 
     probe: str = "attitude"  # the survey question, a probe of the topic
-    also: tuple[str, ...] = ()  # further probes; NAME:public is answered before everybody, NAME:turns after every turn
+    also: tuple[
+        str, ...
+    ] = ()  # further probes; NAME:public is answered in front of all agents, NAME:turns after every turn
     survey: Literal["rounds", "ends", "never"] = (
         "rounds"  # when agents are surveyed: before the debate and after each round, before and after the debate, or never
     )
@@ -183,17 +170,12 @@ class Surveys:
         if self.probe in self.also or len(set(self.also)) < len(self.also):
             raise UserError("also must name further probes, each once, and not the probe itself")
 
-    @property
-    def survey_probe_names(self) -> list[str]:
-        """The names of the probes of a survey, the main one first."""
-        return [name for name in (self.probe, *self.also) if not name.endswith(TURNS)]
-
     def survey_probes(self, topic: Topic) -> list[Probe]:
-        """The probes of a survey, the main one first."""
-        return [topic.probe(name) for name in self.survey_probe_names]
+        """Return the questions of a survey, the main one first."""
+        return [topic.probe(name) for name in (self.probe, *self.also) if not name.endswith(TURNS)]
 
     def turn_probes(self, topic: Topic) -> list[Probe]:
-        """The probes that agents answer after every turn."""
+        """Return the questions that agents answer after every turn."""
         return [topic.probe(name) for name in self.also if name.endswith(TURNS)]
 
 
@@ -202,9 +184,7 @@ class Speech:
     """How agents speak: form and length of a reply, sampling, memory, and what an agent does before it speaks."""
 
     frame: str = "debate"  # the word for the event in all prompts: debate, conversation
-    format: Literal["free", "structured"] = (
-        "free"  # structured: debates with a case, roles, opening and closing statements
-    )
+    format: Literal["free", "structured"] = "free"  # structured: with a case, roles, opening and closing statements
     closing: bool = True  # whether a structured debate ends with closing statements
     words: int = 60  # length of a reply that agents are asked for
     cut: Literal["none", "sentence", "last"] = (
@@ -238,9 +218,9 @@ class Speech:
 
 @dataclass(frozen=True)
 class Models:
-    """Through which models agents speak."""
+    """The models through which agents speak."""
 
-    llm: str = "pocket"  # the model that speaks for everybody: NAME[:MODEL][,key=value]
+    llm: str = "pocket"  # the model that speaks for all agents: NAME[:MODEL][,key=value]
     llms: tuple[str, ...] = ()  # PARTY=SPEC or SEAT=SPEC: a model of its own, or a surrogate, for a party or seat
     adapters: tuple[str, ...] = ()  # PARTY:ADAPTER or SEAT:ADAPTER: an adapter of the model for a party or seat
 
@@ -248,59 +228,21 @@ class Models:
 BLOCKS: dict[str, type] = {"subject": Subject, "people": People, "surveys": Surveys, "speech": Speech, "models": Models}
 """The blocks by their attribute of a Scenario."""
 TOP = ""
-FIELD_BLOCKS = {
-    "name": TOP,
-    "title": TOP,
-    "source": TOP,
-    "environment": TOP,
-    "options": TOP,
-    "topics": "subject",
-    "questions": "subject",
-    "split": "subject",
-    "episodes": "subject",
-    "repetitions": TOP,
-    "rounds": TOP,
-    "personas": "people",
-    "cast": "people",
-    "disclose": "people",
-    "introduce": "people",
-    "reference": "people",
-    "frame": "speech",
-    "probe": "surveys",
-    "also": "surveys",
-    "survey": "surveys",
-    "forecast": "surveys",
-    "reader": "surveys",
-    "listing": "surveys",
-    "asks": "surveys",
-    "mediator": "speech",
-    "represented": "people",
-    "knows": "people",
-    "sides": "people",
-    "format": "speech",
-    "closing": "speech",
-    "words": "speech",
-    "cut": "speech",
-    "max_tokens": "speech",
-    "temperature": "speech",
-    "top_p": "speech",
-    "survey_temperature": "surveys",
-    "archetypes": "people",
-    "memory": "speech",
-    "importance": "speech",
-    "reflect": "speech",
-    "roles": "people",
-    "traits": "people",
-    "confirmation_bias": "people",
-    "reminder": "speech",
-    "think": "speech",
-    "adapters": "models",
-    "interventions": TOP,
-    "llm": "models",
-    "llms": "models",
-    "seed": TOP,
-}
-"""The block of every word that a preset, `--set` and the record's header use, in the order of the header."""
+"""In place of a block, for the fields of the Scenario itself."""
+# fmt: off
+FIELDS = (
+    "name", "title", "source", "environment", "options", "topics", "questions", "split", "episodes", "repetitions",
+    "rounds", "personas", "cast", "disclose", "introduce", "reference", "frame", "probe", "also", "survey",
+    "forecast", "reader", "listing", "asks", "mediator", "represented", "knows", "sides", "format", "closing",
+    "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature", "archetypes", "memory",
+    "importance", "reflect", "roles", "traits", "confirmation_bias", "reminder", "think", "adapters",
+    "interventions", "llm", "llms", "seed",
+)
+# fmt: on
+"""The words that a preset, `--set` and the header of a record use, in the order of the header."""
+_BLOCK_OF = {field.name: block for block, cls in BLOCKS.items() for field in fields(cls)}
+FIELD_BLOCKS = {word: _BLOCK_OF.get(word, TOP) for word in FIELDS}
+"""The block of every field."""
 
 
 def _check_numbers(block: Any, **least: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,52 +20,45 @@ if TYPE_CHECKING:
 
 
 class SurrogateHolder(NamedTuple):
-    """A seat that a surrogate plays: its label, its party, the surrogate's file."""
+    """A seat that a surrogate plays: its label, its party, and the surrogate's file."""
 
     seat: str
     party: str
     file: str
 
 
-def surrogate_for(stand_ins: Mapping[str, str], voices: Container[str], label: str, party: str) -> str:
-    """The file of a seat's surrogate, or of its party's; "" where it has none, or the seat a model of its own (`voices`)."""
-    return "" if label in voices else stand_ins.get(label, stand_ins.get(party, ""))
+def surrogate_for(files: Mapping[str, str], voices: Container[str], label: str, party: str) -> str:
+    """Return the file of a seat's surrogate, or of its party's; "" without one, or if the seat has its own model (`voices`)."""
+    return "" if label in voices else files.get(label, files.get(party, ""))
 
 
 def check_surrogates(scenario: Scenario) -> None:
-    """Errors: UserError where a scenario is none for stand-ins, or a file does not fit it."""
-    if not scenario.surrogate_by_party:
-        return
-    _check_names(scenario)
-    _check_kind(scenario)
-    holders = _surrogate_holders(scenario)
-    for file, party in _files(holders):
-        for topic in scenario.subject.topics:
-            _check_fit(scenario.surveys.probe, file, party, topic)
-    _check_untold(scenario, holders)
-    _check_hearing(scenario, holders)
+    """Errors: UserError where the scenario does not suit surrogates, or a file does not fit it."""
+    if scenario.surrogate_by_party:
+        for problem in _problems(scenario):
+            raise UserError(problem)
 
 
 def load_surrogates(scenario: Scenario) -> dict[tuple[str, str, str], SurrogateResponse]:
-    """By file, party and topic."""
+    """Return the response of each surrogate by file, party and topic."""
     return {
         (file, party, topic): SurrogateResponse(read_response(Path(file), topic), party)
-        for file, party in _files(_surrogate_holders(scenario))
+        for file, party in _file_parties(_surrogate_holders(scenario))
         for topic in scenario.subject.topics
     }
 
 
 def surrogate_manifest(scenario: Scenario) -> tuple[dict[str, Any], ...]:
-    """For the header, by file and topic: its seats of all that debate, and what it says of itself (fidelity on unseen rooms)."""
-    holders = [one.file for one in _surrogate_holders(scenario)]
-    of, found = len(_seats(scenario)), []
-    for file in dict.fromkeys(holders):
+    """Return for the header, by file and topic: its number of seats, all seats, and its fidelity on unseen rooms."""
+    files = [holder.file for holder in _surrogate_holders(scenario)]
+    seats, rows = len(_seats(scenario)), []
+    for file in dict.fromkeys(files):
         for topic in scenario.subject.topics:
             fit = read_response(Path(file), topic)
-            row = {"file": Path(file).name, "topic": topic, "seats": holders.count(file), "of": of}
+            row = {"file": Path(file).name, "topic": topic, "seats": files.count(file), "of": seats}
             caption = ". ".join(filter(None, [fit["caption"], extrapolation_note(fit, scenario.rounds)]))
-            found.append(row | {"caption": caption, "fidelity": fit["fidelity"]})
-    return tuple(found)
+            rows.append(row | {"caption": caption, "fidelity": fit["fidelity"]})
+    return tuple(rows)
 
 
 def _seats(scenario: Scenario) -> list[tuple[str, str]]:
@@ -78,87 +71,70 @@ def _seats(scenario: Scenario) -> list[tuple[str, str]]:
 
 
 def _surrogate_holders(scenario: Scenario) -> list[SurrogateHolder]:
-    """Those of them that have a surrogate."""
-    own = scenario.surrogate_by_party
-    if not own:
+    """The seats that surrogates play, in one repetition of each group."""
+    files, voices = scenario.surrogate_by_party, scenario.llm_by_party
+    if not files:
         return []
-    voices = scenario.llm_by_party
-    return [SurrogateHolder(*seat, file) for seat in _seats(scenario) if (file := surrogate_for(own, voices, *seat))]
+    return [SurrogateHolder(*seat, file) for seat in _seats(scenario) if (file := surrogate_for(files, voices, *seat))]
 
 
-def _files(holders: Iterable[SurrogateHolder]) -> dict[tuple[str, str], None]:
-    """Every file with each party that it holds seats of."""
-    return dict.fromkeys((one.file, one.party) for one in holders)
+def _file_parties(holders: Iterable[SurrogateHolder]) -> dict[tuple[str, str], None]:
+    """Every file with each party whose seats it plays."""
+    return dict.fromkeys((holder.file, holder.party) for holder in holders)
 
 
-def _check_names(scenario: Scenario) -> None:
-    """Errors: UserError where no file is given, or nobody who debates is meant."""
-    seats = _seats(scenario)
-    known = {name for seat in seats for name in seat}
+def _problems(scenario: Scenario) -> Iterator[str]:
+    """Yield what does not fit and what to set instead."""
+    seats, topics = _seats(scenario), scenario.subject.topics
     for who, file in scenario.surrogate_by_party.items():
         if not file:
-            raise UserError(f"llms: write {who}=surrogate:FILE, a file that run.py surrogate wrote")
-        if who not in known:
+            yield f"llms: write {who}=surrogate:FILE, a file that run.py surrogate wrote"
+        if not any(who in seat for seat in seats):
             parties = ", ".join(sorted({party for _, party in seats}))
-            raise UserError(
-                f"llms: {who} has no seat in this debate; a surrogate can play {parties}, or one of their seats"
-            )
-
-
-def _check_kind(scenario: Scenario) -> None:
-    """Errors: UserError for a kind of debate that no surrogate was fitted to."""
+            yield f"llms: {who} has no seat in this debate; a surrogate can play {parties}, or one of their seats"
     if scenario.subject.questions or scenario.speech.format != "free" or scenario.people.sides != "own":
-        raise UserError("a surrogate repeats free debates: it can neither deliberate nor argue for an assigned side")
+        yield "a surrogate repeats free debates: it can neither deliberate nor argue for an assigned side"
     if scenario.surveys.survey != "rounds":
-        raise UserError("a surrogate changes its attitude at each survey: set survey=rounds")
+        yield "a surrogate changes its attitude at each survey: set survey=rounds"
     if any(one.kind == "model" for one in scenario.interventions):
-        raise UserError("a surrogate cannot be combined with a later change of model: remove one of them")
+        yield "a surrogate cannot be combined with a later change of model: remove one of them"
+    holders = _surrogate_holders(scenario)
+    for file, party in _file_parties(holders):
+        for topic in topics:
+            yield from _fit_problems(scenario.surveys.probe, file, party, topic)
+    yield from _prompt_problems(scenario, holders)
+    yield from _hearing_problems(scenario, holders)
 
 
-def _check_fit(probe: str, file: str, party: str, topic: str) -> None:
-    """Errors: UserError where the file was fitted to another survey question, or knows nothing of a party."""
+def _fit_problems(probe: str, file: str, party: str, topic: str) -> Iterator[str]:
     fit = read_response(Path(file), topic)
     if fit["probe"] != probe:
-        raise UserError(
-            f"{file} was fitted to answers to the probe {fit['probe']}: set probe={fit['probe']}, not {probe}"
-        )
+        yield f"{file} was fitted to answers to the probe {fit['probe']}: set probe={fit['probe']}, not {probe}"
     known = fit["parties"]
     if party not in known:
-        raise UserError(f"{file} was fitted to {', '.join(known)}: it knows no {party}")
-    if not known[party]["said"]:
-        raise UserError(f"{file} has no line of a {party} on {topic}: nothing that they said could be graded")
+        yield f"{file} was fitted to {', '.join(known)}: it knows no {party}"
+    elif not known[party]["said"]:
+        yield f"{file} has no line of a {party} on {topic}: no line could be graded"
 
 
-def _check_untold(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> None:
-    """Errors: UserError where a stand-in is given what only a model could be told."""
-    assigned = scenario.trait_assignment
-    fields = {
-        "roles": assigned.roles,
-        "traits": assigned.traits,
-        "confirmation_bias": assigned.confirmation_bias,
-        "adapters": scenario.adapter_by_party,
-    }
-    for field, listed in fields.items():
-        for one in holders:
-            if entry_for(listed, one.seat, one.party) not in ("", PLAIN.confirmation_bias):
-                raise UserError(
-                    f"{field}: a surrogate plays {one.seat} and reads no prompt; set {field} for other parties or seats only"
-                )
+def _prompt_problems(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> Iterator[str]:
+    """A surrogate reads no prompt, so no field may tell it something."""
+    traits = scenario.trait_assignment
+    fields = {name: getattr(traits, name) for name in ("roles", "traits", "confirmation_bias")}
+    for field, entries in (fields | {"adapters": scenario.adapter_by_party}).items():
+        for seat, party, _ in holders:
+            if entry_for(entries, seat, party) not in ("", PLAIN.confirmation_bias):
+                yield f"{field}: a surrogate plays {seat} and reads no prompt; set {field} for other parties or seats only"
 
 
-def _check_hearing(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> None:
-    """Errors: UserError where a line is for a stand-in that hears where people stand: whoever is in no room stands nowhere."""
+def _hearing_problems(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> Iterator[str]:
+    """A surrogate that responds to attitudes in its room cannot hear a line from outside the room."""
     for line in scenario.interventions:
         if isinstance(line, Saying | Planner):
-            meant = [one for one in holders if {ALL, one.seat, one.party} & set(line.to)]
-            deaf = _by_attitudes({one.file for one in meant}, scenario.subject.topics)
-            if reached := next((one.seat for one in meant if one.file in deaf), None):
-                raise UserError(
-                    f"{line.kind}: a surrogate plays {reached} and responds to attitudes in its room, not to text "
-                    "(heard: attitudes); address other agents with to=..."
-                )
-
-
-def _by_attitudes(files: Iterable[str], topics: Iterable[str]) -> set[str]:
-    """Those of these files that hear, on one of these topics, attitudes of who speaks and no lines."""
-    return {file for file in files if any(read_response(Path(file), topic)["heard"] == "attitudes" for topic in topics)}
+            for seat, party, file in holders:
+                fits = [read_response(Path(file), topic) for topic in scenario.subject.topics]
+                if {ALL, seat, party} & set(line.to) and any(fit["heard"] == "attitudes" for fit in fits):
+                    yield (
+                        f"{line.kind}: a surrogate plays {seat} and responds to attitudes in its room, not to text "
+                        "(heard: attitudes); address other agents with to=..."
+                    )

@@ -1,6 +1,7 @@
-"""Assigns roles, temperaments and confirmation biases: what a preset gives to parties and seats, as traits of each agent.
+"""Assigns roles, temperaments and confirmation biases to agents, and sides of a debate to debaters.
 
-Which side each debater of a room argues for, from what the debaters thought before (the field `sides`).
+The fields `roles`, `traits` and `confirmation_bias` of a preset give them to parties and seats. The field `sides` assigns sides
+by what the debaters thought before the debate.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
 EVERYBODY, MARK = "", "/"
 ByParty = Mapping[str, str]
-"""Entries by party or seat; `EVERYBODY` stands for all others."""
+"""Entries by party or seat; EVERYBODY is the entry for all others."""
 
 
 @dataclass(frozen=True)
 class TraitAssignment:
-    """Which role, temperament and confirmation bias each party or seat has. The attributes have the names of the fields."""
+    """The entries of the three fields, by party or seat."""
 
     roles: ByParty
     traits: ByParty
@@ -33,7 +34,7 @@ class TraitAssignment:
     seed: int
 
     def of(self, place: SeatPlace, repetition: int) -> Traits:
-        """The traits of an agent: those of its seat, else of its party, else of everybody.
+        """Return the traits of an agent: those of its seat, else of its party, else of everybody.
 
         A persona has the same drawn temperament in every room. A drawn role is the same for a seat on every topic.
         """
@@ -48,12 +49,11 @@ class TraitAssignment:
 
 
 def assign_traits(scenario: Scenario) -> TraitAssignment:
-    """Read the fields roles, traits and confirmation_bias. Errors: UserError on an unknown party, role, trait or bias."""
+    """Read the fields. Errors: UserError on an unknown party, role, trait or bias."""
     people = scenario.people
-    names = scenario.party_and_seat_names if people.roles or people.traits or people.confirmation_bias else ()
-    roles = _read("roles", people.roles, names)
-    traits = _read("traits", people.traits, names)
-    biases = _read("confirmation_bias", people.confirmation_bias, names)
+    fields = {"roles": people.roles, "traits": people.traits, "confirmation_bias": people.confirmation_bias}
+    names = scenario.party_and_seat_names if any(fields.values()) else ()
+    roles, traits, biases = (_read(field, entries, names) for field, entries in fields.items())
     for drawn in roles.values():
         for role in drawn.split(MARK):
             role_of(role)
@@ -65,16 +65,15 @@ def assign_traits(scenario: Scenario) -> TraitAssignment:
 
 
 def entry_for(by_party: ByParty, seat: str, party: str) -> str:
-    """The entry of a seat, else of its party, else of everybody; empty without one."""
+    """Return the entry of a seat, else of its party, else of everybody; "" without one."""
     return next((by_party[who] for who in (seat, party, EVERYBODY) if who in by_party), "")
 
 
 def _read(field: str, entries: Iterable[str], names: Collection[str]) -> ByParty:
-    """PARTY:VALUE (or SEAT:VALUE), or VALUE for everybody else."""
+    """Read PARTY:VALUE (or SEAT:VALUE), or VALUE for everybody else."""
     by_party: dict[str, str] = {}
     for entry in entries:
-        who, colon, value = entry.partition(":")
-        who, value = (who, value) if colon else (EVERYBODY, entry)
+        who, colon, value = entry.partition(":") if ":" in entry else ("", "", entry)
         if who not in (EVERYBODY, *names):
             raise unknown_name(f"party of {field}", who, names)
         if not value or who in by_party or (colon and not who):
@@ -88,17 +87,17 @@ MIDDLE = 5.0
 
 
 def alternate_sides(attitudes: Sequence[float | None]) -> list[int | None]:
-    """Sides in seat order: the first debater argues for its own belief, the next against that belief, and so on in turn.
+    """Return the side of each debater in seat order: the first argues for its own belief, the next against it, and so on.
 
-    So of two debaters who agree, one argues for its belief and one against it. Without a side for the first, none has one.
+    So of two debaters who agree, one argues for their belief and one against it. If the first has no side, none has one.
 
     >>> alternate_sides([8.0, 9.0]), alternate_sides([2.0, None]), alternate_sides([5.0, 9.0])
     ([1, -1], [-1, 1], [None, None])
     """
     first = side_of(attitudes[0])
-    return [None if first is None else first if number % 2 == 0 else -first for number in range(len(attitudes))]
+    return [None if first is None else first * (-1) ** number for number in range(len(attitudes))]
 
 
 def side_of(attitude: float | None) -> int | None:
-    """1 above the middle of the topic's axis, -1 below it; None at the middle and for a missing attitude."""
+    """Return 1 above the middle of the topic's axis, -1 below it, None at the middle and for a missing attitude."""
     return None if attitude is None or attitude == MIDDLE else 1 if attitude > MIDDLE else -1

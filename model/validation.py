@@ -1,8 +1,8 @@
-"""Checks that the blocks of a scenario fit together. Errors: UserError, one line that says what does not and what to set."""
+"""Checks that the blocks of a scenario fit together. Errors: UserError, one line that says what does not fit and what to set."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parley.agents.mediators import open_mediator
@@ -22,57 +22,75 @@ if TYPE_CHECKING:
 
 
 def check_scenario(scenario: Scenario) -> None:
-    """Every check, values first."""
-    _values(scenario)
-    for subject in scenario.subject.all_topics:
-        _probes(scenario, subject)
-    _deliberation(scenario)
-    _surveys(scenario)
-    _personas(scenario)
-    _parties(scenario)
-    _interventions(scenario)
-    _archetypes(scenario)
+    """Run every check, values first."""
+    for name, least in {"repetitions": 1, "rounds": 0, "seed": 0}.items():
+        check_number(name, getattr(scenario, name), least)
+    for problem in _problems(scenario):
+        raise UserError(problem)
     surrogate_seats.check_surrogates(scenario)
 
 
-def check_taught(scenario: Scenario, backend: Backend) -> None:
-    """Errors: UserError on a topic that an opened model does not know. One that says nothing of topics takes any.
-
-    pocket would say of another topic what it says of its own; the oracle has nothing planted on one. In private deliberations the
-    oracle takes any question.
-    """
-    said = dict(backend.identity)
-    for one in (said, said.get("first", {}), *said.get("voices", {}).values()):
-        known = one.get("topics") or ([] if scenario.subject.questions else list(one.get("parameters", ())))
-        _refuse(one.get("backend", ""), known, scenario.subject.all_topics if known else [])
-
-
-def check_topics(spec: str, topics: Iterable[Topic]) -> None:
-    """The same of a model that was not opened yet, by its spec: before a folder is made, or a plan printed. Errors: UserError."""
-    known = topics_of(spec)
-    if known is not None:
-        _refuse(split_spec(spec)[0], known, topics)
+def _problems(scenario: Scenario) -> Iterator[str]:
+    """Yield what does not fit and what to set instead."""
+    for topic in scenario.subject.all_topics:
+        yield from _probe_problems(scenario, topic)
+    open_mediator(scenario.speech.mediator)
+    yield from _representative_problems(scenario)
+    yield from _deliberation_problems(scenario)
+    yield from _survey_problems(scenario)
+    yield from _persona_problems(scenario)
+    for entries in ("trait_assignment", "adapter_by_party", "llm_by_party"):
+        getattr(scenario, entries)  # raises a UserError on an entry that cannot be read
+    yield from _intervention_problems(scenario)
+    if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):
+        why = "private deliberations" if scenario.subject.questions else "interventions"
+        yield f"agents cannot share survey answers in a scenario with {why}: set archetypes=0"
 
 
-def _refuse(model: str, known: Sequence[str], topics: Iterable[Topic]) -> None:
-    for topic in topics:
-        if topic.root not in known:
-            raise UserError(
-                f"{model} was not taught {topic.slug}: it knows {', '.join(known)}. Name another model with --llm, or, "
-                f'where the topic is a case of one of these, say so in its file (base = "{known[0]}")'
-            )
+def _probe_problems(scenario: Scenario, topic: Topic) -> Iterator[str]:
+    name = scenario.surveys.probe
+    main, *_ = [topic.probe(probe) for probe in (name, *scenario.surveys.also)]
+    if not main.on_axis or name.endswith((PUBLIC, TURNS)):
+        yield f"probe {name} cannot be the main probe: set probe to an attitude probe and add this one to also"
 
 
-def _values(scenario: Scenario) -> None:
-    for name, least in {"repetitions": 1, "rounds": 0, "seed": 0}.items():
-        check_number(name, getattr(scenario, name), least)
+def _representative_problems(scenario: Scenario) -> Iterator[str]:
+    letters = parse_knowledge(scenario.people.knows)
+    if scenario.people.represented == "none":
+        return
+    if not scenario.mediated:
+        yield "representatives write critiques, which only the environment mediated asks for: set represented=none"
+    if set(letters) & set("OCP") and scenario.subject.episodes < 2:
+        yield f"knows={letters} is about earlier episodes: set episodes to 2 or more"
+    if set(letters) & set("DP") and scenario.surveys.survey == "never":
+        yield f"knows={letters} needs survey answers: set survey=ends or survey=rounds"
 
 
-def _personas(scenario: Scenario) -> None:
+def _deliberation_problems(scenario: Scenario) -> Iterator[str]:
+    environment, subject = f"environment {scenario.environment_spec.name}", scenario.subject
+    if scenario.mediated and not subject.questions:
+        yield f"{environment} deliberates on questions: set questions to shipped or to a path"
+    if subject.questions and not scenario.mediated:
+        yield f"{environment} debates topics; questions are for one with a mediator: mediated"
+    if subject.questions and scenario.people.reference:
+        yield "a reference is asked about topics, and this scenario draws questions: set reference= (empty)"
+    if subject.questions and (pool := len(subject.question_pool)) < (episodes := subject.episodes):
+        yield f"{pool} questions to draw from are too few for {episodes} episodes: set fewer episodes, or another split"
+
+
+def _survey_problems(scenario: Scenario) -> Iterator[str]:
+    if scenario.surveys.survey != "rounds" and getattr(scenario.environment, "by_attitude", False):
+        yield f"environment {scenario.environment_spec.name} uses ratings after each round: set survey=rounds"
+    private = any(group.mediated or group.networked for group in scenario.groups)
+    if scenario.people.sides == "opposed" and (private or scenario.surveys.survey == "never"):
+        yield "sides=opposed needs a survey before the debate: set survey=rounds or ends, and environment=round_table"
+
+
+def _persona_problems(scenario: Scenario) -> Iterator[str]:
     folder = persona_set(scenario.people.personas)
     for party in scenario.people.reference:
         if party_of(party) not in parties(folder):
-            raise UserError(
+            yield (
                 f"reference={party}: the personas of {folder.name} have no {party_of(party)}.toml, so it cannot be asked "
                 "before the debates; --set reference= asks no party beforehand"
             )
@@ -80,87 +98,48 @@ def _personas(scenario: Scenario) -> None:
         load_personas(seat, folder)
 
 
-def _surveys(scenario: Scenario) -> None:
-    if scenario.surveys.survey != "rounds" and getattr(scenario.environment, "by_attitude", False):
-        raise UserError(
-            f"environment {scenario.environment_spec.name} uses ratings after each round: set survey=rounds"
-        )
-    private = any(group.mediated or group.networked for group in scenario.groups)
-    if scenario.people.sides == "opposed" and (private or scenario.surveys.survey == "never"):
-        raise UserError(
-            "sides=opposed needs a survey before the debate: set survey=rounds or ends, and environment=round_table"
-        )
-
-
-def _parties(scenario: Scenario) -> None:
-    """Read every entry for a party or seat. Errors: UserError on one that cannot be read."""
-    for entries in ("trait_assignment", "adapter_by_party", "llm_by_party"):
-        getattr(scenario, entries)
-
-
-def _probes(scenario: Scenario, subject: Topic) -> None:
-    first, *_ = [subject.probe(name) for name in (scenario.surveys.probe, *scenario.surveys.also)]
-    if not first.on_axis or scenario.surveys.probe.endswith((PUBLIC, TURNS)):
-        raise UserError(
-            f"probe {scenario.surveys.probe} cannot be the main probe: set probe to an attitude probe and add this one to also"
-        )
-
-
-def _deliberation(scenario: Scenario) -> None:
-    open_mediator(scenario.speech.mediator)
-    _represented(scenario, parse_knowledge(scenario.people.knows))
-    if scenario.mediated and not scenario.subject.questions:
-        raise UserError(
-            f"environment {scenario.environment_spec.name} deliberates on questions: set questions to shipped or to a path"
-        )
-    if scenario.subject.questions and not scenario.mediated:
-        raise UserError(
-            f"environment {scenario.environment_spec.name} debates topics; questions are for one with a mediator: mediated"
-        )
-    if scenario.subject.questions and scenario.people.reference:
-        raise UserError("a reference is asked about topics, and this scenario draws questions: set reference= (empty)")
-    if scenario.subject.questions and len(scenario.subject.question_pool) < scenario.subject.episodes:
-        pool, episodes = len(scenario.subject.question_pool), scenario.subject.episodes
-        raise UserError(
-            f"{pool} questions to draw from are too few for {episodes} episodes: set fewer episodes, or another split"
-        )
-
-
-def _archetypes(scenario: Scenario) -> None:
-    if scenario.people.archetypes and (scenario.subject.questions or scenario.interventions):
-        why = "private deliberations" if scenario.subject.questions else "interventions"
-        raise UserError(f"agents cannot share survey answers in a scenario with {why}: set archetypes=0")
-
-
-def _interventions(scenario: Scenario) -> None:
+def _intervention_problems(scenario: Scenario) -> Iterator[str]:
+    seated = {party_of(seat) for group in scenario.groups for seat in group.seats}
+    known = {"all", *seated, *(label for group in scenario.groups for label in group.labels)}
     for one in scenario.interventions:
         if one.round > scenario.rounds:
-            raise UserError(
+            yield (
                 f"{one.kind} before round {one.round} is too late: "
                 f"the scenario has {scenario.rounds} rounds; set rounds={one.round} or more"
             )
-        seated = {party_of(seat) for group in scenario.groups for seat in group.seats}
-        known = {"all", *seated, *(label for group in scenario.groups for label in group.labels)}
         if one.networked and not any(group.networked for group in scenario.groups):
-            raise UserError(
-                f"{one.kind} are those of a network, and environment {scenario.environment_spec.name} has none"
-            )
+            yield f"{one.kind} are those of a network, and environment {scenario.environment_spec.name} has none"
         if isinstance(one, FactCheck) and one.llm and scenario.mediated:
-            raise UserError("fact_check: a model checks public statements, and private deliberations have none")
+            yield "fact_check: a model checks public statements, and private deliberations have none"
         if isinstance(one, Presence) and (scenario.mediated or scenario.people.sides == "opposed"):
-            raise UserError(f"{one.kind} does not work in private deliberations or with assigned sides")
+            yield f"{one.kind} does not work in private deliberations or with assigned sides"
         for who in sorted(set(one.whom()) - known):
             raise unknown_name(f"party or seat of {one.kind}", who, known)
 
 
-def _represented(scenario: Scenario, letters: str) -> None:
-    if scenario.people.represented == "none":
-        return
-    if not scenario.mediated:
-        raise UserError(
-            "representatives write critiques, which only the environment mediated asks for: set represented=none"
-        )
-    if set(letters) & set("OCP") and scenario.subject.episodes < 2:
-        raise UserError(f"knows={letters} is about earlier episodes: set episodes to 2 or more")
-    if set(letters) & set("DP") and scenario.surveys.survey == "never":
-        raise UserError(f"knows={letters} needs survey answers: set survey=ends or survey=rounds")
+def check_taught(scenario: Scenario, backend: Backend) -> None:
+    """Errors: UserError on a topic that an opened model does not know. A model that names no topics takes any.
+
+    pocket would repeat what it learned about its own topics; the oracle has no planted bias on another topic. In private
+    deliberations the oracle takes any question.
+    """
+    identity = dict(backend.identity)
+    for one in (identity, identity.get("first", {}), *identity.get("voices", {}).values()):
+        known = one.get("topics") or ([] if scenario.subject.questions else list(one.get("parameters", ())))
+        _refuse_topics(one.get("backend", ""), known, scenario.subject.all_topics if known else [])
+
+
+def check_topics(spec: str, topics: Iterable[Topic]) -> None:
+    """Check the topics of a model by its spec, before it is opened. Errors: UserError."""
+    known = topics_of(spec)
+    if known is not None:
+        _refuse_topics(split_spec(spec)[0], known, topics)
+
+
+def _refuse_topics(model: str, known: Sequence[str], topics: Iterable[Topic]) -> None:
+    for topic in topics:
+        if topic.root not in known:
+            raise UserError(
+                f"{model} was not taught {topic.slug}: it knows {', '.join(known)}. Name another model with --llm, or, "
+                f'where the topic is a case of one of these, say so in its file (base = "{known[0]}")'
+            )

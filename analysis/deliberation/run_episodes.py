@@ -133,8 +133,8 @@ def episodes_of_events(record: Iterable[events.Event], run: str = "this run") ->
             rooms[event.room] = _Room(event)
         elif isinstance(event, events.Ended):
             ended = True
-        elif header and event.room in rooms:
-            rooms[event.room].note(event, str(header.scenario["probe"]))
+        elif header and (place := rooms.get(getattr(event, "room", ""))):
+            place.note(event, str(header.scenario["probe"]))
     kept = [room for room in rooms.values() if room.mediator is not None]
     if header is None or not kept:
         raise UserError(f"{run} holds no private deliberations")

@@ -100,7 +100,9 @@ class Session:
 
     def step_in(self, values: Mapping[str, Any]) -> None:
         """An intervention before the next round, its keys as in a preset; the round is found."""
-        self._tried(lambda: self._watched("cannot be stepped into").step_in(parse_intervention({"round": 1, **values})))
+        self._tried(
+            lambda: self._watched("cannot be stepped into").add_intervention(parse_intervention({"round": 1, **values}))
+        )
 
     @property
     def interviews(self) -> list[Interview]:

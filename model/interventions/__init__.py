@@ -1,8 +1,7 @@
-"""Interventions on a timetable: what happens to the agents of a room from outside, before a round. By name: a module of
-the folder, or one of your own (llm/registry.py).
+"""Interventions: events from outside that happen before a round. Each module defines one kind, called by the module's name.
 
 A module defines one frozen dataclass, an `Intervention` (model/interventions/base.py). Its fields are the keys of an
-`[[interventions]]` table of a preset, and of `--intervene "kind key=value ..."`.
+`[[interventions]]` table of a preset, and of `--intervene "kind key=value ..."`. Your own kind can be a file (llm/registry.py).
 """
 
 from __future__ import annotations
@@ -20,85 +19,75 @@ from parley.llm.typed import as_hint
 from parley.model.events import Event, Intervened
 from parley.model.interventions.base import Intervention, Presence, View
 from parley.model.interventions.join import Join
-from parley.model.room import RoomState, RunContext
+from parley.model.room import RoomState
 
-INTERVENTIONS = Registry("intervention", __name__, "parley.interventions", ("act", "hold", "chosen"), frozen=True)
-
-
-def intervention_names() -> list[str]:
-    """Every kind, sorted."""
-    return INTERVENTIONS.names()
+INTERVENTIONS = Registry("intervention", __name__, "parley.interventions", ("act", "converse", "chosen"), frozen=True)
 
 
 def parse_interventions(given: str | Iterable[str | Mapping[str, Any] | Intervention]) -> tuple[Intervention, ...]:
-    """Interventions as they are written on a command line, in a preset or in a header. Errors: UserError."""
-    listed = ([given] if given.strip() else []) if isinstance(given, str) else given
-    if isinstance(listed, Mapping) or not all(isinstance(one, str | Mapping | Intervention) for one in listed):
+    """Read interventions from a command line, a preset or a header. Errors: UserError."""
+    entries = ([given] if given.strip() else []) if isinstance(given, str) else given
+    if isinstance(entries, Mapping) or not all(isinstance(entry, str | Mapping | Intervention) for entry in entries):
         raise UserError("interventions must be tables: write [[interventions]] before each")
-    return tuple([one if isinstance(one, Intervention) else parse_intervention(one) for one in listed])
+    return tuple([entry if isinstance(entry, Intervention) else parse_intervention(entry) for entry in entries])
 
 
 def parse_intervention(given: str | Mapping[str, Any]) -> Intervention:
-    """`message round=3 to=democrat by=Ann text='...'`, or the same as a table with the key `kind`.
+    """Read `message round=3 to=democrat by=Ann text='...'`, or the same as a table with the key `kind`.
 
-    A key that is a list may be repeated. Errors: UserError with the nearest right names.
+    A key that takes a list may be repeated. Errors: UserError with the nearest right names.
     """
     name, values = _read(given) if isinstance(given, str) else (given.get("kind"), dict(given))
     values.pop("kind", None)
     kind = INTERVENTIONS.find(str(name))
-    known = options_of(kind)
+    options = options_of(kind)
     for key in values:
-        if key not in known:
-            raise unknown_name(f"key of {name}", key, known)
-    if missing := [key for key, one in known.items() if one.needed and key not in values]:
+        if key not in options:
+            raise unknown_name(f"key of {name}", key, options)
+    if missing := [key for key, option in options.items() if option.needed and key not in values]:
         raise UserError(f"{name} lacks {', '.join(missing)}")
-    found: Intervention = kind(
-        **{
-            key: as_hint(key, _plain(str(name), key, value, known[key].hint), known[key].hint)
-            for key, value in values.items()
-        }
-    )
-    return found
+    hints = {key: options[key].hint for key in values}
+    typed = {key: as_hint(key, _clean(str(name), key, value, hints[key]), hints[key]) for key, value in values.items()}
+    intervention: Intervention = kind(**typed)
+    return intervention
 
 
-def intervention_spec(one: Intervention) -> str:
-    """How it is written on a command line, defaults left out."""
-    words = [one.kind]
-    for each in fields(one):
-        value = getattr(one, each.name)
-        if each.init and value != each.default:
-            told = str(value).lower() if isinstance(value, bool) else value
-            words += [f"{each.name}={part}" for part in (told if isinstance(told, tuple) else [told])]
+def intervention_spec(intervention: Intervention) -> str:
+    """Return how an intervention is written on a command line, without its defaults."""
+    words = [intervention.kind]
+    for field in fields(intervention):
+        value = getattr(intervention, field.name)
+        if field.init and value != field.default:
+            text = str(value).lower() if isinstance(value, bool) else value
+            words += [f"{field.name}={part}" for part in (text if isinstance(text, tuple) else [text])]
     return shlex.join(words)
 
 
-def intervene(
-    interventions: Iterable[Intervention], room: RoomState, round_: int, attitude: View, context: RunContext
-) -> Conversation[list[Event]]:
-    """All that is due in a room before a round, in the order of the timetable; nothing where nobody is meant."""
+def intervene(interventions: Iterable[Intervention], room: RoomState, attitude: View) -> Conversation[list[Event]]:
+    """Run the interventions that are due in a room before its round, in the order of the scenario."""
     events: list[Event] = []
     for one in interventions:
-        agents = one.chosen(room, context.seed) if one.due(round_) else ()
+        agents = one.chosen(room, room.context.seed) if one.due(room.round) else ()
         if not one.reaches_absent:
             agents = tuple([agent for agent in agents if not room.members[agent].absent])
-        for act in (yield from one.hold(room, agents, attitude, round_, context)) if agents else ():
-            events.append(Intervened(room.id, round_, one.kind, act.agents, act.text, act.by, act.reason))
+        for act in (yield from one.converse(room, agents, attitude)) if agents else ():
+            events.append(Intervened(room.id, room.round, one.kind, act.agents, act.text, act.by, act.reason))
             events += act.events
     return events
 
 
 def initially_absent(interventions: Iterable[Intervention], room: RoomState, seed: int) -> set[int]:
-    """Who of a room is not there at the start: those of whom the timetable says first that they join."""
-    found: dict[int, bool] = {}
-    for one in sorted(interventions, key=lambda each: each.round):
+    """Return the agents of a room whose first intervention of presence is a join."""
+    joins_first: dict[int, bool] = {}
+    for one in sorted(interventions, key=lambda intervention: intervention.round):
         if isinstance(one, Presence):
             for agent in one.chosen(room, seed):
-                found.setdefault(agent, isinstance(one, Join))
-    return {agent for agent, joins in found.items() if joins}
+                joins_first.setdefault(agent, isinstance(one, Join))
+    return {agent for agent, joins in joins_first.items() if joins}
 
 
 def _read(text: str) -> tuple[str, dict[str, Any]]:
-    """The kind, and the values of each key: one, or a list of those of a repeated key."""
+    """The kind, and the value of each key; a list of values for a repeated key."""
     try:
         name, *pairs = shlex.split(text) or [""]
     except ValueError as error:
@@ -112,25 +101,10 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     return name, {key: value[0] if len(value) == 1 else value for key, value in values.items()}
 
 
-def _plain(name: str, key: str, value: Any, hint: Any) -> Any:
-    """A value with its texts on one line; what is a list as one. Errors: UserError for a list where there is one value."""
-    several = get_origin(hint) is tuple
-    if isinstance(value, list | tuple) and not several:
+def _clean(name: str, key: str, value: Any, hint: Any) -> Any:
+    """A value with each text on one line, as a list if the key takes one. Errors: UserError for a second value otherwise."""
+    takes_list, is_list = get_origin(hint) is tuple, isinstance(value, list | tuple)
+    if is_list and not takes_list:
         raise UserError(f"{name}: {key} is one value, and is given {len(value)}")
-    if several and isinstance(value, str):
-        value = [value]
-    if isinstance(value, list | tuple):
-        return [" ".join(part.split()) if isinstance(part, str) else part for part in value]
-    return " ".join(value.split()) if isinstance(value, str) else value
-
-
-__all__ = [
-    "INTERVENTIONS",
-    "Intervention",
-    "initially_absent",
-    "intervene",
-    "intervention_names",
-    "intervention_spec",
-    "parse_intervention",
-    "parse_interventions",
-]
+    parts = [" ".join(part.split()) if isinstance(part, str) else part for part in (value if is_list else [value])]
+    return parts if is_list or (takes_list and isinstance(value, str)) else parts[0]

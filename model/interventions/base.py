@@ -1,10 +1,10 @@
-"""What an intervention is: when it acts, on whom, what it does; and what those that say something have in common."""
+"""The base classes of interventions: when an intervention acts, on which agents, and what it does."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
@@ -13,20 +13,20 @@ from parley.llm.errors import UserError
 from parley.llm.registry import name_of
 from parley.llm.seeding import stream
 from parley.model.events import Event
-from parley.model.room import RoomState, RunContext
+from parley.model.room import RoomState
 
 ALL = "all"
 HEARD = "intervention"
-"""The form of a line that no agent said."""
+"""The form of a line that comes from outside."""
 TOPIC = "{topic}"
-"""Stands in a text for what the room is about."""
+"""Placeholder in a text for the title of the room's topic."""
 View = Callable[[int], float | None]
-"""The last recorded attitude of an agent (0-10); None where there is none."""
+"""The attitude of an agent (0-10) in the last survey; None if it is missing."""
 _NAME = re.compile(r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){0,3}")
 
 
 class Act(NamedTuple):
-    """What was done to some agents of a room (see model.events.Intervened), and further events that tell it."""
+    """What was done to some agents of a room (see model.events.Intervened), and further events to record."""
 
     agents: tuple[int, ...]
     text: str | None = None
@@ -37,20 +37,20 @@ class Act(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention(ABC):
-    """Something that happens to agents of a room from outside, before a round. The base of every kind.
+    """An event from outside that happens to agents of a room before a round. The base class of every kind.
 
     Parameters
     ----------
     round : int
-        Before which round it acts, from 1.
+        The intervention acts before this round; rounds count from 1.
     to : tuple of str
-        Parties or seat labels; all by default.
+        Parties or seat labels. Default: all agents.
     share : float
-        The share of these in every room. What is no whole number of people is rounded up or down by chance.
+        The share of these agents in every room. A fraction of an agent is rounded up or down at random.
     every : int
-        0: once. n: again after every n rounds, on the same agents, to the end.
+        0: once. n: again after every n rounds, on the same agents.
     rooms : tuple of str
-        Only in these rooms, by their names in the record; empty for all of them.
+        Only in these rooms, by their names in the record. Default: all rooms.
 
     Raises
     ------
@@ -59,8 +59,8 @@ class Intervention(ABC):
 
     Notes
     -----
-    On whom a share falls depends on seed, room, kind, round and `to` alone: the same people hear another text in another run.
-    `kind` is the name that it is found by. `reaches_absent`: it acts on those too who are not there.
+    A share is drawn from the seed, the room, the kind, the round and `to`. A run with another text therefore addresses the same
+    agents. `kind` is the name of the module. `reaches_absent`: whether it also acts on absent agents.
 
     Examples
     --------
@@ -86,54 +86,89 @@ class Intervention(ABC):
             raise UserError(f"{self.kind}: share must be above 0 and at most 1, not {self.share}")
 
     @abstractmethod
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
-        """Do it to these agents of the room, and say what was done. Nobody's count of turns changes."""
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
+        """Act on these agents of the room, and yield what was done. The count of turns does not change."""
+
+    def converse(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Conversation[list[Act]]:
+        """The same as a conversation. Override it for a kind that asks a model."""
+        yield from ()
+        return list(self.act(room, agents, attitude))
 
     def control(self) -> Intervention | None:
-        """What stands in its place in the branch without it; None: nothing."""
+        """Return what replaces it in the control condition; None: nothing."""
         return None
 
-    def hold(
-        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, context: RunContext
-    ) -> Conversation[list[Act]]:
-        """The same as a conversation, for a kind that asks a model."""
-        yield from ()
-        return list(self.act(room, agents, attitude, round_))
-
     def placebo(self) -> Intervention:
-        """What stands in its place in the branch in which what is said has no content: by default itself."""
+        """Return what replaces it in the condition in which its text has no content. Default: itself."""
         return self
 
     def due(self, round_: int) -> bool:
-        """Does it act before this round?"""
+        """Return whether it acts before this round."""
         since = round_ - self.round
         return since == 0 or (since > 0 and self.every > 0 and since % self.every == 0)
 
     def chosen(self, room: RoomState, seed: int) -> tuple[int, ...]:
-        """On whom in this room, in seat order."""
+        """Return the agents of a room on whom it acts, in seat order."""
         if self.rooms and room.id not in self.rooms:
             return ()
-        meant = self.meant(room, self.to)
+        addressed = self.addressed(room, self.to)
         if self.share == 1:
-            return meant
+            return addressed
         draw = stream(seed, HEARD, self.kind, self.round, self.to, room.id)
-        drawn = set(draw.sample(meant, min(int(self.share * len(meant) + draw.random()), len(meant))))
-        return tuple([number for number in meant if number in drawn])
+        drawn = set(draw.sample(addressed, min(int(self.share * len(addressed) + draw.random()), len(addressed))))
+        return tuple([number for number in addressed if number in drawn])
 
     def whom(self) -> tuple[str, ...]:
-        """Every party and seat that it names."""
+        """Return every party and seat that it names."""
         return self.to
 
     @staticmethod
-    def meant(room: RoomState, names: tuple[str, ...]) -> tuple[int, ...]:
-        """Those of a room whose party or seat is named, in seat order."""
+    def addressed(room: RoomState, names: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the agents of a room whose party or seat is named, in seat order."""
         parties = {number: member.persona.party for number, member in room.members.items()}
         return tuple([number for number, seat in room.seats.items() if {ALL, seat, parties[number]} & set(names)])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Presence(Intervention):
-    """Somebody comes or goes (join, leave). `never`: nobody does, which is what it is compared with."""
+class Saying(Intervention):
+    """An intervention that says a line. Agents hear and remember it like any other line, but are not asked to reply.
+
+    by     the name of the speaker
+    text   the line; {topic} stands for the title of the room's topic
+    EMPTY  the line of a placebo, which has no content
+    """
+
+    EMPTY: ClassVar[str] = "One moment, please, before you go on."
+    by: str
+    text: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_line(self.kind, self.by, self.text)
+
+    def placebo(self) -> Intervention:
+        return replace(self, text=self.EMPTY)
+
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
+        yield line_events(room, agents, self.by, self.text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switch(Intervention):
+    """An intervention that sets attributes of agents, such as `muted`."""
+
+    SETS: ClassVar[Mapping[str, bool]]
+
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
+        for agent in agents:
+            for name, value in self.SETS.items():
+                setattr(room.members[agent], name, value)
+        yield Act(agents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Presence(Switch):
+    """Some agents join or leave. With `never` nothing happens: that is the control condition."""
 
     reaches_absent = True
     never: bool = False
@@ -145,40 +180,16 @@ class Presence(Intervention):
         return replace(self, never=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Saying(Intervention):
-    """One that says a line: it is heard and remembered as any line is, and asks nobody for a reply.
-
-    by     whose name it stands under
-    text   the line; {topic} stands for what the room is about
-    EMPTY  the line of a placebo: it asks for nothing, and says nothing of any topic
-    """
-
-    EMPTY: ClassVar[str] = "One moment, please, before you go on."
-    by: str
-    text: str
-
-    def placebo(self) -> Intervention:
-        return replace(self, text=self.EMPTY)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_line(self.kind, self.by, self.text)
-
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
-        yield line_events(room, agents, self.by, self.text)
-
-
 def names_phrase(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ...]:
-    """Names out of entries with commas. Errors: UserError for none, and for others beside all."""
-    found = tuple([name for entry in entries for part in entry.split(",") if (name := part.strip())])
-    if not found or (ALL in found and len(found) > 1):
+    """Split entries at commas. Errors: UserError without a name, and for other names together with `all`."""
+    names = tuple([name for entry in entries for part in entry.split(",") if (name := part.strip())])
+    if not names or (ALL in names and len(names) > 1):
         raise UserError(f"{kind}: {key} must name parties or seats, or be all")
-    return found
+    return names
 
 
 def line_events(room: RoomState, agents: tuple[int, ...], by: str, text: str) -> Act:
-    """Have these agents hear a line."""
+    """Let these agents hear a line."""
     text = text.replace(TOPIC, next(iter(room.members.values())).topic.title)
     for agent in agents:
         room.members[agent].hear(by, text, HEARD)
@@ -186,7 +197,7 @@ def line_events(room: RoomState, agents: tuple[int, ...], by: str, text: str) ->
 
 
 def check_line(kind: str, by: str, text: str) -> None:
-    """Errors: UserError for a name that could not stand before a line, and for no text."""
+    """Errors: UserError for an empty text, and for a name that is no name of a speaker."""
     if not _NAME.fullmatch(by):
         raise UserError(f"{kind}: by must be a name of one to four words, not {by!r}")
     if not text:

@@ -1,13 +1,13 @@
-"""fact_check: a correction, heard by those that it is for. The text is given, or a model writes it from what was said lately.
+"""fact_check: these agents hear a correction. Its text is given, or a model writes it from the latest lines.
 
 text   the correction; or
-llm    the model (a spec, as on the command line) by which a checker writes it, before the round, from the room's public lines
-lines  how many of the latest it reads (12); there are none before round 1, and nothing is said then (`nothing_said`)
+llm    the model (a spec, as on the command line) that writes it before the round, from the room's public lines
+lines  how many of the latest lines it reads (12); before round 1 there are none, and no correction is said (`nothing_said`)
 words  the length that is asked for (40)
 
-The checker is nobody in the room: it has no persona and no memory, hears nobody's private words, and is not surveyed. Its call
-is journaled like any other and recorded as that of agent 0. What it does not write is missing with the reason:
-`nothing_to_correct`, a refusal, a failure's name. What it writes is not looked up anywhere.
+The checker is no agent of the room: it has no persona and no memory, reads no private lines and is not surveyed. Its call is
+journaled like any other, and recorded as a call of agent 0. A correction that it does not write is missing with a reason:
+`nothing_to_correct`, a refusal, or the name of a failure. The checker does not look up any facts.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 from parley.model.events import Event
 from parley.model.interventions.base import Act, Intervention, Saying, View, check_line, line_events
-from parley.model.room import LATEST, RoomState, RunContext, record_call
+from parley.model.room import LATEST, RoomState, record_call
 
 CHECKER = 0
-"""The agent number of its calls; a room with a checker has no mediator."""
+"""The agent of the checker's calls. A room with a checker has no mediator."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FactCheck(Saying):
-    """A correction by "Fact Check". Its text is given, or a model writes it from the latest public lines; nothing is looked up.
+    """A correction by "Fact Check". Its text is given, or a model writes it from the latest public lines.
+
+    The model does not look up any facts.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class FactCheck(Saying):
     words : int
         Most words of the correction.
     by : str
-        Under whose name it stands.
+        The name of the speaker.
     round, to, share, every, rooms
         When and for whom; see `Intervention`.
 
@@ -73,23 +75,21 @@ class FactCheck(Saying):
 
     @property
     def voice(self) -> str:
-        """By which name its requests ask for their model; "" where the text is given."""
+        """The name by which requests ask for the model; "" where the text is given."""
         return identity_spec(self.llm) if self.llm else ""
 
-    def hold(
-        self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int, context: RunContext
-    ) -> Conversation[list[Act]]:
+    def converse(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Conversation[list[Act]]:
         if not self.llm:
-            return list(self.act(room, agents, attitude, round_))
-        lines = list(room.public)[-self.lines :]
+            return list(self.act(room, agents, attitude))
+        lines = list(room.public_lines)[-self.lines :]
         if not lines:
             return [Act(agents, None, self.by, "nothing_said")]
         calls: list[Event] = []
         checker, member = FactChecker(self.by, self.words, self.voice), next(iter(room.members.values()))
-        seed = derive(context.seed, room.id, "check", self.by, round_)
+        seed = derive(room.context.seed, room.id, "check", self.by, room.round)
         request = checker.compose(member.topic, member.manner.frame, lines, seed)
         reply = yield from ask(request)
-        record_call(calls, room, round_, CHECKER, request, reply, context)
-        text, reason = checker.read(reply, [one.name for one in room.members.values()])
+        record_call(calls, room, CHECKER, request, reply)
+        text, reason = checker.read(reply, [other.name for other in room.members.values()])
         act = line_events(room, agents, self.by, text) if text else Act(agents, None, self.by, reason)
         return [act._replace(events=tuple(calls))]

@@ -1,26 +1,24 @@
-"""join: those that it is for come in before this round. Until then they are not there, from the start on (or since they left).
+"""join: these agents join before this round. Until then they are absent: from the start, or since they left.
 
-Whoever is not there has a seat and its turns, so that nobody else's turn is another than without it: they are silent (`absent`).
-It hears nothing, neither of the room nor from outside, and is not asked: a rating of it is missing (`absent`), with no call to a
-model.
-Who comes in remembers what it heard before it left, or nothing. Nobody is told, and names of all seats are told at the start: to
-announce it, give a message of the same round.
+An absent agent keeps its seat and its turns, so the turns of the other agents have the same numbers and seeds as without the
+intervention. Its turns are silent and its ratings missing (reason `absent`), without a call to a model. It hears nothing, neither
+from the room nor from outside. An agent that joins remembers what it heard before it left. Nobody is informed of a join, and at
+the start all agents learn the names of all seats. To announce a join, add a message before the same round.
 
-never   nobody comes: what a join is compared with (run.py intervene makes it so in the branch without)
+never   no agent joins: the control condition, which `run.py intervene` sets
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from parley.model.interventions.base import Act, Presence, View
-from parley.model.room import RoomState
+from parley.model.interventions.base import Presence
 
 
 @dataclass(frozen=True, kw_only=True)
 class Join(Presence):
-    """Some agents come in before this round. Until then their turns are silent and their ratings missing (reason `absent`).
+    """Some agents join before this round. Until then their turns are silent and their ratings missing (reason `absent`).
 
     Parameters
     ----------
@@ -33,7 +31,4 @@ class Join(Presence):
     'join'
     """
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
-        for agent in agents:
-            room.members[agent].absent, room.members[agent].late = False, True
-        yield Act(agents)
+    SETS: ClassVar = {"absent": False, "late": True}

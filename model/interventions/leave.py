@@ -1,20 +1,19 @@
-"""leave: those that it is for are not there from this round on (see join.py for what that means).
+"""leave: these agents are absent from this round on (see join.py for what absent means).
 
-never   nobody leaves: what a leave is compared with
+never   no agent leaves: the control condition
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from parley.model.interventions.base import Act, Presence, View
-from parley.model.room import RoomState
+from parley.model.interventions.base import Presence
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leave(Presence):
-    """Some agents are away from this round on: their turns are silent and their ratings missing (reason `absent`).
+    """Some agents are absent from this round on: their turns are silent and their ratings missing (reason `absent`).
 
     Parameters
     ----------
@@ -27,7 +26,4 @@ class Leave(Presence):
     'leave'
     """
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
-        for agent in agents:
-            room.members[agent].absent = True
-        yield Act(agents)
+    SETS: ClassVar = {"absent": True}

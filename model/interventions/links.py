@@ -1,11 +1,11 @@
-"""links: in a network, those that it is for no longer hear some others from this round on, or come to hear them.
+"""links: in a network, these agents no longer hear some others from this round on, or begin to hear them.
 
 change   remove, or add
-hear     parties or seat labels of those others; all
-number   how many others for each that it is for, drawn anew for each (0: all there are)
-both     whether the others no longer hear them, or come to hear them, either (false)
+hear     parties or seat labels of the others; default: all
+number   how many others for each agent, drawn at random for each (0: all of them)
+both     whether the links in the other direction change too (false)
 
-Nobody is told. Only where links say who hears whom (environments/network.py).
+The agents are not informed. This works only where links decide who hears whom (environments/network.py).
 """
 
 from __future__ import annotations
@@ -43,28 +43,29 @@ class Links(Intervention):
     def whom(self) -> tuple[str, ...]:
         return (*self.to, *self.hear)
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
         assert room.society is not None
-        ties, draw = room.society.links, room.society.draw(HEARD, self.kind, self.change, round_, self.to, self.hear)
-        others = self.meant(room, self.hear)
-        pairs = dict.fromkeys(pair for agent in agents for pair in self._of(agent, others, ties, draw))
-        changed: Pairs = tuple([pair for pair in pairs if self._there(ties, *pair) == (self.change == "remove")])
+        links = room.society.links
+        draw = room.society.draw(HEARD, self.kind, self.change, room.round, self.to, self.hear)
+        others = self.addressed(room, self.hear)
+        pairs = dict.fromkeys(pair for agent in agents for pair in self._pairs_of(agent, others, links, draw))
+        changed: Pairs = tuple([pair for pair in pairs if self._can_change(links, *pair)])
         if not changed:
             yield Act(agents, reason="no_link_to_change")
             return
-        ties.change(*((changed, ()) if self.change == "remove" else ((), changed)))
-        event = (Unlinked if self.change == "remove" else Linked)(room.id, round_, changed)
+        remove = self.change == "remove"
+        links.change(*((changed, ()) if remove else ((), changed)))
+        event = (Unlinked if remove else Linked)(room.id, room.round, changed)
         yield Act(agents, f"{self.change} {len(changed)}", events=(event,))
 
-    def _of(self, agent: int, others: tuple[int, ...], ties: Ties, draw: Random) -> Iterator[tuple[int, int]]:
-        """The pairs that are to change for one of those that it is for."""
-        remove = self.change == "remove"
-        open_ = [other for other in others if other != agent and self._there(ties, agent, other) == remove]
-        for other in draw.sample(open_, min(self.number, len(open_))) if self.number else open_:
+    def _pairs_of(self, agent: int, others: tuple[int, ...], links: Ties, draw: Random) -> Iterator[tuple[int, int]]:
+        """The pairs that may change for one agent."""
+        candidates = [other for other in others if other != agent and self._can_change(links, agent, other)]
+        for other in draw.sample(candidates, min(self.number, len(candidates))) if self.number else candidates:
             yield agent, other
             if self.both:
                 yield other, agent
 
-    @staticmethod
-    def _there(ties: Ties, source: int, target: int) -> bool:
-        return target in ties.hears[source]
+    def _can_change(self, links: Ties, source: int, target: int) -> bool:
+        """Whether there is a link to remove, or none yet where one is to be added."""
+        return (target in links.hears[source]) == (self.change == "remove")

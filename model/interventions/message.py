@@ -1,6 +1,7 @@
-"""message: a line from somebody who is not in the room, heard by those that it is for.
+"""message: these agents hear a line from a person outside the room.
 
-by and text as in `Saying`, both to be given. A name that somebody in the room has is taken for that person's.
+by     the name of the speaker; if an agent of the room has this name, the line is taken for a line of that agent
+text   the line; {topic} stands for the title of the room's topic
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from parley.model.interventions.base import Saying
 
 @dataclass(frozen=True, kw_only=True)
 class Message(Saying):
-    """A line from somebody who is not in the room, heard by those that it is for.
+    """A line from a person outside the room, heard by some agents.
 
     Parameters
     ----------
     by : str
-        Under whose name the line stands. A name that somebody in the room has is taken for that person's.
+        The name of the speaker. If an agent of the room has this name, the line is taken for a line of that agent.
     text : str
-        The line; `{topic}` stands for what the room is about.
+        The line; `{topic}` stands for the title of the room's topic.
     round, to, share, every, rooms
         When and for whom; see `Intervention`.
 
     Raises
     ------
     UserError
-        The name is none that could stand before a line, or there is no text.
+        The name is no name of a speaker, or the text is empty.
 
     Examples
     --------

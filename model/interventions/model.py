@@ -1,4 +1,4 @@
-"""model: from this round on those that it is for speak through another model.
+"""model: from this round on, these agents speak through another model.
 
 llm   its spec, as on the command line
 """
@@ -16,7 +16,7 @@ from parley.model.room import RoomState
 
 @dataclass(frozen=True, kw_only=True)
 class Model(Intervention):
-    """Another model for some seats; what they remember stays. See the module's manual page."""
+    """Another model for some seats, which keep their memory. See the module's manual page."""
 
     reaches_absent = True
     llm: str
@@ -28,10 +28,10 @@ class Model(Intervention):
 
     @property
     def voice(self) -> str:
-        """By which name requests ask for it."""
+        """The name by which requests ask for the model."""
         return identity_spec(self.llm)
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
         for agent in agents:
             room.members[agent].voice = self.voice
         yield Act(agents, self.voice)

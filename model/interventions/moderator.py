@@ -1,8 +1,6 @@
-"""moderator: a word before the round to those that it is for.
+"""moderator: these agents hear a remark before the round.
 
-text   one of the lines below by its name (civility, other_side, reasons), or words of your own
-
-The lines are ours.
+text   the name of one of Parley's lines below (civility, other_side, reasons), or a text of your own
 """
 
 from __future__ import annotations
@@ -22,21 +20,21 @@ LINES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Moderator(Saying):
-    """A word by "Moderator". The lines are Parley's own.
+    """A remark by "Moderator".
 
     Parameters
     ----------
     text : str
-        `civility`, `other_side` or `reasons` for a line of Parley's, or words of your own.
+        `civility`, `other_side` or `reasons` for a line of Parley's, or a text of your own.
     by : str
-        Under whose name it stands.
+        The name of the speaker.
     round, to, share, every, rooms
         When and for whom; see `Intervention`.
 
     Raises
     ------
     UserError
-        The text is almost, but not quite, the name of a line.
+        The text looks like a misspelt name of a line.
 
     Examples
     --------

@@ -1,19 +1,18 @@
-"""mute: from this round on the turns of those that it is for are silent (`muted`). They hear, and are asked as before."""
+"""mute: from this round on, the turns of these agents are silent (reason `muted`). They hear and are surveyed as before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from parley.model.interventions.base import Act, Intervention, View
-from parley.model.room import RoomState
+from parley.model.interventions.base import Switch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mute(Intervention):
-    """From this round on the turns of some agents are silent (reason `muted`). They hear, and are surveyed as before.
+class Mute(Switch):
+    """From this round on, the turns of some agents are silent (reason `muted`). They hear others and are surveyed as before.
 
-    A silent turn counts as one, so that nobody else's turn is another than without it.
+    A silent turn is counted, so the turns of the other agents have the same numbers and seeds as without the intervention.
 
     Parameters
     ----------
@@ -27,8 +26,4 @@ class Mute(Intervention):
     """
 
     reaches_absent = True
-
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
-        for agent in agents:
-            room.members[agent].muted = True
-        yield Act(agents)
+    SETS: ClassVar = {"muted": True}

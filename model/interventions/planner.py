@@ -1,17 +1,18 @@
-"""planner: somebody who steers: it says, of its messages, the one that it expects to bring attitudes nearest to its target.
+"""planner: before the round, a planner says the message that it expects to bring attitudes nearest to its target.
 
-messages  what it may say, each behind the attitude (0-10) that it argues for: "8: ...", "2: ..."; for several the key is repeated
+messages  its messages, each after the attitude (0-10) that it argues for: "8: ...", "2: ..."; repeat the key for several
 target    the attitude that it wants
-gain      how far, it believes, a line moves who hears it: this share of the way to what the line argues for (0.1)
-audience  room (one line for all that it is for, by their mean), each (a line for each of them, by its own attitude)
+gain      how far a line moves a hearer, as the planner believes: this share of the way to what the line argues for (0.1)
+audience  room (one line for all these agents, by their mean attitude) or each (a line for each agent, by its own attitude)
 by        its name (Planner)
 
-It goes by the attitudes of the last survey, and expects that a line at p moves an attitude a to a + gain (p - a). It says nothing
-where that is expected to be no nearer, and where no attitude could be read. With equal expectations the first message stands.
+The planner knows the attitudes of the last survey. It expects that a line at p moves an attitude a to a + gain (p - a). It says
+nothing if no message is expected to bring the mean nearer, or if no attitude could be read. Of equally good messages it says the
+first.
 
 After the planner of information in sequential social learning ("Steering the Herd"), in the simplest form: greedy (one round
 ahead), with a fixed set of public or private messages in place of a precision to choose, and a linear belief in place of a
-Bayesian one. It sees ratings, which nobody in the room does.
+Bayesian one. It sees ratings, which no agent of the room sees.
 """
 
 from __future__ import annotations
@@ -51,39 +52,37 @@ class Planner(Intervention):
             check_line(self.kind, self.by, text)
 
     def options(self) -> dict[str, float]:
-        """What each message argues for. Errors: UserError on one that does not say it."""
-        found = {}
+        """Return the attitude that each message argues for. Errors: UserError on a message without one."""
+        options = {}
         for message in self.messages:
             match = _MESSAGE.fullmatch(message)
             if not match or float(match[1]) > 10:
-                raise UserError(
-                    f"planner: write a message as '8: what is said', the attitude that it argues for first, not {message!r}"
-                )
+                raise UserError(f"planner: write a message as '8: what is said', the attitude first, not {message!r}")
             if second := _SECOND.search(match[2]):
+                first = message[: -len(second[0])].strip()
                 raise UserError(
-                    f"planner: two messages in one, {message!r}: repeat the key, messages='{message[: -len(second[0])].strip()}' "
+                    f"planner: two messages in one, {message!r}: repeat the key, messages='{first}' "
                     f"messages='{second[1].strip()}'"
                 )
-            found[match[2]] = float(match[1])
-        return found
+            options[match[2]] = float(match[1])
+        return options
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
-        if self.audience == "room":
-            return iter([self._say(room, agents, *self.choose([attitude(agent) for agent in agents]))])
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
         hearers: dict[tuple[str | None, str | None], list[int]] = defaultdict(list)
-        for agent in agents:
-            hearers[self.choose([attitude(agent)])].append(agent)
-        return iter([self._say(room, tuple(those), *choice) for choice, those in hearers.items()])
+        for group in [agents] if self.audience == "room" else [(agent,) for agent in agents]:
+            hearers[self.choose([attitude(agent) for agent in group])] += group
+        for (text, reason), listed in hearers.items():
+            addressed = tuple(listed)
+            line = line_events(room, addressed, self.by, text) if text else Act(addressed, None, self.by, reason)
+            yield line
 
     def choose(self, attitudes: list[float | None]) -> tuple[str | None, str | None]:
-        """What to say to people with these attitudes, or None and why not."""
-        known = [attitude for attitude in attitudes if attitude is not None]
-        if not known:
+        """Return the message for agents with these attitudes, or None and the reason."""
+        readable = [attitude for attitude in attitudes if attitude is not None]
+        if not readable:
             return None, "no_attitude"
-        mean = statistics.fmean(known)
-        off = {text: abs(mean + self.gain * (argues - mean) - self.target) for text, argues in self.options().items()}
-        best = min(off, key=lambda text: off[text])
-        return (best, None) if off[best] < abs(mean - self.target) else (None, "no_nearer")
-
-    def _say(self, room: RoomState, agents: tuple[int, ...], text: str | None, reason: str | None) -> Act:
-        return Act(agents, None, self.by, reason) if text is None else line_events(room, agents, self.by, text)
+        mean = statistics.fmean(readable)
+        options = self.options().items()
+        distance = {text: abs(mean + self.gain * (argued - mean) - self.target) for text, argued in options}
+        best = min(distance, key=lambda text: distance[text])
+        return (best, None) if distance[best] < abs(mean - self.target) else (None, "no_nearer")

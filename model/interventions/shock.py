@@ -1,4 +1,4 @@
-"""shock: something happens outside, and everybody hears of it ("News: ..."); with `every` the news goes on."""
+"""shock: all agents hear news from outside ("News: ..."). With `every` the news is repeated."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class Shock(Saying):
     Parameters
     ----------
     text : str
-        The news; `{topic}` stands for what the room is about.
+        The news; `{topic}` stands for the title of the room's topic.
     by : str
-        Under whose name it stands.
+        The name of the speaker.
     round, to, share, every, rooms
         When and for whom; see `Intervention`.
 
     Raises
     ------
     UserError
-        There is no text.
+        The text is empty.
 
     Examples
     --------

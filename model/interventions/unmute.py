@@ -1,21 +1,27 @@
-"""unmute: from this round on those that it is for have their say again."""
+"""unmute: from this round on, muted agents speak again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from parley.model.interventions.base import Act, Intervention, View
-from parley.model.room import RoomState
+from parley.model.interventions.base import Switch
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unmute(Intervention):
-    """The end of a mute."""
+class Unmute(Switch):
+    """From this round on, muted agents speak again.
+
+    Parameters
+    ----------
+    round, to, share, every, rooms
+        When and for whom; see `Intervention`.
+
+    Examples
+    --------
+    >>> Unmute(round=3, to=("default",)).kind
+    'unmute'
+    """
 
     reaches_absent = True
-
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
-        for agent in agents:
-            room.members[agent].muted = False
-        yield Act(agents)
+    SETS: ClassVar = {"muted": False}

@@ -1,4 +1,4 @@
-"""One cell in whatever process it falls to: the model that is open there, the sitting, and what is measured of its record."""
+"""Runs one cell of a sweep in some process: opens the model, runs the scenario, and measures its record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from parley.model.sweep.design import SweepCell
 
 @dataclass(frozen=True)
 class SweepJob:
-    """A cell to hold in the sweep's folder, with the names of the fields that were given, and what its tokens cost."""
+    """A cell to run in the folder of the sweep, with the names of the fields that were set, and the prices of its models."""
 
     cell: SweepCell
     folder: Path
@@ -42,15 +42,16 @@ class SweepJob:
 
 @dataclass(frozen=True)
 class CellTask:
-    """What is the same for every cell: what to measure of a finished run folder, and among how many a model is divided."""
+    """What is the same for every cell: how a finished run folder is measured, and the number of workers that share a model."""
 
     measure: Callable[[Path], Any]
     parts: int = 1
 
 
 class CellResult(NamedTuple):
-    """What became of a cell: what was measured, or (`stopped`) why there is nothing to measure yet; `gone`: no model answered, or
-    nothing that it answered could be read.
+    """The measures of a cell, or (`stopped`) why there are none yet.
+
+    `gone`: no model answered, or almost no reply could be read.
     """
 
     found: Any = None
@@ -64,41 +65,36 @@ class CellResult(NamedTuple):
 def run_cell(
     task: CellTask, job: SweepJob, ledger: Ledger | None = None, progress: Progress | None = None
 ) -> CellResult:
-    """Run or resume a cell, then measure it. No exception leaves here: a cell that fails costs no other."""
-    scenario, budget = (
-        job.cell.scenario,
-        Budget(prices=job.prices, keep_going=job.keep_going),
-    )  # its limits are the ledger's
-    sitting = RunSpec(
-        scenario, job.run, job.given, budget, job.retry_failures, ledger, agent_class=job.cell.agent_class
-    )
+    """Run or resume a cell, then measure it. It raises no exception: a cell that fails does not stop the others."""
+    scenario = job.cell.scenario
+    budget = Budget(prices=job.prices, keep_going=job.keep_going)  # the limits are those of the ledger
+    spec = RunSpec(scenario, job.run, job.given, budget, job.retry_failures, ledger, agent_class=job.cell.agent_class)
     try:
-        outcome = run_scenario(sitting, progress, backend=None if job.finished else _model(scenario, task.parts))
-        if outcome.stopped:
-            return CellResult(None, outcome.stopped, outcome.asked, outcome.replayed, outcome.unread, outcome.tally)
-        return CellResult(task.measure(job.run), None, outcome.asked, outcome.replayed, tally=outcome.tally)
+        outcome = run_scenario(spec, progress, backend=None if job.finished else _model(scenario, task.parts))
+        result = CellResult(None, outcome.stopped, outcome.asked, outcome.replayed, outcome.unread, outcome.tally)
+        return result if outcome.stopped else result._replace(found=task.measure(job.run), gone=False)
     except UserError as error:
         why, gone = str(error), isinstance(error, Unreachable)
-    except Exception as error:  # noqa: BLE001  named and told beside its cell
+    except Exception as error:  # noqa: BLE001  reported with its cell
         why, gone = f"{type(error).__name__}: {error}", isinstance(error, ConnectionError)
-    _open.cache_clear()  # something may still be on its way to the model
+    _open.cache_clear()  # calls to the model may still be under way
     return CellResult(None, why, gone=gone)
 
 
 def _model(scenario: Scenario, parts: int) -> Backend:
-    """The scenario's model, asked within a part of its limits."""
+    """The scenario's model with this worker's part of its limits."""
     voices = tuple((who, split_limits(spec, parts)) for who, spec in scenario.llm_by_party.items())
     return _open(split_limits(scenario.models.llm, parts), voices)
 
 
 @lru_cache(maxsize=1)
 def _open(spec: str, voices: tuple[tuple[str, str], ...]) -> Backend:
-    """The model of the last cell is that of the next one, mostly."""
+    """The model stays open, because the next cell mostly has the same one."""
     return open_all(spec, dict(voices))
 
 
 class RemoteLedger(Ledger):
-    """The ledger that all share, in another process: `ask` takes the name of a method and its arguments there."""
+    """The shared ledger in another process: `ask` takes the name of a method of the ledger and its arguments."""
 
     def __init__(self, ask: Callable[..., Any]):
         super().__init__()

@@ -1,17 +1,38 @@
-"""All cells of a sweep: how many at once, under one budget, here or on a cluster."""
+"""Runs all cells of a sweep under one budget: in worker processes on this machine, or on a Ray cluster.
+
+A worker process runs one cell after the other. If a worker is killed, only its unfinished cell is lost, and that can be resumed.
+"""
 
 from __future__ import annotations
 
+import atexit
+import os
+import signal
+import sys
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import forkserver, get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from types import ModuleType
 from typing import Any
 
 from parley.llm.backends import max_splits
 from parley.llm.budget import Budget, Ledger
 from parley.llm.journal import shared_ledger
 from parley.model.scenario_run import JOURNAL
-from parley.model.sweep.cell_runner import CellResult, CellTask, SweepJob
-from parley.model.sweep.worker_processes import Calls, Say, run_on_processes
+from parley.model.sweep.cell_runner import CellResult, CellTask, RemoteLedger, SweepJob, run_cell
+
+TRIES = 2
+"""Number of workers that a cell may lose before it is left unfinished."""
+Calls = Callable[[int], object]
+Say = Callable[[str], object]
 
 
 def run_cells(
@@ -23,16 +44,19 @@ def run_cells(
     calls: Calls,
     say: Say,
 ) -> Iterator[tuple[int, CellResult]]:
-    """Hold every job that is not finished and measure all; each one's place and what became of it, as they come.
+    """Run every job that is not finished, and measure all of them. Yields the place of each and its result, as they come.
 
-    A model's limits (requests at once, a minute) are divided among the workers that ask it, the budget is shared by all.
+    A model's limits (requests at once, per minute) are divided among the workers; the budget is shared by all.
     """
-    asking = [job for job in jobs if not job.finished]
-    most = min((parts for spec in _specs(asking) if (parts := max_splits(spec))), default=workers)
+    unfinished = [job for job in jobs if not job.finished]
+    scenarios = {job.cell.combination: job.cell.combined for job in unfinished}.values()
+    specs = {spec for scenario in scenarios for spec in (scenario.models.llm, *scenario.llm_by_party.values())}
+    most = min((parts for spec in specs if (parts := max_splits(spec))), default=workers)
     if most < workers:
         say(f"{most} workers, not {workers}: the model takes no more requests at once (its option in_flight)")
     workers = min(workers, most)
-    task, ledger = CellTask(measure, max(1, min(workers, len(asking)))), _ledger(budget, jobs)
+    task = CellTask(measure, max(1, min(workers, len(unfinished))))
+    ledger = shared_ledger(budget, [(job.run / JOURNAL, Budget(prices=job.prices)) for job in jobs])
     if ray:
         from parley.model.sweep.ray_cluster import run_on_ray
 
@@ -40,11 +64,164 @@ def run_cells(
     return run_on_processes(task, jobs, workers, ledger, calls, say)
 
 
-def _specs(jobs: Sequence[SweepJob]) -> set[str]:
-    scenarios = {job.cell.combination: job.cell.combined for job in jobs}.values()
-    return {spec for scenario in scenarios for spec in (scenario.models.llm, *scenario.llm_by_party.values())}
+class Queue:
+    """The jobs that wait to be run, and how many workers each has lost."""
+
+    def __init__(self, jobs: Sequence[SweepJob], say: Say):
+        self.jobs, self.say = jobs, say
+        self.waiting = deque(range(len(jobs)))
+        self.lost = Counter[int]()
+
+    def lose(self, place: int, worker: str) -> Iterator[tuple[int, CellResult]]:
+        """Put a job whose worker was lost at the end of the queue. If it has lost too many, yield that it is unfinished."""
+        self.lost[place] += 1
+        self.say(f"{self.jobs[place].cell.folder}: {worker}; what it had asked is kept")
+        if self.lost[place] < TRIES:
+            self.waiting.append(place)
+        else:
+            yield place, CellResult(None, f"{worker}, {TRIES} times")
 
 
-def _ledger(budget: Budget, jobs: Sequence[SweepJob]) -> Ledger | None:
-    """What all cells have spent in earlier sittings, where there is a limit to it."""
-    return shared_ledger(budget, [(job.run / JOURNAL, Budget(prices=job.prices)) for job in jobs])
+def run_on_processes(
+    task: CellTask, jobs: Sequence[SweepJob], workers: int, ledger: Ledger | None, calls: Calls, say: Say
+) -> Iterator[tuple[int, CellResult]]:
+    """Run every job in worker processes. Yields its place and its result, as they come.
+
+    `calls` gets the number of calls done, `say` a message about each killed worker.
+    """
+    pool = _Pool(task, Queue(jobs, say), ledger, calls)
+    try:
+        yield from pool.work(workers)
+    finally:
+        pool.close()
+
+
+@dataclass
+class _Worker:
+    process: ForkServerProcess
+    place: int
+
+
+class _Pool:
+    def __init__(self, task: CellTask, queue: Queue, ledger: Ledger | None, calls: Calls):
+        self.task, self.queue, self.ledger, self.calls = task, queue, ledger, calls
+        self.workers: dict[Connection, _Worker] = {}
+        self.context = get_context("forkserver")  # it imports once, so that a new worker starts in milliseconds
+        self.context.set_forkserver_preload([__name__, task.measure.__module__])
+        with _this_code():
+            forkserver.ensure_running()
+
+    def work(self, most: int) -> Iterator[tuple[int, CellResult]]:
+        while len(self.workers) < min(most, len(self.queue.jobs)):
+            self._start_worker()
+        while self.workers:
+            for pipe in wait(list(self.workers)):
+                yield from self._receive(pipe)  # type: ignore[arg-type]  # every pipe that is waited for is a Connection
+
+    def close(self) -> None:
+        """End all workers. The calls of a busy worker are in its journal."""
+        for pipe in list(self.workers):
+            self._end_worker(pipe)
+
+    def _start_worker(self) -> None:
+        mine, theirs = self.context.Pipe()
+        process = self.context.Process(target=_serve, args=(theirs, self.task, self.ledger is not None), daemon=True)
+        with _without_main():
+            process.start()
+        theirs.close()
+        self.workers[mine] = _Worker(process, -1)
+        self._send_job(mine)
+
+    def _send_job(self, pipe: Connection) -> None:
+        """Send the next job to a worker; without a job, end the worker."""
+        if self.queue.waiting:
+            place = self.workers[pipe].place = self.queue.waiting.popleft()
+            _send(pipe, self.queue.jobs[place])
+        else:
+            self._end_worker(pipe)
+
+    def _end_worker(self, pipe: Connection) -> _Worker:
+        worker = self.workers.pop(pipe)
+        pipe.close()
+        worker.process.kill()
+        worker.process.join()
+        return worker
+
+    def _receive(self, pipe: Connection) -> Iterator[tuple[int, CellResult]]:
+        try:
+            kind, *message = pipe.recv()
+        except (EOFError, OSError):  # the worker is gone
+            worker = self._end_worker(pipe)
+            code = worker.process.exitcode
+            end = f"was killed ({signal.Signals(-code).name})" if code and code < 0 else f"ended ({code})"
+            yield from self.queue.lose(worker.place, f"its worker {end}")
+            if self.queue.waiting:
+                self._start_worker()
+            return
+        if kind == "calls":
+            self.calls(*message)
+        elif kind == "ledger":
+            name, *values = message
+            _send(pipe, getattr(self.ledger, name)(*values))
+        else:
+            yield self.workers[pipe].place, *message
+            self._send_job(pipe)
+
+
+@contextmanager
+def _this_code() -> Iterator[None]:
+    """Let a new Python import this copy of `parley`: the fork server has its own path, where an installed copy may come first."""
+    before = {name: os.environ.get(name) for name in ("PYTHONPATH", "PYTHONSAFEPATH")}
+    os.environ |= {
+        "PYTHONPATH": os.pathsep.join(filter(None, [_folder_with_link(), before["PYTHONPATH"]])),
+        "PYTHONSAFEPATH": "1",
+    }
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
+
+
+@cache
+def _folder_with_link() -> str:
+    """A folder with a link to this package. It stays to the end of the process, because workers import more later."""
+    folder = mkdtemp()
+    atexit.register(rmtree, folder, ignore_errors=True)
+    (Path(folder) / "parley").symlink_to(Path(__file__).parents[2])
+    return folder
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Keep a new process from importing the script that was started, which would start the sweep again in every worker."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _send(pipe: Connection, message: object) -> None:
+    """Send a message to a worker. If it is dead by now, the next look at its pipe finds out."""
+    with suppress(OSError):
+        pipe.send(message)
+
+
+def _serve(pipe: Connection, task: CellTask, limited: bool) -> None:
+    """Run one job after the other, in a worker, until the pipe is closed. Ctrl-C and SIGHUP are handled by the parent."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+    def ask(*message: object) -> Any:
+        pipe.send(("ledger", *message))
+        return pipe.recv()
+
+    ledger = RemoteLedger(ask) if limited else None
+    with suppress(EOFError, OSError):
+        while True:
+            job = pipe.recv()
+            pipe.send(("result", run_cell(task, job, ledger, lambda number: pipe.send(("calls", number)))))

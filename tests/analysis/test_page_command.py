@@ -65,4 +65,4 @@ def test_what_a_page_cannot_keep_to_is_refused(idle: list[str], capsys: pytest.C
 @pytest.mark.parametrize("place", [["--host", "0.0.0.0"], ["--port", "0"]])
 def test_a_place_for_no_page_is_refused(place: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main([*UI[:-1], *place, "--dry-run"]) == 2
-    assert f"{place[0]} is where --ui serves the page" in capsys.readouterr().err
+    assert f"{place[0]} is only for the page" in capsys.readouterr().err

@@ -329,7 +329,7 @@ def test_what_the_mediator_considers_is_in_the_record() -> None:
 def test_the_mediator_may_have_a_model_of_its_own() -> None:
     model = DebateModel(scenario(llms=("mediator=oracle,pull=0",)))
     model.run()
-    assert {room.chair.voice for room in model.rooms if room.chair} == {"mediator"}
+    assert {room.mediator.voice for room in model.rooms if room.mediator} == {"mediator"}
     assert {agent.voice for agent in model.agents} == {""}
 
 

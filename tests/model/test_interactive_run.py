@@ -140,13 +140,13 @@ def test_who_steps_in_leaves_the_record_of_a_run_with_that_timetable(
     live = watched.live
     live.play(1)
     watched.at("paused", 1)
-    live.step_in(
+    live.add_intervention(
         parse_intervention("message round=1 to=democrat by=Ann text='Think of the cost.' rooms=" + f"'{room(live)}'")
     )
-    live.step_in(parse_intervention("mute round=1 to=republican"))
-    live.step_in(parse_intervention("message round=1 to=nobody by=Ann text='Hello.'"))
-    live.step_in(parse_intervention("join round=1 to=default"))
-    live.step_in(parse_intervention("leave round=1 to=default"))
+    live.add_intervention(parse_intervention("mute round=1 to=republican"))
+    live.add_intervention(parse_intervention("message round=1 to=nobody by=Ann text='Hello.'"))
+    live.add_intervention(parse_intervention("join round=1 to=default"))
+    live.add_intervention(parse_intervention("leave round=1 to=default"))
     watched.until(lambda: len(live.interventions) == 5)
     assert [one.refused for one in live.interventions[:2]] == ["", ""]
     assert "unknown party or seat" in live.interventions[2].refused
@@ -154,8 +154,8 @@ def test_who_steps_in_leaves_the_record_of_a_run_with_that_timetable(
     assert live.interventions[4].refused == ""
     live.play(1)
     watched.at("paused", 2)
-    live.step_in(parse_intervention("unmute round=1 to=republican"))
-    live.step_in(parse_intervention("join round=1 to=default"))
+    live.add_intervention(parse_intervention("unmute round=1 to=republican"))
+    live.add_intervention(parse_intervention("join round=1 to=default"))
     watched.until(lambda: len(live.interventions) == 7)
     live.play()
     watched.at("done", 3)
@@ -179,7 +179,7 @@ def test_a_run_that_was_stepped_into_and_stopped_goes_on(watched: Watched, tmp_p
     live = watched.live
     live.play(1)
     watched.at("paused", 1)
-    live.step_in(parse_intervention("shock round=1 text='The report is out.'"))
+    live.add_intervention(parse_intervention("shock round=1 text='The report is out.'"))
     live.play(1)
     watched.at("paused", 2)
     live.stop()
@@ -197,7 +197,7 @@ def test_nobody_steps_into_a_run_that_is_over(watched: Watched) -> None:
     watched.live.play()
     watched.at("done", 3)
     with pytest.raises(UserError, match="cannot be changed"):
-        watched.live.step_in(parse_intervention("mute round=1"))
+        watched.live.add_intervention(parse_intervention("mute round=1"))
 
 
 def test_a_run_at_a_pace_rests_between_rounds_until_somebody_wants_something(watched: Watched) -> None:
@@ -267,5 +267,5 @@ def test_two_who_ask_at_once_are_both_heard(
     live = Guarded(scenario, tmp_path / "run")
     monkeypatch.setattr(live._thread, "is_alive", lambda: True)
     live.interview(1, "Why?")
-    live.step_in(parse_intervention("mute round=1"))
+    live.add_intervention(parse_intervention("mute round=1"))
     assert len(live.__dict__["asked"]) == 2

@@ -19,8 +19,8 @@ from parley.llm.router import RoutedBackend
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Heard, Intervened, Linked, Rated, Seated, Unlinked, Utterance
 from parley.model.interventions import (
+    INTERVENTIONS,
     Intervention,
-    intervention_names,
     intervention_spec,
     parse_intervention,
     parse_interventions,
@@ -62,7 +62,7 @@ def turns(found: list[Event]) -> list[Utterance]:
     return [event for event in found if isinstance(event, Utterance)]
 
 
-@check_each("name", intervention_names())
+@check_each("name", INTERVENTIONS.names())
 def test_every_kind_can_be_held(small: Small, name: str) -> None:
     """A file in the folder is a kind: it has an example here, acts when it says, and is in the record."""
     one = parse_intervention(EXAMPLES[name])

@@ -16,7 +16,7 @@ from data_checks import check_each
 from parley.environments.graphs import GRAPHS
 from parley.llm.errors import UserError
 from parley.model.population import AGENTS, ATTITUDES, PopulationModel, ToParquet
-from parley.model.population_setup import Party, begun, parse_parties, seated
+from parley.model.population_setup import Party, draw_parties, initial_attitudes, parse_parties
 
 TWO = "republican:3:1,democrat:8:1:3"
 
@@ -148,9 +148,9 @@ def test_parties_have_their_share_and_their_start() -> None:
     """As many of each as their weights say (exactly), starts with the mean and spread asked for (a million draws of none)."""
     parties = parse_parties(TWO)
     rng = np.random.default_rng(1)
-    codes = seated(parties, 4000, rng)
+    codes = draw_parties(parties, 4000, rng)
     assert np.bincount(codes).tolist() == [1000, 3000]
-    starts = begun(parties, codes, rng)
+    starts = initial_attitudes(parties, codes, rng)
     assert starts[codes == 0].mean() == pytest.approx(3, abs=0.1)
     assert starts[codes == 0].std() == pytest.approx(1, abs=0.1)
     assert 0 <= starts.min() <= starts.max() <= 10

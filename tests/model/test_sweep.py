@@ -21,8 +21,7 @@ from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import JOURNAL, RunSpec, run_scenario
 from parley.model.sweep.cell_runner import CellResult, CellTask, SweepJob, run_cell
 from parley.model.sweep.design import SweepCell, check_sweep_manifest, parse_seeds, parse_vary, sweep_cells
-from parley.model.sweep.runner import run_cells
-from parley.model.sweep.worker_processes import run_on_processes
+from parley.model.sweep.runner import run_cells, run_on_processes
 
 BASE = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 

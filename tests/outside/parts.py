@@ -89,7 +89,7 @@ class Rumour(Intervention):
 
     text: str = "They say that it will rain."
 
-    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View, round_: int) -> Iterator[Act]:
+    def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
         yield line_events(room, agents, "Somebody", self.text)
 
 

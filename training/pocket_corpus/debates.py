@@ -99,14 +99,15 @@ def _hold(rng: random.Random, stage: CorpusSpeaker, members: dict[int, Debater],
     shuffled = tuple(rng.sample(ids, len(ids)))
     seated = Room(ids, shuffled, lambda: tuple(rng.sample(ids, len(ids))))
     order: Order = rng.choice(("random_first", "random_first", "random", "reshuffled"))
-    room = RoomState("corpus", topic.slug, "", 0, dict(members), {number: str(number) for number in ids})
-    context = RunContext(rng.getrandbits(31))
+    seats, context = {number: str(number) for number in ids}, RunContext(rng.getrandbits(31))
+    room = RoomState("corpus", topic.slug, "", 0, dict(members), seats, context)
     for round_ in range(rounds + 1):
+        room.round = round_
         if round_:
             turns: Iterator[Turn] = RoundTable(order=order).turns(seated, round_)
-            drive([run_round(room, turns, round_, context)], stage)
+            drive([run_round(room, turns)], stage)
         for name in _probes(rng, round_, rounds):
-            drive([run_survey(room, round_, topic.probe(name), 1, context)], stage)
+            drive([run_survey(room, topic.probe(name))], stage)
 
 
 def _probes(rng: random.Random, round_: int, rounds: int) -> set[str]:
