@@ -1,18 +1,18 @@
-"""The files of a card: card.html for people, card.json for programs (docs/card.md), card.csv for tables, card.png and .svg."""
+"""A card and its files: card.html for people, card.json for programs (docs/card.md), card.csv for tables, card.png and .svg."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from parley.analysis import disclaimers
 from parley.analysis.card.conditions import Batch
-from parley.analysis.card.estimates import CardEstimate, estimate_table
+from parley.analysis.card.estimates import COLUMNS, CardEstimate, estimate_table
 from parley.analysis.card.figure import forest_plot
 from parley.analysis.card.page import page
 from parley.analysis.card.records import ConditionRecords
@@ -26,8 +26,10 @@ SCHEMA = "parley-card-3"
 
 @dataclass(frozen=True)
 class Card:
-    """What there is to write. `stopped` says why it is not whole; `rounded`: whether ratings are whole numbers, since the
-    model does not tell how likely it finds each answer.
+    """What is written.
+
+    stopped: why the card is incomplete ("": it is not). rounded: whether ratings are whole numbers, because the model gives no
+    answer probabilities.
     """
 
     first: Batch
@@ -41,20 +43,20 @@ class Card:
 
     @property
     def sentences(self) -> list[str]:
-        """What a reader who knows none of this has to know first: five at most."""
-        return self._all("sentences")
+        """The sentences of "In short": at most five."""
+        return self._collect("sentences")
 
     @property
     def warnings(self) -> list[str]:
-        """What has to be known before that: why something on the page is not to be used."""
-        return self._all("warnings")
+        """The warnings before "In short": why something on the page must not be used."""
+        return self._collect("warnings")
 
-    def _all(self, name: str) -> list[str]:
-        telling = [getattr(section, name) for section in self.sections.values() if hasattr(section, name)]
-        return [sentence for tell in telling for sentence in tell(self.claims, self.first)]
+    def _collect(self, name: str) -> list[str]:
+        functions = [getattr(section, name) for section in self.sections.values() if hasattr(section, name)]
+        return [sentence for function in functions for sentence in function(self.claims, self.first)]
 
     def to_dict(self) -> dict[str, Any]:
-        """card.json: plain values, null where there is no number."""
+        """card.json: plain values; null where a number is missing."""
         base = self.first.base
         return {
             "schema": SCHEMA,
@@ -71,16 +73,16 @@ class Card:
             "warnings": [warning.replace("**", "") for warning in self.warnings],
             "sentences": [sentence.replace("**", "") for sentence in self.sentences],
             "quantities": {
-                name: {"section": section.TITLE, "title": told.title, "measure": told.measure, "unit": told.unit}
+                name: {"section": section.TITLE, **quantity._asdict()}
                 for section in self.sections.values()
-                for name, told in section.QUANTITIES.items()
+                for name, quantity in section.QUANTITIES.items()
             },
-            "claims": [{name: _plain(value) for name, value in asdict(claim).items()} for claim in self.claims],
+            "claims": [{name: _plain(getattr(claim, name)) for name in (*COLUMNS, "values")} for claim in self.claims],
         }
 
 
 def battery(base: Scenario) -> dict[str, Any]:
-    """What has to be alike for the numbers of two cards to be of the same thing."""
+    """What two cards must share before their difference means anything."""
     return {
         "topics": list(base.subject.topics),
         "rounds": base.rounds,
@@ -91,40 +93,30 @@ def battery(base: Scenario) -> dict[str, Any]:
 
 
 def manner(base: Scenario) -> dict[str, Any]:
-    """Everything else that is set and may make a difference: a remedy is a card with something else here."""
-    told = base.to_dict()
-    left = {
-        *battery(base),
-        "name",
-        "title",
-        "source",
-        "repetitions",
-        "environment",
-        "options",
-        "llm",
-        "survey",
-        "interventions",
-    }
-    return {name: value for name, value in told.items() if name not in left}
+    """All other settings; a remedy is a card in which one of them differs."""
+    fixed = {"name", "title", "source", "repetitions", "environment", "options", "llm", "survey", "interventions"}
+    return {name: value for name, value in base.to_dict().items() if name not in fixed | battery(base).keys()}
 
 
 def blocks_of(held: ConditionRecords) -> dict[str, int]:
-    """How many blocks each condition was held with."""
-    return {name: sum(one.header.scenario["repetitions"] for one in found) for name, found in held.records.items()}
+    """The number of blocks of each condition."""
+    return {
+        name: sum(tables.header.scenario["repetitions"] for tables in records) for name, records in held.records.items()
+    }
 
 
 def rounded(held: ConditionRecords) -> bool:
-    """Whether ratings of debates stand in for distributions that the model does not tell."""
+    """Whether single ratings are used in debates because the model gives no answer probabilities."""
     return any((held.ratings(name)["how"] == "attitude").any() for name in ("three", "two", "same") if name in held)
 
 
 def calls_of(held: ConditionRecords) -> int:
-    """Questions and lines in the records, those of partners who are no model too."""
-    return sum(len(one.calls) for found in held.records.values() for one in found)
+    """The number of calls in the records, including lines of scripted partners."""
+    return sum(len(tables.calls) for records in held.records.values() for tables in records)
 
 
 def write(card: Card) -> Path:
-    """Write the files into the folder of the card; the path of card.html. Errors: UserError."""
+    """Write the files into the folder of the card; return the path of card.html. Errors: UserError."""
     folder = card.first.folder
     try:
         report = Report(folder, "card")
