@@ -10,6 +10,7 @@ from types import ModuleType
 from data_checks import check_each
 
 from parley.analysis.bootstrap import NO_VARIATION
+from parley.analysis.card.card import _tables
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import ALL, CardEstimate
 from parley.analysis.card.figure import forest_plot
@@ -26,7 +27,6 @@ from parley.analysis.card.labels import (
     units,
     value,
 )
-from parley.analysis.card.page import _tables
 from parley.analysis.card.sections import Quantity, sections
 from parley.model.scenario import Scenario, load_preset
 
