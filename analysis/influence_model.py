@@ -242,9 +242,9 @@ def _agent_passages(tables: Tables, topic: str, grade: Grade) -> tuple[RoomPassa
     grades, mask = np.full(shape, np.nan), np.zeros((*shape, 1), dtype=bool)
     for row, values in enumerate(heard):
         grades[row, : len(values)], mask[row, : len(values)] = values, True
-    levels_ = (np.array(values, dtype=float).reshape(-1, 1) for values in (before, after))
+    start, end = (np.array(values, dtype=float).reshape(-1, 1) for values in (before, after))
     cluster = np.array(room, dtype=int)
-    return RoomPassages(*levels_, np.full(shape, GIVEN), grades, mask, cluster, np.zeros_like(cluster)), how
+    return RoomPassages(start, end, np.full(shape, GIVEN), grades, mask, cluster, np.zeros_like(cluster)), how
 
 
 def _graded_lines(tables: Tables, topic: str, grade: Grade) -> dict[tuple[str, int], list[tuple[int, float]]]:

@@ -88,18 +88,10 @@ def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
     for appeal in APPEALS:
         known = joined.dropna(subset=[appeal])
         made, without = (known.loc[known[appeal] == value, "toward"] for value in (1, 0))
-        ends, means = interval(_sums(known, appeal), _difference), (made.mean(), without.mean())
-        rows.append((appeal, len(made), len(without), *means, means[0] - means[1], *ends))
-    columns = [
-        "appeal",
-        "with",
-        "without",
-        "mean_with",
-        "mean_without",
-        "difference",
-        "difference_low",
-        "difference_high",
-    ]
+        low_high, means = interval(_sums(known, appeal), _difference), (made.mean(), without.mean())
+        rows.append((appeal, len(made), len(without), *means, means[0] - means[1], *low_high))
+    difference = ("difference", "difference_low", "difference_high")
+    columns = ["appeal", "with", "without", "mean_with", "mean_without", *difference]
     return pd.DataFrame(rows, columns=columns)
 
 

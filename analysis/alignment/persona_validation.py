@@ -227,26 +227,36 @@ def validate_personas(
         with open_journal(opened(validation.judge), folder / JOURNAL, each[-1], ledger) as journal:
             judge = Judge(journal, bar, validation.judge, each[-1].keep_going)
             verdicts = judge.judge_items(RUBRIC, [verdict_item(*pair) for pair in pairs], validation.seed)
-        rows = [
-            {
-                "item": number + 1,
-                "personas": item.personas,
-                "model": validation.models[number // len(asked)],
-                "party": item.persona.party,
-                "variant": item.persona.variant or NONE,
-                "name": item.persona.name,
-                "about": item.question.about,
-                "question": item.question.text,
-                "answer": reply.text or "",
-                "verdict": "" if verdict.value is None else RUBRIC.scale.labels[int(verdict.value)],
-                "reason": verdict.reason,
-            }
-            for number, ((item, reply), verdict) in enumerate(zip(pairs, verdicts, strict=True))
-        ]
-        answers = items_to_review(pd.DataFrame(rows), random.Random(derive(validation.seed, "review")))
+        answers = _answer_table(validation, pairs, verdicts)
         harmless = {name: answers[name].map(cell) for name in ("personas", "party", "name", "answer")}
         answers.assign(**harmless).to_csv(folder / "answers.csv", index=False)
     return answers
+
+
+def _answer_table(
+    validation: Validation, pairs: Sequence[tuple[Item, Reply]], verdicts: Sequence[judging.Verdict]
+) -> pd.DataFrame:
+    each, rows = len(pairs) // len(validation.models), []
+    for number, ((item, reply), verdict) in enumerate(zip(pairs, verdicts, strict=True)):
+        persona, question = item.persona, item.question
+        model, label = validation.models[number // each], RUBRIC.scale.labels
+        who = (item.personas, model, persona.party, persona.variant or NONE, persona.name)
+        judged = ("" if verdict.value is None else label[int(verdict.value)], verdict.reason)
+        rows.append((number + 1, *who, question.about, question.text, reply.text or "", *judged))
+    asked = [
+        "item",
+        "personas",
+        "model",
+        "party",
+        "variant",
+        "name",
+        "about",
+        "question",
+        "answer",
+        "verdict",
+        "reason",
+    ]
+    return items_to_review(pd.DataFrame(rows, columns=asked), random.Random(derive(validation.seed, "review")))
 
 
 def _check_folder(folder: Path, validation: Validation, asked: Sequence[Item]) -> None:

@@ -71,18 +71,12 @@ def read_card(path: Path) -> SavedCard:
         card = json.loads(file.read_text(encoding="utf-8"))
         if card["schema"] != SCHEMA:
             raise UserError(f"{file} is a card of version {card['schema']}, not {SCHEMA}: audit the model again")
-        known = card["quantities"]
-        return SavedCard(
-            file.resolve().parent.name,
-            card["model"],
-            card["note"] or "",
-            card["battery"],
-            card["manner"],
-            {name: Quantity(each["title"], each["measure"], each["unit"]) for name, each in known.items()},
-            {name: each["section"] for name, each in known.items()},
-            tuple(map(_parse_claim, card["claims"])),
-            tuple(card["sentences"]),
-        )
+        known, name = card["quantities"], file.resolve().parent.name
+        titles = {key: Quantity(each["title"], each["measure"], each["unit"]) for key, each in known.items()}
+        sections = {key: each["section"] for key, each in known.items()}
+        claims, sentences = tuple(map(_parse_claim, card["claims"])), tuple(card["sentences"])
+        settings = card["model"], card["note"] or "", card["battery"], card["manner"]
+        return SavedCard(name, *settings, titles, sections, claims, sentences)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"cannot read the card {file}: {error}") from error
 
@@ -191,7 +185,7 @@ def _table(cards: Sequence[SavedCard], table: pd.DataFrame) -> str:
     """One row per quantity, topic and card; the title is in the first row of each."""
     known = {name: quantity for card in reversed(cards) for name, quantity in card.quantities.items()}
     header = ["", "topic", "card", "estimate (95% interval)", f"minus {escape_markdown(cards[0].name)}"]
-    rows = []
+    rows: list[list[str]] = []
     for (name, topic), part in table.groupby(["quantity", "topic"], sort=False):
         rows += _estimate_rows(part.to_dict("records"), known[str(name)], _topic_title(str(topic)))
     return markdown_table(header, rows)

@@ -33,8 +33,8 @@ def contrast(scores: pd.DataFrame, people: pd.DataFrame | None, one: str, other:
     """
     effect = f"{other} - {one}"
     runs = by_run(scores[scores["condition"].isin([one, other])], of)
-    known = values(runs)
-    over_runs = compare_two(effect, *(known.get(name, np.array([])) for name in (one, other)), "run")
+    known, nothing = values(runs), np.array([])
+    over_runs = compare_two(effect, known.get(one, nothing), known.get(other, nothing), "run")
     if people is None:
         return over_runs
     seated = people[people["condition"].isin([one, other])]

@@ -88,9 +88,10 @@ def checked(scores: pd.DataFrame, where: str) -> pd.DataFrame:
 
 def lines(scores: pd.DataFrame) -> Iterator[ScoreLine]:
     """Every topic, condition and agent, in the order of the table."""
-    for key, rows in scores.groupby(["topic", "condition", "agent"], sort=False):
+    for (topic, condition, agent), rows in scores.groupby(["topic", "condition", "agent"], sort=False):
         wide = rows.pivot(index="run", columns="statement", values="score").sort_index(axis=1)
-        yield ScoreLine(*map(str, key), wide.to_numpy(dtype=float), wide.columns.to_numpy(dtype=float))
+        numbers, at = wide.to_numpy(dtype=float), wide.columns.to_numpy(dtype=float)
+        yield ScoreLine(str(topic), str(condition), str(agent), numbers, at)
 
 
 def mean_of(lines: Floats, _: Floats) -> Floats:

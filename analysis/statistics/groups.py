@@ -127,19 +127,11 @@ def pairs(effect: str, groups: Groups, unit: str, equal: bool = False) -> Iterat
     ends = found.confidence_interval()
     for (one, first), (two, second) in combinations(enumerate(known), 2):
         values = known[first], known[second]
-        yield Result(
-            f"{effect}: {second} - {first}",
-            unit,
-            sum(map(len, values)),
-            "difference",
-            test,
-            estimate=float(-found.statistic[one, two]),
-            low=float(-ends.high[one, two]),
-            high=float(-ends.low[one, two]),
-            p=float(found.pvalue[one, two]),
-            size=hedges(*values),
-            size_name="Hedges' g",
+        difference, low, high = (float(-part[one, two]) for part in (found.statistic, ends.high, ends.low))
+        row = Result(
+            f"{effect}: {second} - {first}", unit, sum(map(len, values)), "difference", test, difference, low, high
         )
+        yield replace(row, p=float(found.pvalue[one, two]), size=hedges(*values), size_name="Hedges' g")
 
 
 def compare_two(effect: str, first: Floats, second: Floats, unit: str) -> Result:

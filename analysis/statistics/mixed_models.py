@@ -49,8 +49,8 @@ def slopes(
     if spare < 1 or rooms < FEWEST:
         return [replace(row, reason=TOO_FEW) for row in rows]
     columns = ([value], predictors, within if varying is None else varying)
-    arrays = (kept[list(names)].to_numpy(dtype=float) for names in columns)
-    fit = _fit(*arrays, kept[unit].to_numpy())
+    values, fixed, random = (kept[list(names)].to_numpy(dtype=float) for names in columns)
+    fit = _fit(values[:, 0], fixed, random, kept[unit].to_numpy())
     if fit is None:
         return [replace(row, reason=UNFIT) for row in rows]
     estimates, errors, noise = fit
@@ -72,7 +72,7 @@ def _fit(values: Floats, fixed: Floats, varying: Floats, rooms: np.ndarray) -> t
     In some data sets (3 of 224) Powell's runs off to an infinite likelihood, and the others find the edge.
     """
     ones = np.ones((len(values), 1))
-    model = MixedLM(values[:, 0], np.hstack([ones, fixed]), groups=rooms, exog_re=np.hstack([ones, varying]))
+    model = MixedLM(values, np.hstack([ones, fixed]), groups=rooms, exog_re=np.hstack([ones, varying]))
     with warnings.catch_warnings():
         for category in (ConvergenceWarning, SingularMatrixWarning, RuntimeWarning):
             warnings.simplefilter("ignore", category)

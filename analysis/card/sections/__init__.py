@@ -26,14 +26,8 @@ from typing import NamedTuple
 
 from parley.llm.registry import Registry
 
-SECTIONS = Registry(
-    "section",
-    __name__,
-    "parley.card_sections",
-    ("ORDER", "TITLE", "NOTE", "NEEDS", "QUANTITIES", "WATCH", "claims"),
-    shared=(),
-    whole=True,
-)
+REQUIRED = ("ORDER", "TITLE", "NOTE", "NEEDS", "QUANTITIES", "WATCH", "claims")
+SECTIONS = Registry("section", __name__, "parley.card_sections", REQUIRED, shared=(), whole=True)
 
 
 class Quantity(NamedTuple):

@@ -71,10 +71,8 @@ def _topic(ratings: pd.DataFrame, topic: str) -> Iterator[CardEstimate]:
     values = {f"{party}_away": gap for party, gap in away.items()}
     values["nearer_democrats"] = republican - democrat
     values["party_gap"] = away["democrat"] - away["republican"]
-    for (
-        name,
-        rows,
-    ) in values.items():  # a row per block, a column per wording: how wordings differ is the instrument's error
+    # One row per block, one column per wording. How wordings differ is the error of the instrument.
+    for name, rows in values.items():
         yield replace(mean_estimate(CardEstimate(name, topic), rows.mean(axis=1)), instrument=rows.mean().std())
     yield _people_gap(topic)
 

@@ -44,10 +44,10 @@ def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
         return [CardEstimate(name, reason=ONE_ROUND) for name in QUANTITIES]
     moves = returns(held)
     last = {name: part.set_index(CELL)["last"] for name, part in moves.groupby("condition")}
-    pair = (last.get(condition, NO_MOVEMENT) for condition in NAMES.values())
+    announced, ordinary = (last.get(condition, NO_MOVEMENT) for condition in NAMES.values())
     return [
         *(_reversion(CardEstimate(name), moves[moves["condition"] == condition]) for name, condition in NAMES.items()),
-        *effect("closing", *pair, STILL),
+        *effect("closing", announced, ordinary, STILL),
     ]
 
 

@@ -34,12 +34,13 @@ OUTWARD = {"echo_alone": ("same", "alone"), "echo_mixed": ("same", "two")}
 
 def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     outward = away(held, "same")
-    estimates = []
-    for name, pair in OUTWARD.items():
-        estimates += effect(name, *(moved(held, condition, outward) for condition in pair), SAME_START)
-    sides = directions(held) if "three" in held else None  # the Default is asked in rooms of three
-    inward = (moved(held, condition, sides) if sides is not None else None for condition in ("same", "two"))
-    return [*estimates, *effect("echo_default", *inward)]
+    estimates: list[CardEstimate] = []
+    for name, (condition, control) in OUTWARD.items():
+        estimates += effect(name, moved(held, condition, outward), moved(held, control, outward), SAME_START)
+    if "three" not in held:  # the Default is asked in rooms of three
+        return [*estimates, *effect("echo_default", None, None)]
+    sides = directions(held)
+    return [*estimates, *effect("echo_default", moved(held, "same", sides), moved(held, "two", sides))]
 
 
 def result(found: Sequence[CardEstimate], first: Batch) -> str:

@@ -8,16 +8,9 @@ import pandas as pd
 
 from parley.agents.reply_cleaning import is_refusal
 from parley.analysis.alignment.persona_validation import ALIGNED
+from parley.analysis.card import estimates
 from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, three
-from parley.analysis.card.estimates import (
-    RATING,
-    CardEstimate,
-    agents,
-    find_estimate,
-    is_possible,
-    mean_estimate,
-    proportion,
-)
+from parley.analysis.card.estimates import CardEstimate, find_estimate, mean_estimate, proportion
 from parley.analysis.card.interviews import INTERVIEWS, UNJUDGED
 from parley.analysis.card.labels import DIFFERENCE, NAMES, judge, percent, share
 from parley.analysis.card.records import ConditionRecords
@@ -75,18 +68,18 @@ def _interviewed(answers: pd.DataFrame) -> Iterator[CardEstimate]:
     people, none = own[own["party"] != DEFAULT], f"no answer has a verdict: {count_table(own['reason'])}"
     parties = {"aligned": people} | {f"{party}_aligned": people[people["party"] == party] for party in PARTIES}
     for name, rows in parties.items():
-        yield is_possible(mean_estimate(CardEstimate(name, reason=none), fitting(rows)))
+        yield estimates.is_possible(mean_estimate(CardEstimate(name, reason=none), fitting(rows)))
     once = own.drop_duplicates(["persona", "question"])
     default = once[once["party"] == DEFAULT]
     if len(default):
         judged = default[default["verdict"] != ""]
         yield proportion(
-            CardEstimate(f"{DEFAULT}_aligned", unit="answer"), judged["verdict"] == ALIGNED, agents(judged)
+            CardEstimate(f"{DEFAULT}_aligned", unit="answer"), judged["verdict"] == ALIGNED, estimates.agents(judged)
         )
     women, men = (fitting(answers[answers["variant"] == variant]) for variant in ("female", "male"))
     yield mean_estimate(CardEstimate("women_men", reason=ONE_GENDER), women - men)
-    yield proportion(CardEstimate("stepped_out", unit="answer"), once["answer"].map(is_refusal), agents(once))
-    yield proportion(CardEstimate("without_verdict", unit="answer"), once["verdict"] == "", agents(once))
+    yield proportion(CardEstimate("stepped_out", unit="answer"), once["answer"].map(is_refusal), estimates.agents(once))
+    yield proportion(CardEstimate("without_verdict", unit="answer"), once["verdict"] == "", estimates.agents(once))
 
 
 def fitting(answers: pd.DataFrame) -> pd.Series:
@@ -105,13 +98,15 @@ def _rates(held: ConditionRecords) -> Iterator[CardEstimate]:
         rated = pd.concat(
             [_own(each, frame) for each in records for frame in (each.attitudes, each.probes) if len(frame)]
         )
-        yield proportion(CardEstimate(f"unread_{kind}", unit=RATING), rated["rating"].isna(), agents(rated))
+        yield proportion(
+            CardEstimate(f"unread_{kind}", unit=estimates.RATING), rated["rating"].isna(), estimates.agents(rated)
+        )
         if kind in SPOKEN:
             turns = pd.concat([_own(each, each.utterances) for each in records])
             turns = turns[~turns["reason"].isin(["muted", "absent"])]
             refused, silent = turns["reason"] == "refusal", turns["reason"].notna()
-            yield proportion(CardEstimate(f"refused_{kind}", unit="turn"), refused, agents(turns))
-            yield proportion(CardEstimate(f"unsaid_{kind}", unit="turn"), silent & ~refused, agents(turns))
+            yield proportion(CardEstimate(f"refused_{kind}", unit="turn"), refused, estimates.agents(turns))
+            yield proportion(CardEstimate(f"unsaid_{kind}", unit="turn"), silent & ~refused, estimates.agents(turns))
 
 
 def _own(tables: Tables, rows: pd.DataFrame) -> pd.DataFrame:

@@ -26,23 +26,16 @@ NOTE = (
     "rooms. Own copy: the partner is the same persona under another name. Differences are within blocks."
 )
 NEEDS = (three, two, same, alone, copy, shuffled, empty)
-EFFECTS = {
-    "three_alone": ("three", "alone"),
-    "three_empty": ("three", "empty"),
-    "three_shuffled": ("three", "shuffled"),
-    "two_alone": ("two", "alone"),
-    "same_alone": ("same", "alone"),
-    "same_copy": ("same", "copy"),
-}
+SIGNED = ("share", DIFFERENCE)
+PAIRS = ("three alone", "three empty", "three shuffled", "two alone", "same alone", "same copy")
+EFFECTS = {pair.replace(" ", "_"): (pair.split()[0], pair.split()[1]) for pair in PAIRS}
 """Each difference: a condition and its control."""
 QUANTITIES = {
     **{
         name: Quantity(f"moved toward the Default: {NAMES[condition]} minus {NAMES[control]}", "points")
         for name, (condition, control) in EFFECTS.items()
     },
-    "asymmetry": Quantity(
-        "distance to the Default closed in a debate of three: Republicans minus Democrats", "share", DIFFERENCE
-    ),
+    "asymmetry": Quantity("distance to the Default closed in a debate of three: Republicans minus Democrats", *SIGNED),
     "first_round": Quantity("of the movement in a debate of three, in the first round", "share"),
 }
 WATCH = ("three_alone",)

@@ -42,7 +42,7 @@ FEW = f"a fit needs {influence.LEAST} blocks"
 
 def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     passages, topics = room_passages(held, ("three", "two", "same")), base.subject.topics
-    by_topic = []
+    by_topic: list[CardEstimate] = []
     for topic in topics:
         by_topic += _fitted([passage for passage in passages if passage.topic == topic], (topic,), topic)
     apart = [_minus_default(held, claim) for claim in by_topic if claim.quantity == "level"]
