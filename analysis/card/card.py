@@ -42,7 +42,7 @@ BY_TOPIC = (
     "By topic (descriptive): each interval is by itself. About {missed} of these {intervals} miss the true value by chance, so a "
     "difference on one topic alone shows nothing."
 )
-WORDS = (
+TERMS = (
     "**Default**: an agent without a party role.",
     "**Block**: the same agents in every condition. Intervals are over blocks unless another unit is named.",
     "**Room**: the agents of one debate. A block has one or two rooms on each topic.",
@@ -170,8 +170,8 @@ def _lead(card: Card) -> Iterator[str]:
     if card.rounded:
         yield f"> {ROUNDED}"
     yield f"![{ALT}](card.png)"
-    yield "# Words"
-    yield "\n".join(f"- {word}" for word in WORDS)
+    yield "# Terms"
+    yield "\n".join(f"- {term}" for term in TERMS)
     yield "Percentages have one decimal, all other numbers have two."
 
 

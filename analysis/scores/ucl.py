@@ -38,23 +38,23 @@ LINE = ["topic", "condition", "run", "agent"]
 Chosen = Sequence[Sequence[str]] | None
 
 
-def smoothed(scores: pd.DataFrame, ema: float = EMA, start: int = FROM) -> pd.DataFrame:
-    """Each score from statement number `start` on becomes `ema` of it plus the rest of the smoothed score before it, run by run.
+def smoothed(scores: pd.DataFrame) -> pd.DataFrame:
+    """Each score from statement `FROM` on becomes `EMA` of it plus the rest of the smoothed score before it, run by run.
 
     A missing score stays missing; the next one is averaged with the last known one.
     """
     ordered = scores.sort_values("statement", kind="stable")
     smooth = pd.Series(np.nan, index=scores.index)
     for _, line in ordered.groupby(LINE, sort=False):
-        smooth[line.index] = _smooth(line["score"].to_numpy(dtype=float), line["statement"].to_numpy() >= start, ema)
+        smooth[line.index] = _smooth(line["score"].to_numpy(dtype=float), line["statement"].to_numpy() >= FROM)
     return scores.assign(score=smooth)
 
 
-def _smooth(line: Floats, smooth: np.ndarray, ema: float) -> Floats:
+def _smooth(line: Floats, smooth: np.ndarray) -> Floats:
     out, last = line.copy(), np.nan
     for place, score in enumerate(line):
         if np.isfinite(score):
-            out[place] = last = ema * score + (1 - ema) * last if smooth[place] and np.isfinite(last) else score
+            out[place] = last = EMA * score + (1 - EMA) * last if smooth[place] and np.isfinite(last) else score
     return out
 
 
