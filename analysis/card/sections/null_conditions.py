@@ -115,7 +115,7 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     if others:
         text += (
             f" With lines recorded in other rooms, which answer no one in this room, they came {format_number(others.null)} "
-            f"points nearer: being answered adds {points(others)} (computed before rounding)."
+            f"points nearer: being answered adds {points(others)}, computed before rounding."
         )
     yield text
 
