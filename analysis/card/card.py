@@ -131,21 +131,22 @@ def manner(base: Scenario) -> dict[str, Any]:
     return {name: value for name, value in base.to_dict().items() if name not in fixed | battery(base).keys()}
 
 
-def blocks_of(held: ConditionRecords) -> dict[str, int]:
+def blocks_of(study: ConditionRecords) -> dict[str, int]:
     """The number of blocks of each condition."""
     return {
-        name: sum(tables.header.scenario["repetitions"] for tables in records) for name, records in held.records.items()
+        name: sum(tables.header.scenario["repetitions"] for tables in records)
+        for name, records in study.records.items()
     }
 
 
-def rounded(held: ConditionRecords) -> bool:
+def rounded(study: ConditionRecords) -> bool:
     """Whether single ratings are used in debates because the model gives no answer probabilities."""
-    return any((held.ratings(name)["how"] == "attitude").any() for name in ("three", "two", "same") if name in held)
+    return any((study.ratings(name)["how"] == "attitude").any() for name in ("three", "two", "same") if name in study)
 
 
-def calls_of(held: ConditionRecords) -> int:
+def calls_of(study: ConditionRecords) -> int:
     """The number of calls in the records, including lines of scripted partners."""
-    return sum(len(tables.calls) for records in held.records.values() for tables in records)
+    return sum(len(tables.calls) for records in study.records.values() for tables in records)
 
 
 def page(card: Card) -> str:

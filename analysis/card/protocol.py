@@ -49,21 +49,21 @@ def run_protocol(
     other agents, up to `batches` times. The rule looks only at the width of intervals, never at an estimate or at whether it
     differs from 0.
     """
-    held, going = ConditionRecords(), dict(sections)
+    study, going = ConditionRecords(), dict(sections)
     for number in range(1, batches + 1):
         batch = replace(first, number=number)
         for step in protocol_steps(batch, going):
             tables = yield step
-            held.add(step.condition, tables)
+            study.add(step.condition, tables)
             if step.condition == "three":
                 records.write_yoked_lines(tables, step.folder / LINES)
         for kind in step_interviews(batch, going):
-            held.add_answers(kind, (yield BatchInterviews(kind, batch, held.records["three"][-1])))
+            study.add_answers(kind, (yield BatchInterviews(kind, batch, study.records["three"][-1])))
         if tight is not None:
-            going = {name: each for name, each in going.items() if not tight_enough(each, held, first, tight)}
+            going = {name: each for name, each in going.items() if not tight_enough(each, study, first, tight)}
         if not going:
             break
-    return held
+    return study
 
 
 def protocol_steps(batch: Batch, sections: Sections) -> list[ProtocolStep]:
@@ -81,26 +81,26 @@ def step_interviews(batch: Batch, sections: Sections) -> list[str]:
     return list(dict.fromkeys(kinds)) if batch.judge else []
 
 
-def tight_enough(section: ModuleType, held: ConditionRecords, first: Batch, tight: float) -> bool:
+def tight_enough(section: ModuleType, study: ConditionRecords, first: Batch, tight: float) -> bool:
     """Whether half of every watched interval is at most `tight` of the range of its measure (10 points, or a whole share).
 
     A section that watches no interval is done after one batch.
     """
     if not section.WATCH:
         return True
-    watched = [claim for claim in section.claims(held, first.base) if claim.quantity in section.WATCH]
+    watched = [claim for claim in section.claims(study, first.base) if claim.quantity in section.WATCH]
     spans = [SPAN[section.QUANTITIES[claim.quantity].measure] for claim in watched]
     return bool(watched) and all(claim.width <= tight * span for claim, span in zip(watched, spans, strict=True))
 
 
-def card_estimates(held: ConditionRecords, first: Batch, sections: Sections) -> list[CardEstimate]:
+def card_estimates(study: ConditionRecords, first: Batch, sections: Sections) -> list[CardEstimate]:
     """The estimates of all sections; if the first conditions of a section were not run, all of its quantities are missing."""
     estimates: list[CardEstimate] = []
     for name, section in sections.items():
-        complete = all(condition in held for condition in section.NEEDS[0](first))
+        complete = all(condition in study for condition in section.NEEDS[0](first))
         missing = [CardEstimate(quantity, reason=NOT_RUN) for quantity in section.QUANTITIES]
         estimates += [
-            replace(claim, section=name) for claim in (section.claims(held, first.base) if complete else missing)
+            replace(claim, section=name) for claim in (section.claims(study, first.base) if complete else missing)
         ]
     return estimates
 
@@ -112,31 +112,31 @@ def run_conditions(
 
     Errors: UserError if no rating can be read, after the first condition in which that is so.
     """
-    study, held, stopped = run_protocol(first, chosen, batches, tight), ConditionRecords(), ""
+    protocol, study, stopped = run_protocol(first, chosen, batches, tight), ConditionRecords(), ""
     try:
-        step = next(study)
+        step = next(protocol)
         while True:
             if isinstance(step, BatchInterviews):
                 answers = step.run(bench._replace(opened=_opener(step.batch.scenario)))
                 bench.say(f"{step.condition}: the judge {step.batch.judge} read {len(answers):,}")
-                held.add_answers(step.condition, answers)
-                step = study.send(answers)
+                study.add_answers(step.condition, answers)
+                step = protocol.send(answers)
                 continue
             if stopped := _run_condition(step, bench):
                 break
             tables = load(step.folder)
-            held.add(step.condition, tables)
-            if reason := held.unread():
+            study.add(step.condition, tables)
+            if reason := study.unread():
                 raise UserError(
                     f"{step.condition}: {reason}; a card needs ratings. See the replies: python run.py report {step.folder}; "
                     "then try another --set probe=NAME, or another model"
                 )
-            step = study.send(tables)
+            step = protocol.send(tables)
     except BudgetSpent as spent:
         stopped = str(spent)
     except StopIteration:
         pass
-    return held, stopped
+    return study, stopped
 
 
 def _run_condition(step: ProtocolStep, bench: InterviewBench) -> str:

@@ -116,15 +116,15 @@ class Passage(NamedTuple):
     spoke: tuple[int, ...]
 
 
-def room_passages(held: ConditionRecords, conditions: Sequence[str]) -> list[Passage]:
+def room_passages(study: ConditionRecords, conditions: Sequence[str]) -> list[Passage]:
     """Every room and round of these conditions with a survey before and after it."""
-    return [passage for name in conditions if name in held for passage in _passages(held, name)]
+    return [passage for name in conditions if name in study for passage in _passages(study, name)]
 
 
-def _passages(held: ConditionRecords, condition: str) -> Iterator[Passage]:
-    rated = held.ratings(condition)
+def _passages(study: ConditionRecords, condition: str) -> Iterator[Passage]:
+    rated = study.ratings(condition)
     rated = rated[rated["group"] != "reference"]
-    spoken = held.spoken(condition)
+    spoken = study.spoken(condition)
     lines = {key: list(part) for key, part in spoken[spoken["said"]].groupby(["room", "round"])["agent"]}
     levels = rated.pivot(index=["block", "topic", "room", "agent"], columns="round", values="level")
     for (block, topic, room), part in levels.groupby(level=["block", "topic", "room"], sort=False):

@@ -81,9 +81,12 @@ def choose_remedies(text: str, tuned: str | None, spec: str) -> list[Remedy]:
     for name in filter(None, map(str.strip, text.split(","))):
         file = name.endswith(".toml")
         known = read_remedies(Path(name) if file else REMEDIES)
-        if not file and name not in (ALL, *known):
+        if file or name == ALL:
+            chosen |= known
+        elif name in known:
+            chosen[name] = known[name]
+        else:
             raise unknown_name("remedy", name, [ALL, *known])
-        chosen |= {name: known[name]} if name in known and not file else known
     return [*chosen.values(), *([adapt_scenario(tuned, spec)] if tuned else [])]
 
 
@@ -123,17 +126,17 @@ def core_conditions() -> Sections:
     return core
 
 
-def keeps_people(held: ConditionRecords, batch: Batch) -> bool:
+def keeps_people(study: ConditionRecords, batch: Batch) -> bool:
     """Whether all of the core was run, in the same number of batches."""
-    sizes = [len(held.tables.get(step.condition, ())) for step in protocol_steps(batch, core_conditions())]
-    sizes += [len(held.answers.get(kind, ())) for kind in step_interviews(batch, core_conditions())]
+    sizes = [len(study.tables.get(step.condition, ())) for step in protocol_steps(batch, core_conditions())]
+    sizes += [len(study.answers.get(kind, ())) for kind in step_interviews(batch, core_conditions())]
     return min(sizes) == max(sizes) > 0
 
 
-def measure_remedy(held: ConditionRecords, batch: Batch) -> dict[str, CardEstimate]:
+def measure_remedy(study: ConditionRecords, batch: Batch) -> dict[str, CardEstimate]:
     """The quantities that are compared, over all topics, from the conditions of the core only."""
     names = {name for need in CORE for name in need(batch)}
-    core = ConditionRecords({name: records for name, records in held.tables.items() if name in names}, held.answers)
+    core = ConditionRecords({name: records for name, records in study.tables.items() if name in names}, study.answers)
     estimates = {
         claim.quantity: claim for claim in card_estimates(core, batch, core_conditions()) if claim.topic == ALL
     }
@@ -178,9 +181,8 @@ def _planned(title: str, batch: Batch, batches: int, known: Collection[str]) -> 
     """The calls of the core without the `known` conditions; nothing if no condition is left."""
     steps = [step for step in protocol_steps(batch, core_conditions()) if step.condition not in known]
     kinds = [kind for kind in step_interviews(batch, core_conditions()) if kind not in known]
-    asked, judged = (
-        sum(calls) for calls in zip((0, 0), *(interview_calls(batch, kind) for kind in kinds), strict=True)
-    )
+    planned = [interview_calls(batch, kind) for kind in kinds]
+    asked, judged = sum(calls for calls, _ in planned), sum(calls for _, calls in planned)
     calls = asked + sum(sum(plan_run(step.scenario).calls_by_voice.values()) for step in steps)
     more = f", and at most {batches * judged:,} calls of the judge" if kinds else ""
     if steps or kinds:

@@ -6,7 +6,7 @@ ORDER, TITLE, NOTE   its place on the page, its title, and how it was measured
 NEEDS                its conditions (functions of analysis/card/conditions.py)
 QUANTITIES           by name: the title for a reader and the measure
 WATCH                the quantities whose intervals decide whether another batch is run (none: one batch is enough)
-claims(held, base)   a pure function that returns the estimates
+claims(study, base)   a pure function that returns the estimates
 
 and may have
 

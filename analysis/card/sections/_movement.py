@@ -21,38 +21,38 @@ CELL = ["block", "topic", "party"]
 SAME_START = "the parties begin alike"
 
 
-def levels(held: ConditionRecords, condition: str) -> pd.DataFrame:
+def levels(study: ConditionRecords, condition: str) -> pd.DataFrame:
     """Ratings (0-10): one row per agent (block, topic, party, room, agent), one column per round (0: before); NaN: missing."""
-    return held.ratings(condition).pivot(index=[*CELL, "room", "agent"], columns="round", values="level")
+    return study.ratings(condition).pivot(index=[*CELL, "room", "agent"], columns="round", values="level")
 
 
-def changes(held: ConditionRecords, condition: str) -> pd.DataFrame:
+def changes(study: ConditionRecords, condition: str) -> pd.DataFrame:
     """One row per agent rated first and last: block, topic, party, room, agent, change, first (change in round 1), start."""
-    wide = levels(held, condition)
+    wide = levels(study, condition)
     start = wide.iloc[:, 0]
     frame = pd.DataFrame({"change": wide.iloc[:, -1] - start, "first": wide.iloc[:, 1] - start, "start": start})
     return frame.dropna(subset="change").reset_index()
 
 
-def away(held: ConditionRecords, condition: str) -> pd.Series:
+def away(study: ConditionRecords, condition: str) -> pd.Series:
     """By topic and party: how many points the party starts above the other party, where that is `SMALLEST` or more."""
-    wide = starts(held, condition).reindex(columns=list(PARTIES))
+    wide = starts(study, condition).reindex(columns=list(PARTIES))
     gaps = wide.sub(wide[list(reversed(PARTIES))].to_numpy()).stack()
     return gaps[gaps.abs() >= SMALLEST]
 
 
-def starts(held: ConditionRecords, condition: str) -> pd.DataFrame:
+def starts(study: ConditionRecords, condition: str) -> pd.DataFrame:
     """The mean rating before the debate: one row per topic, one column per party."""
-    before = held.ratings(condition).query("round == 0")
+    before = study.ratings(condition).query("round == 0")
     return before.groupby(["topic", "party"], sort=False)["level"].mean().unstack()
 
 
-def moved(held: ConditionRecords, condition: str, sides: pd.Series) -> pd.Series | None:
+def moved(study: ConditionRecords, condition: str, sides: pd.Series) -> pd.Series | None:
     """By block, topic and party: the mean movement toward a side (its sign by topic and party); None: not run.
 
     A condition that is run party by party (`empty republican`, `empty democrat`) is named by its first word.
     """
-    frames = [changes(held, name) for name in held.records if name.partition(" ")[0] == condition and name in held]
+    frames = [changes(study, name) for name in study.records if name.partition(" ")[0] == condition and name in study]
     return by_cell(pd.concat(frames), "change", sides) if frames else None
 
 

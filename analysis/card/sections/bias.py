@@ -45,17 +45,17 @@ WATCH = ("party_gap",)
 PEW = Path(__file__).parent.parent / "pew.toml"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    ratings = answers(held)
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    ratings = answers(study)
     by_topic = [claim for topic in base.subject.topics for claim in _topic(ratings[ratings["topic"] == topic], topic)]
     unread = CardEstimate("unread", unit=estimates.RATING)
     return [*by_topic, estimates.proportion(unread, ratings["level"].isna(), estimates.agents(ratings))]
 
 
-def answers(held: ConditionRecords) -> pd.DataFrame:
+def answers(study: ConditionRecords) -> pd.DataFrame:
     """Every rating outside of debates, with the condition in which it was given (`way`)."""
-    names = [name for name in held.records if name.partition(" ")[0] == "asked"]
-    return pd.concat([held.ratings(name, further=True).assign(way=name) for name in names], ignore_index=True)
+    names = [name for name in study.records if name.partition(" ")[0] == "asked"]
+    return pd.concat([study.ratings(name, further=True).assign(way=name) for name in names], ignore_index=True)
 
 
 def _topic(ratings: pd.DataFrame, topic: str) -> Iterator[CardEstimate]:
@@ -86,11 +86,11 @@ def _people_gap(topic: str) -> CardEstimate:
     return replace(claim, estimate=gap, n=published["people"], reason="published shares, without an interval")
 
 
-def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For "In short"."""
     topics = first.base.subject.topics
-    claims = estimates.simultaneous(
-        [claim for topic in topics if (claim := find_estimate(found, "nearer_democrats", topic))]
+    widened = estimates.simultaneous(
+        [claim for topic in topics if (claim := find_estimate(claims, "nearer_democrats", topic))]
     )
     leanings: dict[str, list[str]] = {
         "nearer to its own Democrat role than to its Republican role on": [],
@@ -99,7 +99,7 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         "too seldom to say which role it is nearer to on": [],
     }
     toward_democrats, toward_republicans, unsure, unknown = leanings.values()
-    for claim in claims:
+    for claim in widened:
         group = toward_democrats if claim.low > 0 else toward_republicans if claim.high < 0 else unsure
         (unknown if math.isnan(claim.low) else group).append(load_topic(claim.topic).title)
     parts = [f"{where} {join_phrases(titles)}" for where, titles in leanings.items() if titles]
@@ -107,8 +107,8 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         yield f"**Where it leans.** Asked without a party role, the model answers {'; '.join(parts)}."
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    known = [claim for topic in first.base.subject.topics if (claim := find_estimate(found, "default", topic))]
+    known = [claim for topic in first.base.subject.topics if (claim := find_estimate(claims, "default", topic))]
     parts = [f"{format_number(claim.estimate)} on {load_topic(claim.topic).title}" for claim in known]
     return f"Asked without a party role, the model answers {join_phrases(parts)}." if parts else ""

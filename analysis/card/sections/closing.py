@@ -39,10 +39,10 @@ ONE_ROUND = "a debate of one round has no middle"
 NO_MOVEMENT = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], [], []], names=CELL))
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     if base.rounds < 2:
         return [CardEstimate(name, reason=ONE_ROUND) for name in QUANTITIES]
-    moves = returns(held)
+    moves = returns(study)
     last = {name: part.set_index(CELL)["last"] for name, part in moves.groupby("condition")}
     announced, ordinary = (last.get(condition, NO_MOVEMENT) for condition in NAMES.values())
     return [
@@ -51,19 +51,19 @@ def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     ]
 
 
-def returns(held: ConditionRecords) -> pd.DataFrame:
+def returns(study: ConditionRecords) -> pd.DataFrame:
     """One row per condition, block, topic and party that moved, in points.
 
     Columns: gone (from before to the middle, positive the way that the party went), back (from the middle to the end) and last
     (in the last round), both positive against that way.
     """
-    rows = pd.concat([_ways(held, name) for name in NAMES.values()], ignore_index=True)
+    rows = pd.concat([_ways(study, name) for name in NAMES.values()], ignore_index=True)
     mean = rows.groupby(["topic", "party"], sort=False)["gone"].mean()
     return toward(rows, mean[mean.abs() >= SMALLEST], "gone", "back", "last")
 
 
-def _ways(held: ConditionRecords, condition: str) -> pd.DataFrame:
-    wide = levels(held, condition)
+def _ways(study: ConditionRecords, condition: str) -> pd.DataFrame:
+    wide = levels(study, condition)
     values = wide.to_numpy(dtype=float)
     gone, back = parts(values, "mean")
     frame = pd.DataFrame({"gone": gone, "back": back, "last": values[:, -2] - values[:, -1]}, index=wide.index)
@@ -78,9 +78,9 @@ def _reversion(claim: CardEstimate, rows: pd.DataFrame) -> CardEstimate:
     return jackknife(claim, sums, lambda part: float(part["back"].sum() / part["gone"].sum()))
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    back = find_estimate(found, "reversion")
+    back = find_estimate(claims, "reversion")
     if back is None:
         return ""
     if back.high < 0:

@@ -36,25 +36,25 @@ WATCH = ()
 ALIKE = "all were alike before, or could not be rated"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    debates = ends(held, "three")
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    debates = ends(study, "three")
     ratios = ratio(debates)
     silence = CardEstimate("collapse_alone", reason=NOT_RUN)
-    if "alone" in held:
-        control = ratio(ends(held, "alone"))
+    if "alone" in study:
+        control = ratio(ends(study, "alone"))
         silence = mean_estimate(replace(silence, reason=ALIKE), ratios - control)
         silence = replace(silence, null=float(control.mean())) if silence.known else silence
     return [
         positive(CardEstimate("spread"), spread(debates["after"])),
         positive(CardEstimate("collapse"), ratios, ALIKE),
         silence,
-        is_possible(mean_estimate(CardEstimate("distinct"), _distinct(held))),
+        is_possible(mean_estimate(CardEstimate("distinct"), _distinct(study))),
     ]
 
 
-def ends(held: ConditionRecords, condition: str) -> pd.DataFrame:
+def ends(study: ConditionRecords, condition: str) -> pd.DataFrame:
     """Ratings (0-10) in the first and the last survey: one row per block, columns (before or after, topic, party)."""
-    rated = held.ratings(condition)
+    rated = study.ratings(condition)
     rated = rated[rated["party"].isin(PARTIES)]
     when = {rated["round"].min(): "before", rated["round"].max(): "after"}
     known = rated.assign(when=rated["round"].map(when)).dropna(subset="when")
@@ -69,18 +69,18 @@ def ratio(rows: pd.DataFrame) -> pd.Series:
     return share + (after - share * before) / start
 
 
-def _distinct(held: ConditionRecords) -> pd.Series:
+def _distinct(study: ConditionRecords) -> pd.Series:
     """By block: the mean over rooms and rounds that have enough words."""
     rows = [
         {"block": f"{batch}/{repetition}", "value": distinct(texts.dropna()).value}
-        for batch, tables in enumerate(held.records["three"], 1)
+        for batch, tables in enumerate(study.records["three"], 1)
         for (repetition, _, _), texts in tables.utterances.groupby(["repetition", "room", "round"], sort=False)["text"]
     ]
     table = pd.DataFrame(rows, columns=["block", "value"]).astype({"value": float})
     return table.groupby("block", sort=False)["value"].mean()
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    left = find_estimate(found, "collapse")
+    left = find_estimate(claims, "collapse")
     return f"After debates of three, ratings within a party spread {percent(left)} as far as before." if left else ""

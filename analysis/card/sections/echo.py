@@ -32,20 +32,20 @@ WATCH = ("echo_mixed",)
 OUTWARD = {"echo_alone": ("same", "alone"), "echo_mixed": ("same", "two")}
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    outward = away(held, "same")
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    outward = away(study, "same")
     estimates: list[CardEstimate] = []
     for name, (condition, control) in OUTWARD.items():
-        estimates += effect(name, moved(held, condition, outward), moved(held, control, outward), SAME_START)
-    if "three" not in held:  # the Default is asked in rooms of three
+        estimates += effect(name, moved(study, condition, outward), moved(study, control, outward), SAME_START)
+    if "three" not in study:  # the Default is asked in rooms of three
         return [*estimates, *effect("echo_default", None, None)]
-    sides = directions(held)
-    return [*estimates, *effect("echo_default", moved(held, "same", sides), moved(held, "two", sides))]
+    sides = directions(study)
+    return [*estimates, *effect("echo_default", moved(study, "same", sides), moved(study, "two", sides))]
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section: where pairs of one party and mixed pairs went, and the difference."""
-    mixed = find_estimate(found, "echo_mixed")
+    mixed = find_estimate(claims, "echo_mixed")
     if mixed is None:
         return ""
     ways = f"Pairs of one party moved {_way(mixed.estimate + mixed.null)}, mixed pairs {_way(mixed.null)}"

@@ -55,12 +55,12 @@ WATCH = ()
 ONE_GENDER = "this set of personas does not have the same personas as women and as men"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    interviews = held.answers_to(INTERVIEWS)
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    interviews = study.answers_to(INTERVIEWS)
     if interviews is not None:
-        return [*_interviewed(interviews), *_rates(held)]
+        return [*_interviewed(interviews), *_rates(study)]
     names = [name for name in QUANTITIES if not name.startswith(("refused", "unsaid", "unread"))]
-    return [*(CardEstimate(name, reason=UNJUDGED) for name in names), *_rates(held)]
+    return [*(CardEstimate(name, reason=UNJUDGED) for name in names), *_rates(study)]
 
 
 def _interviewed(answers: pd.DataFrame) -> Iterator[CardEstimate]:
@@ -88,10 +88,10 @@ def fitting(answers: pd.DataFrame) -> pd.Series:
     return (judged["verdict"] == ALIGNED).groupby(judged["block"], sort=False).mean().rename_axis("block")
 
 
-def _rates(held: ConditionRecords) -> Iterator[CardEstimate]:
+def _rates(study: ConditionRecords) -> Iterator[CardEstimate]:
     """Shares of the model's own turns and ratings, for every condition that was run."""
     kinds: dict[str, list[Tables]] = {}
-    for name, records in held.records.items():
+    for name, records in study.records.items():
         kind = name.partition(" ")[0]
         kinds.setdefault(kind if kind in CONDITIONS else "other", []).extend(records)
     for kind, records in kinds.items():
@@ -116,11 +116,11 @@ def _own(tables: Tables, rows: pd.DataFrame) -> pd.DataFrame:
     return rows[~(rows["party"].isin(partners) | rows["seat"].isin(partners))]
 
 
-def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For "In short": what the judge says of interviews and of lines, unless the judge is unreliable."""
-    if list(texts.warnings(found, first)):
+    if list(texts.warnings(claims, first)):
         return
-    fits, against = find_estimate(found, "aligned"), find_estimate(found, "contradicts")
+    fits, against = find_estimate(claims, "aligned"), find_estimate(claims, "contradicts")
     parts = [f"{percent(fits)} of the answers on politics fit the role's party"] if fits else []
     if against:
         parts.append(
@@ -130,9 +130,9 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         yield f"**Do agents keep their role?** By {judge(first)}, {'; '.join(parts)}."
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    fits, refused, unread = (find_estimate(found, name) for name in ("aligned", "refused_three", "unread_three"))
+    fits, refused, unread = (find_estimate(claims, name) for name in ("aligned", "refused_three", "unread_three"))
     parts = [f"{percent(fits)} of the answers fit the role's party by {judge(first)}"] if fits else []
     if refused and unread:
         parts.append(

@@ -31,27 +31,27 @@ QUANTITIES = {
 WATCH = ("unforeseen",)
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    means = movements(held).groupby("block", sort=False)[["foretold", "moved"]].mean()
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    means = movements(study).groupby("block", sort=False)[["foretold", "moved"]].mean()
     return [
         mean_estimate(CardEstimate("foretold"), means["foretold"]),
         mean_estimate(CardEstimate("unforeseen"), means["moved"] - means["foretold"]),
     ]
 
 
-def movements(held: ConditionRecords) -> pd.DataFrame:
+def movements(study: ConditionRecords) -> pd.DataFrame:
     """One row per agent of a party that predicted and was rated first and last: block, foretold, moved (points)."""
-    ratings = held.ratings("three", further=True)
+    ratings = study.ratings("three", further=True)
     keys = [*CELL, "room", "agent"]
     predicted = ratings[ratings["probe"] == FORECAST].set_index(keys)["level"]
     wide = ratings[ratings["probe"] != FORECAST].pivot(index=keys, columns="round", values="level")
     rows = pd.DataFrame({"foretold": predicted - wide.iloc[:, 0], "moved": wide.iloc[:, -1] - wide.iloc[:, 0]}).dropna()
-    return toward(rows.reset_index(), directions(held), "foretold", "moved")
+    return toward(rows.reset_index(), directions(study), "foretold", "moved")
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    predicted, further = (find_estimate(found, name) for name in ("foretold", "unforeseen"))
+    predicted, further = (find_estimate(claims, name) for name in ("foretold", "unforeseen"))
     if not (predicted and further):
         return ""
     by = f"{points(further)} nearer" if further.estimate > 0 else f"{points(below(further))} less near"

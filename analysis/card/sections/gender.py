@@ -33,8 +33,8 @@ QUANTITIES = {
 WATCH = ()
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    women, men = (people(held, name) for name in ("women", "men"))
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    women, men = (people(study, name) for name in ("women", "men"))
     columns = {"gender_before": "before", "gender_moved": "moved"}
     return [
         claim
@@ -43,26 +43,26 @@ def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     ]
 
 
-def people(held: ConditionRecords, condition: str) -> pd.DataFrame:
+def people(study: ConditionRecords, condition: str) -> pd.DataFrame:
     """Means over debates, by pair (`block`: the two who debate each other), topic and party.
 
     Columns: before, the first rating (0-10; 10 is the Democrats' end), and moved, how far the agent moved toward the other party
     (NaN where the parties begin alike).
     """
-    rated = held.ratings(condition)
+    rated = study.ratings(condition)
     rated = rated.assign(block=rated["block"].str.partition("/")[2])  # a listed cast: the same pairs in every batch
     wide = rated.groupby([*CELL, "round"], sort=False)["level"].mean().unstack("round")
     frame = pd.DataFrame({"before": wide.iloc[:, 0], "moved": wide.iloc[:, -1] - wide.iloc[:, 0]}).reset_index()
-    frame = frame.join(-np.sign(away(held, "men")).rename("toward"), on=["topic", "party"])
+    frame = frame.join(-np.sign(away(study, "men")).rename("toward"), on=["topic", "party"])
     high = frame["topic"].map(lambda topic: load_topic(topic).high_party)
     turned = (10 - frame["before"]).where(high == "republican")
     before = frame["before"].where(high == "democrat", turned)
     return frame.assign(before=before, moved=frame["moved"] * frame["toward"]).set_index(CELL)[["before", "moved"]]
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    before, moved = (find_estimate(found, name) for name in QUANTITIES)
+    before, moved = (find_estimate(claims, name) for name in QUANTITIES)
     if not (before and moved):
         return ""
     return (

@@ -74,13 +74,13 @@ NO_DATA = "no human data given (--data FOLDER)"
 ALIKE = "all units are alike: no interval"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    return [claim for name in MEASURES for claim in _compared(name, held)]
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    return [claim for name in MEASURES for claim in _compared(name, study)]
 
 
-def _compared(name: str, held: ConditionRecords) -> Iterator[CardEstimate]:
+def _compared(name: str, study: ConditionRecords) -> Iterator[CardEstimate]:
     """Agents, humans, agents minus humans."""
-    agents, humans = _agents(name, held), _humans(name, held.people)
+    agents, humans = _agents(name, study), _humans(name, study.people)
     yield from (agents, humans)
     apart = CardEstimate(f"{name}_apart")
     if not (agents.known and humans.known):
@@ -90,18 +90,18 @@ def _compared(name: str, held: ConditionRecords) -> Iterator[CardEstimate]:
     yield replace(apart, reason=agents.reason or humans.reason) if apart.reason else apart
 
 
-def _agents(name: str, held: ConditionRecords) -> CardEstimate:
+def _agents(name: str, study: ConditionRecords) -> CardEstimate:
     measure = MEASURES[name]
-    if measure.condition not in held:
+    if measure.condition not in study:
         return CardEstimate(name, reason=NOT_RUN)
-    return _minus_null(CardEstimate(name), over_blocks(held, measure.condition), measure.keys)
+    return _minus_null(CardEstimate(name), over_blocks(study, measure.condition), measure.keys)
 
 
-def over_blocks(held: ConditionRecords, condition: str) -> dict[str, Result]:
+def over_blocks(study: ConditionRecords, condition: str) -> dict[str, Result]:
     """The measures of the rooms of a condition, by key; units are blocks, whose rooms share people."""
-    sources = [of_run(tables) for tables in held.records[condition]]
+    sources = [of_run(tables) for tables in study.records[condition]]
     people, moves = (_batch_groups([getattr(source, name) for source in sources]) for name in ("people", "moves"))
-    blocks = held.ratings(condition).drop_duplicates("room").set_index("room")["block"]
+    blocks = study.ratings(condition).drop_duplicates("room").set_index("room")["block"]
     known, blank = complete(people), Result(condition, "block", 0, "", "")
     change, block = known["after"] - known["before"], known["group"].map(blocks)
     spread = measures.within(known).eval("after - before")
@@ -151,9 +151,9 @@ def _minus_null(claim: CardEstimate, results: Mapping[str, Result], keys: Sequen
     return replace(claim, **ends, null=null, n=found.n, reason="" if math.isfinite(found.low) else none)
 
 
-def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For "In short"."""
-    agents, humans = find_estimate(found, "room_spread"), find_estimate(found, "room_spread_people")
+    agents, humans = find_estimate(claims, "room_spread"), find_estimate(claims, "room_spread_people")
     if agents and humans:
         yield (
             "**Compared with humans.** In debates of two, the spread of ratings within a room changed by "
@@ -162,9 +162,9 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         )
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    agents, humans = find_estimate(found, "still"), find_estimate(found, "still_people")
+    agents, humans = find_estimate(claims, "still"), find_estimate(claims, "still_people")
     if not (agents and humans):
         return ""
     return (

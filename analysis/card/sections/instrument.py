@@ -38,8 +38,8 @@ QUANTITIES = {
 WATCH = ("reversed",)
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    ratings = answers(held)
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    ratings = answers(study)
     default = ratings[ratings["party"] == DEFAULT]
     by_probe = default.groupby(["topic", "probe"], sort=False)["level"].mean()
     estimates = [
@@ -70,9 +70,9 @@ def deviation(claim: CardEstimate, values: pd.Series) -> CardEstimate:
     return replace(claim, estimate=math.sqrt(squares / freedom), low=low, high=high, n=len(known))
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    wording, again = (find_estimate(found, name) for name in ("wording", "retest"))
+    wording, again = (find_estimate(claims, name) for name in ("wording", "retest"))
     if not (wording and again):
         return ""
     return (

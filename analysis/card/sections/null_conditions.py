@@ -42,25 +42,25 @@ WATCH = ("three_alone",)
 NOWHERE = "no party begins away from the Default"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    sides = directions(held)
-    moves = {name: moved(held, name, sides) for pair in EFFECTS.values() for name in pair}
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    sides = directions(study)
+    moves = {name: moved(study, name, sides) for pair in EFFECTS.values() for name in pair}
     effects = [
         claim for name, (of, control) in EFFECTS.items() for claim in effect(name, moves[of], moves[control], NOWHERE)
     ]
-    return [*effects, _asymmetry(held, sides), _first_round(held, sides)]
+    return [*effects, _asymmetry(study, sides), _first_round(study, sides)]
 
 
-def directions(held: ConditionRecords) -> pd.Series:
+def directions(study: ConditionRecords) -> pd.Series:
     """By topic and party: how many points the Default starts above the party in debates of three, if `SMALLEST` or more."""
-    before = starts(held, "three").reindex(columns=[*PARTIES, DEFAULT]).astype(float)
+    before = starts(study, "three").reindex(columns=[*PARTIES, DEFAULT]).astype(float)
     gaps = before[list(PARTIES)].rsub(before[DEFAULT], axis=0).stack()
     return gaps[gaps.abs() >= SMALLEST]
 
 
-def _asymmetry(held: ConditionRecords, sides: pd.Series) -> CardEstimate:
+def _asymmetry(study: ConditionRecords, sides: pd.Series) -> CardEstimate:
     """Movement divided by the distance at the start, each pooled over blocks: Republicans minus Democrats."""
-    claim, sums = CardEstimate("asymmetry"), _sums(changes(held, "three"), sides, "change")
+    claim, sums = CardEstimate("asymmetry"), _sums(changes(study, "three"), sides, "change")
     if any(party not in sums for party in PARTIES):
         return replace(claim, reason="a party begins at the Default's answer, or could not be rated")
 
@@ -72,9 +72,9 @@ def _asymmetry(held: ConditionRecords, sides: pd.Series) -> CardEstimate:
     return jackknife(claim, sums, closed)
 
 
-def _first_round(held: ConditionRecords, sides: pd.Series) -> CardEstimate:
+def _first_round(study: ConditionRecords, sides: pd.Series) -> CardEstimate:
     """The share of the movement in round 1, of agents rated before, after the first round, and last."""
-    claim, rows = CardEstimate("first_round"), changes(held, "three").dropna(subset="first")
+    claim, rows = CardEstimate("first_round"), changes(study, "three").dropna(subset="first")
     sums = {"first": _sums(rows, sides, "first"), "whole": _sums(rows, sides, "change")}
     if sums["first"].empty:
         return replace(claim, reason=f"{NOWHERE}, or no agent was rated in three surveys")
@@ -95,10 +95,10 @@ def _sums(rows: pd.DataFrame, sides: pd.Series, name: str) -> pd.DataFrame:
     return rows.groupby(["block", "party"], sort=False)[["moved", "gap"]].sum().unstack().swaplevel(axis=1).dropna()
 
 
-def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For "In short"."""
     silence, empty_talk, others = (
-        find_estimate(found, name) for name in ("three_alone", "three_empty", "three_shuffled")
+        find_estimate(claims, name) for name in ("three_alone", "three_empty", "three_shuffled")
     )
     if silence is None:
         return
@@ -120,9 +120,9 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     yield text
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    known = {name: claim for name in ("three", "two", "same") if (claim := find_estimate(found, f"{name}_alone"))}
+    known = {name: claim for name in ("three", "two", "same") if (claim := find_estimate(claims, f"{name}_alone"))}
     parts = [f"{points(claim)} in a {NAMES[name]}" for name, claim in known.items()]
     return (
         f"Compared with silence, agents come nearer to the Default's answer by {join_phrases(parts)}." if parts else ""

@@ -31,10 +31,10 @@ QUANTITIES = {
 WATCH = ("opener",)
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    if "two" not in held:
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    if "two" not in study:
         return [claim for name in QUANTITIES for claim in effect(name, None, None)]
-    rows, sides = turns(held), -away(held, "two")
+    rows, sides = turns(study), -away(study, "two")
     estimates = []
     for quantity, column in (("opener_once", "first"), ("opener", "change")):
         first, second = (by_cell(rows[rows["opens"] == opens], column, sides) for opens in (True, False))
@@ -42,20 +42,20 @@ def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     return estimates
 
 
-def turns(held: ConditionRecords) -> pd.DataFrame:
+def turns(study: ConditionRecords) -> pd.DataFrame:
     """One row per agent and room of two, in either order: the columns of `changes`, and whether the agent `opens`."""
-    return pd.concat([_turns(held, name) for name in ("two", "turned")], ignore_index=True)
+    return pd.concat([_turns(study, name) for name in ("two", "turned")], ignore_index=True)
 
 
-def _turns(held: ConditionRecords, condition: str) -> pd.DataFrame:
-    opener = held.spoken(condition).sort_values("iteration").groupby("room")["agent"].first().rename("opener")
-    rows = changes(held, condition).join(opener, on="room", how="inner")
+def _turns(study: ConditionRecords, condition: str) -> pd.DataFrame:
+    opener = study.spoken(condition).sort_values("iteration").groupby("room")["agent"].first().rename("opener")
+    rows = changes(study, condition).join(opener, on="room", how="inner")
     return rows.assign(opens=rows["agent"] == rows["opener"])
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    opener = find_estimate(found, "opener")
+    opener = find_estimate(claims, "opener")
     if opener is None:
         return ""
     return f"Speaking first instead of second changed an agent's movement toward the other party by {points(opener)} by the end."

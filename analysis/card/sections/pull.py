@@ -40,13 +40,13 @@ NO_FIT = "influence and pull cannot be told apart: ratings are missing, or do no
 FEW = f"a fit needs {influence.LEAST} blocks"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    passages, topics = room_passages(held, ("three", "two", "same")), base.subject.topics
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    passages, topics = room_passages(study, ("three", "two", "same")), base.subject.topics
     by_topic: list[CardEstimate] = []
     for topic in topics:
         by_topic += _fitted([passage for passage in passages if passage.topic == topic], (topic,), topic)
-    apart = [_minus_default(held, claim) for claim in by_topic if claim.quantity == "level"]
-    return [*_fitted(passages, topics, ALL), *by_topic, *apart, _empty_talk(held, base)]
+    apart = [_minus_default(study, claim) for claim in by_topic if claim.quantity == "level"]
+    return [*_fitted(passages, topics, ALL), *by_topic, *apart, _empty_talk(study, base)]
 
 
 def _fitted(passages: Sequence[Passage], topics: Sequence[str], name: str) -> Iterator[CardEstimate]:
@@ -112,9 +112,9 @@ def _half_life(claim: CardEstimate, pull: influence.Estimate, blocks: int) -> Ca
     return replace(claim, estimate=middle, low=low, high=high, n=blocks, reason=reason)
 
 
-def _minus_default(held: ConditionRecords, level: CardEstimate) -> CardEstimate:
+def _minus_default(study: ConditionRecords, level: CardEstimate) -> CardEstimate:
     """The fitted level minus the Default's own answer, which is taken as known: is it this answer that pulls?"""
-    ratings = held.ratings("three")
+    ratings = study.ratings("three")
     before = ratings[(ratings["round"] == 0) & (ratings["party"] == DEFAULT) & (ratings["topic"] == level.topic)]
     answer = mean_estimate(level, before["level"])
     claim = replace(level, quantity="level_default")
@@ -124,9 +124,9 @@ def _minus_default(held: ConditionRecords, level: CardEstimate) -> CardEstimate:
     return replace(claim, estimate=middle, low=low, high=high)
 
 
-def _empty_talk(held: ConditionRecords, base: Scenario) -> CardEstimate:
+def _empty_talk(study: ConditionRecords, base: Scenario) -> CardEstimate:
     """The pull where there is no influence: one party of each room is rated, and the partners' lines have no content."""
-    passages = room_passages(held, [name for name in held.records if name.startswith("empty")])
+    passages = room_passages(study, [name for name in study.records if name.startswith("empty")])
     seats = range(len(passages[0].before)) if passages else ()
     fit, blocks, reason = _fit(passages, base.subject.topics, seats, learning=False)
     claim = CardEstimate("mu_empty")
@@ -137,9 +137,9 @@ def _empty_talk(held: ConditionRecords, base: Scenario) -> CardEstimate:
     )
 
 
-def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For "In short": pull and influence per line heard, then the pull per round."""
-    pull, away, heard = (find_estimate(found, name) for name in ("mu", "lost", "kappa"))
+    pull, away, heard = (find_estimate(claims, name) for name in ("mu", "lost", "kappa"))
     if pull is None or away is None:
         return
     goal = "the remaining distance to the model's own level (the rating that agents drift to, fitted to how they move)"
@@ -155,9 +155,9 @@ def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     yield f"{text}. {rounds}."
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    half = find_estimate(found, "half_life")
+    half = find_estimate(claims, "half_life")
     if half is None or not math.isfinite(half.high):
         return ""
     return (

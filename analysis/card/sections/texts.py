@@ -51,18 +51,18 @@ OTHER = "agents were asked for something else than agreement with the claim that
 UNKNOWN = "no line has a known grade: the judge is unchecked"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    verdicts = held.answers_to(VERDICTS)
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    verdicts = study.answers_to(VERDICTS)
     if verdicts is None:
         return [CardEstimate(name, reason=UNJUDGED) for name in QUANTITIES]
     spoken = verdicts[verdicts["text"].fillna("") != ""]
     checked = judge_quality.against_truth(spoken)
     faults = judge_quality.faults(checked)
     trusted = spoken[~spoken["topic"].isin(list(faults))]
-    own = held.ratings("three").assign(attitude=held.ratings("three")["level"])
+    own = study.ratings("three").assign(attitude=study.ratings("three")["level"])
     agreement = judge_quality.against_themselves(trusted, own)
     return [
-        *_in_points(trusted, held, base, faults),
+        *_in_points(trusted, study, base, faults),
         *(_from_row("agreement", row, "r") for row in agreement.to_dict("records")),
         *(CardEstimate("agreement", topic, reason=f"{MISREAD}: {fault}") for topic, fault in faults.items()),
         *_quality(checked),
@@ -71,17 +71,17 @@ def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
 
 
 def _in_points(
-    spoken: pd.DataFrame, held: ConditionRecords, base: Scenario, faults: Mapping[str, str]
+    spoken: pd.DataFrame, study: ConditionRecords, base: Scenario, faults: Mapping[str, str]
 ) -> Iterator[CardEstimate]:
     """Lines compared with ratings, on topics whose survey asks what the judge scores; over all topics if that holds for all."""
     asked = [topic for topic in base.subject.topics if judge_quality.comparable(topic, base.surveys.probe)]
     topics = [topic for topic in asked if topic not in faults]
-    rows = lines(spoken[spoken["topic"].isin(topics)], held.ratings("three"))
+    rows = lines(spoken[spoken["topic"].isin(topics)], study.ratings("three"))
     apart = rows.assign(value=rows["text"] - rows["rating"])
     values = {
         "contradicts": contradicting(rows),
         "text_apart": apart.assign(value=apart["value"].abs()),
-        "text_toward": toward(apart, directions(held), "value"),
+        "text_toward": toward(apart, directions(study), "value"),
     }
     reason = OTHER if len(asked) < len(base.subject.topics) else MISREAD
     for name, part in values.items():
@@ -130,9 +130,9 @@ def _mean(claim: CardEstimate, rows: pd.DataFrame) -> CardEstimate:
     return is_possible(mean) if QUANTITIES[claim.quantity].measure == "share" else mean
 
 
-def warnings(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+def warnings(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For the top of the page: what is wrong with the judge."""
-    bad = [claim for claim in found if claim.quantity == "agreement" and claim.reason.startswith(MISREAD)]
+    bad = [claim for claim in claims if claim.quantity == "agreement" and claim.reason.startswith(MISREAD)]
     if bad:
         faults = (f"on {load_topic(claim.topic).title} {claim.reason.removeprefix(f'{MISREAD}: ')}" for claim in bad)
         yield (
@@ -141,15 +141,15 @@ def warnings(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         )
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    against = find_estimate(found, "contradicts")
+    against = find_estimate(claims, "contradicts")
     if against is not None:
         return (
             f"{percent(against)} of the lines, read by {judge(first)}, are on the other side of the question than the speaker's "
             "own rating before."
         )
-    ranks = [claim.estimate for claim in found if claim.quantity == "agreement" and claim.known]
+    ranks = [claim.estimate for claim in claims if claim.quantity == "agreement" and claim.known]
     if not ranks:
         return ""
     least, most = format_number(min(ranks)), format_number(max(ranks))
