@@ -1,6 +1,6 @@
-"""How far each utterance of a run is from a piece of news, 0-10, by a judge's word. It is not told who speaks, or when.
+"""How far each utterance of a run is from a piece of news, 0-10, according to a judge that is not told who speaks, or when.
 
-deviation.md: how far what is said is from the news, by role and step, as a table and a figure.
+Written: deviation.md with the distance by role and step, as a table and a figure.
 """
 
 from __future__ import annotations
@@ -25,14 +25,21 @@ from parley.llm.errors import UserError
 
 RUBRIC = load_rubric("deviation")
 NO_ROLE = "no role"
+WHAT = (
+    "**This is the distance of opinions, not the evolution of a story.** The news is one line, given to some agents at the "
+    "start; all others speak from what they think. The distance does not begin at 0 and does not show how news changes from one "
+    "telling to the next, which is what FUSE (Liu et al. 2024) measures."
+)
+LOOKS = (*OTHERS, *STYLES.values())
+EVERYBODY = "everybody"
 
 
 def source_of(tables: Tables, run: str) -> str:
-    """The first thing that was said from outside. Errors: UserError where nothing was."""
-    said = tables.interventions["text"].dropna()
-    if said.empty:
+    """The first message from outside the debate. Errors: UserError if there is none."""
+    texts = tables.interventions["text"].dropna()
+    if texts.empty:
         raise UserError(f"{run} has no news that came from outside: give the text with --source")
-    return str(said.iloc[0])
+    return str(texts.iloc[0])
 
 
 def judge_deviation(
@@ -40,50 +47,38 @@ def judge_deviation(
 ) -> pd.DataFrame:
     """The table of `verdicts`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
     with open_judge(RUBRIC, spec, folder, bar, {"seed": seed, "source": source}, budget) as judge:
-        found = verdicts(tables, source, judge, seed)
-        found.to_csv(folder / "verdicts.csv", index=False)
-    return found
+        table = verdicts(tables, source, judge, seed)
+        table.to_csv(folder / "verdicts.csv", index=False)
+    return table
 
 
 def verdicts(tables: Tables, source: str, judge: Judge, seed: int) -> pd.DataFrame:
-    """A row an utterance: WHO, role, text, deviation (0-10, or NaN), reason."""
+    """One row per utterance: WHO, role, text, deviation (0-10, or NaN), reason."""
 
     def item(row: Any) -> Item:
         slots = {"source": one_line(source), "statement": one_line(str(row.text))}
         return Item((f"{row.room} {row.iteration}",), slots)
 
-    found = judge.judge_utterances(RUBRIC, tables, seed, {"deviation": item})
+    table = judge.judge_utterances(RUBRIC, tables, seed, {"deviation": item})
     roles = tables.characters.set_index("agent")["role"].to_dict()
-    found.insert(len(WHO), "role", [roles.get(agent) or NO_ROLE for agent in found["agent"]])
-    return found.drop(columns="readings").rename(columns={"reasons": "reason"})
+    table.insert(len(WHO), "role", [roles.get(agent) or NO_ROLE for agent in table["agent"]])
+    return table.drop(columns="readings").rename(columns={"reasons": "reason"})
 
 
-WHAT = (
-    "**This is the distance of opinions, not the evolution of a story.** The news is one line, told to some at the start; all "
-    "others speak from what they think. The distance does not begin at 0 and does not show how news changes from one telling to "
-    "the next, which is what FUSE (Liu et al. 2024) measures."
-)
-LOOKS = (*OTHERS, *STYLES.values())
-EVERYBODY = "everybody"
-
-
-def by_role(found: pd.DataFrame) -> pd.DataFrame:
-    """One row a role (and everybody) and round: rooms, utterances, missing, deviation (mean of room means, 0-10), low, high."""
-    parts = [(EVERYBODY, found), *((str(role), part) for role, part in found.groupby("role"))]
-    rows = [_row(role, int(str(round_)), part) for role, whole in parts for round_, part in whole.groupby("round")]
-    return pd.DataFrame(rows)
-
-
-def _row(role: str, round_: int, part: pd.DataFrame) -> dict[str, object]:
-    rooms = part.groupby("room", sort=False)["deviation"].mean().dropna().to_numpy(dtype=float)
-    low, high = mean_interval(rooms)
-    told = {"rooms": len(rooms), "utterances": len(part), "missing": int(part["deviation"].isna().sum())}
-    mean = float(rooms.mean()) if len(rooms) else np.nan
-    return {"role": role, "round": round_, **told, "deviation": mean, "low": low, "high": high}
+def by_role(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """One row per role (and everybody) and round: rooms, utterances, missing, deviation (mean of room means, 0-10), low, high."""
+    rows = []
+    for role, whole in ((EVERYBODY, verdicts), *((str(role), part) for role, part in verdicts.groupby("role"))):
+        for round_, part in whole.groupby("round"):
+            rooms = part.groupby("room", sort=False)["deviation"].mean().dropna().to_numpy(dtype=float)
+            mean = float(rooms.mean()) if len(rooms) else np.nan
+            missing = int(part["deviation"].isna().sum())
+            rows.append((role, int(str(round_)), len(rooms), len(part), missing, mean, *mean_interval(rooms)))
+    return pd.DataFrame(rows, columns=["role", "round", "rooms", "utterances", "missing", "deviation", "low", "high"])
 
 
 def figure(points: pd.DataFrame, caption: str) -> Figure:
-    """A line for each role, by step; bars are 95% intervals over rooms."""
+    """One line per role, by step; bars are 95% intervals over rooms."""
     with new_figure(3.8, 3.0, caption) as drawn:
         axis = drawn.subplots()
         roles = [role for role in points["role"].unique() if role != EVERYBODY]
@@ -95,20 +90,20 @@ def figure(points: pd.DataFrame, caption: str) -> Figure:
     return drawn
 
 
-def write(found: pd.DataFrame, tables: Tables, source: str, folder: Path, spec: str) -> Path:
-    """Write deviation.md, its table and the figure; the path of the first."""
-    points, name = by_role(found), tables.header.scenario["name"]
+def write(table: pd.DataFrame, tables: Tables, source: str, folder: Path, spec: str) -> Path:
+    """Write deviation.md, its table and the figure; return the path of the first."""
+    points, name = by_role(table), tables.header.scenario["name"]
     report = Report(folder, "deviation", "How far what is said is from the news")
     report.data(deviation=points)
     report.note(WHAT)
     report.add(
         f"The news: {escape_markdown(source)}",
-        f"{count_phrase(len(found), 'utterance')}, each compared with it by {spec}: 0 says the same, 10 has nothing of it left. "
-        "Means of room means; brackets hold 95% intervals over rooms. Roles are drawn by lot; whom one hears is not.",
+        f"{spec} compared {count_phrase(len(table), 'utterance')} with it: 0 says the same, 10 has nothing of it left. Numbers "
+        "are means of room means; brackets hold 95% intervals over rooms. Roles are drawn at random; whom an agent hears is not.",
     )
     report.disclaim(tables.header)
-    unread = found.loc[found["deviation"].isna(), "reason"]
-    report.missing(len(unread), len(found), "lack a verdict", count_table(unread))
+    unread = table.loc[table["deviation"].isna(), "reason"]
+    report.missing(len(unread), len(table), "lack a verdict", count_table(unread))
     drawn = figure(points, f"{name} on {disclaimers.model_label(tables.header)}")
     report.figure(drawn, "deviation", "Distance by role and step")
     report.table(*_first_and_last(points))
@@ -117,12 +112,10 @@ def write(found: pd.DataFrame, tables: Tables, source: str, folder: Path, spec: 
 
 
 def _first_and_last(points: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
-    """Rows and headings of the table: a row a role."""
-    rounds = sorted(points["round"].unique())
-    rows = []
+    """The rows (one per role) and the headings of the table."""
+    ends, rows = [points["round"].min(), points["round"].max()], []
     for role, part in points.groupby("role", sort=False):
-        line = part.set_index("round")[["deviation", "low", "high"]].reindex([rounds[0], rounds[-1]])
-        told = [format_estimate(*values) for values in line.to_numpy(dtype=float)]
+        steps = part.set_index("round")[["deviation", "low", "high"]].reindex(ends).to_numpy(dtype=float)
         counts = [str(part["utterances"].sum()), str(part["missing"].sum()), str(part["rooms"].max())]
-        rows.append([str(role), *counts, *told])
-    return rows, ["role", "utterances", "missing", "rooms", f"step {rounds[0]}", f"step {rounds[-1]}"]
+        rows.append([str(role), *counts, *(format_estimate(*values) for values in steps)])
+    return rows, ["role", "utterances", "missing", "rooms", *(f"step {step}" for step in ends)]

@@ -1,25 +1,23 @@
-"""The law of motion that a record is fitted to, its parameters, and how sure they are (used by analysis/card/).
+"""The influence model: how agents move after the lines that they hear. Its parameters are fitted to a record, with intervals.
 
-Whoever hears a line of grade g moves by  kappa * (g - a) + mu * (bias - a).  Between two surveys people hear several lines; the
-recursion is followed line by line for a whole room, and kappa, mu and one pull = mu * bias a subject are fitted by least squares
-on the next survey. The grade of a line is given (somebody read it), or it is the attitude that the law itself gives its speaker
-at that moment: what was said then differs from it by noise that has nothing to do with it (Berkson 1950), which costs precision
-and no bias.
+An agent with attitude a that hears a line of grade g moves by  kappa * (g - a) + mu * (bias - a).  Between two surveys agents
+hear several lines. The recursion is followed line by line for a whole room, and kappa, mu and one pull = mu * bias per subject
+are fitted by least squares to the next survey. The grade of a line is given (it was read), or it is the attitude that the model
+itself gives its speaker at that moment. The real line differs from this value by unrelated noise (Berkson 1950), which makes
+the estimates less precise but does not bias them.
 
-Clusters are independent; what is in one is not, and what somebody is moved to say comes back to it. So estimates and
-covariance are those of the jackknife that leaves out one cluster at a time (one Newton step each; in a linear model this is
-exact, and the covariance is the CR3 of Bell and McCaffrey 2002): it takes out the bias of order 1/clusters that least squares
-has with such feedback. Intervals use Student's t with clusters - 1 degrees of freedom. A bias is a ratio: its interval is
-Fieller's (1954), and when the interval of mu contains 0 there is none (a pull that cannot be told from nothing has no
-direction): the estimate is then NaN and the interval unbounded.
+Clusters are independent; rows within a cluster are not, and what an agent is moved to say comes back to it. Therefore estimates
+and covariance are those of the jackknife that leaves out one cluster at a time (one Newton step each; in a linear model this is
+exact, and the covariance is the CR3 of Bell and McCaffrey 2002). It removes the bias of order 1/clusters that least squares has
+with such feedback. Intervals use Student's t with clusters - 1 degrees of freedom. A bias is a ratio, and its interval is
+Fieller's (1954). If the interval of mu contains 0, the bias has no estimate (NaN, unbounded interval), because a pull that may
+be nothing has no direction.
 
-`recover_parameters` fits the oracle's own law to a record: are the planted values found again? It uses the fit above for each
-agent by itself, with the grades of the lines that it heard as they were read. The unit is the room. Clipping at the
-ends of the axis is no part of the fitted law; neither is
-bounded confidence (epsilon), under which kappa comes out too small.
-
-Starting values are the expected ratings (mean of the answer distribution), where the record has them: a rounded rating is a
-predictor measured with error and would bias the pull upward. `how` in the result says which was used.
+`recover_parameters` fits the oracle's own law to a record, to check that the planted values are found again. It fits each agent
+by itself, with the grades of the lines that it heard as they were read. The unit is the room. The fitted law knows neither the
+ends of the axis nor bounded confidence (epsilon), under which kappa comes out too small. Starting values are the expected ratings
+(mean of the answer distribution) if the record has them, because a rounded rating is a predictor with measurement error and would
+bias the pull upward. `how` in the result says which was used.
 """
 
 from __future__ import annotations
@@ -27,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -38,20 +37,24 @@ from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
 Floats = NDArray[np.float64]
+Grade = Callable[[str, str], float | None]
 KAPPA, MU, PULL = 0, 1, 2
-"""Places of the parameters; from PULL on one a subject."""
+"""Places of the parameters; from PULL on one per subject."""
+NAMES = ("kappa", "mu", "bias")
 START = (0.05, 0.05, 0.25)
 GIVEN = -1
-"""In the place of a speaker: the grade of the line is given."""
+"""In place of a speaker: the grade of the line is given."""
+LEAST = 5
+"""With fewer rooms nothing is fitted."""
 
 
 @dataclass(frozen=True)
 class RoomPassages:
-    """What happened between two surveys of a room, a row each: n rows, k seats, t lines.
+    """What happened between two surveys of a room, one row each: n rows, k seats, t lines.
 
-    before, after (n, k): attitudes, NaN where there is none. speaker (n, t): whose line it is by seat, or GIVEN. grade (n, t):
-    of a given line, NaN when it cannot be read (it has no influence). heard (n, t, k): who hears it. cluster (n,): what is
-    independent of each other. subject (n,): from 0, each with a pull of its own.
+    before, after (n, k): attitudes; NaN: missing. speaker (n, t): the seat that speaks a line, or GIVEN. grade (n, t): of a given
+    line; NaN: it cannot be read and has no influence. heard (n, t, k): which seats hear it. cluster (n,): clusters are
+    independent. subject (n,): from 0, each with its own pull.
     """
 
     before: Floats
@@ -68,8 +71,9 @@ class RoomPassages:
 
 
 class InfluenceFit(NamedTuple):
-    """theta (p,): kappa, mu, and the pull of each subject; their covariance; clusters; ratings fitted; by cluster the jackknife's
-    pseudo-value (p,), of which theta is the mean.
+    """theta (p,): kappa, mu, and the pull of each subject; covariance; number of clusters and of ratings fitted.
+
+    pseudo: by cluster the jackknife's pseudo-value (p,), whose mean is theta.
     """
 
     theta: Floats
@@ -80,7 +84,7 @@ class InfluenceFit(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """With standard error and the ends of the 95% interval."""
+    """An estimate with standard error and the ends of the 95% interval."""
 
     value: float
     error: float
@@ -89,23 +93,23 @@ class Estimate(NamedTuple):
 
 
 class Unidentified(ValueError):
-    """Nothing tells influence and pull apart."""
+    """Influence and pull cannot be told apart."""
 
 
 def fit_influence(rooms: RoomPassages, influence: bool = True) -> InfluenceFit:
-    """Kappa, mu and pulls by the jackknife. influence: whether there is any; without, kappa is 0. Errors: Unidentified."""
+    """Kappa, mu and pulls by the jackknife. influence: whether there is any; if not, kappa is 0. Errors: Unidentified."""
     subjects = int(np.max(rooms.subject)) + 1
     start = np.array([START[KAPPA] * influence, START[MU], *[START[PULL]] * subjects])
     free = np.arange(len(start)) >= (KAPPA if influence else MU)
     known = np.isfinite(follow_model(start, rooms)[0]) & np.isfinite(rooms.after)
-    where = np.broadcast_to(rooms.cluster[:, None], known.shape)[known]
+    cluster = np.broadcast_to(rooms.cluster[:, None], known.shape)[known]
 
     def whole(part: Floats) -> Floats:
         theta = np.zeros_like(start)
         theta[free] = part
         return theta
 
-    def off(part: Floats) -> Floats:
+    def residuals(part: Floats) -> Floats:
         return np.asarray((follow_model(whole(part), rooms)[0] - rooms.after)[known])
 
     def slopes(part: Floats) -> Floats:
@@ -113,29 +117,28 @@ def fit_influence(rooms: RoomPassages, influence: bool = True) -> InfluenceFit:
 
     if known.sum() < free.sum():
         raise Unidentified
-    found = optimize.least_squares(off, x0=start[free], jac=slopes)
+    found = optimize.least_squares(residuals, x0=start[free], jac=slopes)
     if np.linalg.matrix_rank(found.jac) < free.sum():
         raise Unidentified
-    part = _jackknifed(found.x, found.jac, found.fun, where)
+    fit = _jackknife(found.x, found.jac, found.fun, cluster)
     covariance = np.zeros((len(start), len(start)))
-    covariance[np.ix_(free, free)] = part.covariance
-    pseudo = {one: whole(value) for one, value in part.pseudo.items()}
-    return part._replace(theta=whole(part.theta), covariance=covariance, pseudo=pseudo)
+    covariance[np.ix_(free, free)] = fit.covariance
+    pseudo = {name: whole(value) for name, value in fit.pseudo.items()}
+    return fit._replace(theta=whole(fit.theta), covariance=covariance, pseudo=pseudo)
 
 
-def _jackknifed(theta: Floats, jacobian: Floats, residuals: Floats, where: NDArray[np.int64]) -> InfluenceFit:
-    whole = jacobian.T @ jacobian
-    names = np.unique(where)
-    steps = np.array([_step(whole, jacobian[where == one], residuals[where == one]) for one in names])
+def _jackknife(theta: Floats, jacobian: Floats, residuals: Floats, cluster: NDArray[np.int64]) -> InfluenceFit:
+    whole, names = jacobian.T @ jacobian, np.unique(cluster)
+    steps = np.array([_step(whole, jacobian[cluster == name], residuals[cluster == name]) for name in names])
     mean, clusters = steps.mean(axis=0), len(steps)
     spread = steps - mean
     covariance = (clusters - 1) / clusters * spread.T @ spread
-    pseudo = {int(one): np.asarray(theta - (clusters - 1) * step) for one, step in zip(names, steps, strict=True)}
+    pseudo = {int(name): np.asarray(theta - (clusters - 1) * step) for name, step in zip(names, steps, strict=True)}
     return InfluenceFit(theta - (clusters - 1) * mean, covariance, clusters, len(residuals), pseudo)
 
 
 def _step(whole: Floats, jacobian: Floats, residuals: Floats) -> Floats:
-    """How far the fit moves when the rows of one cluster are left out."""
+    """How far the fit moves if the rows of one cluster are left out."""
     return np.asarray(np.linalg.pinv(whole - jacobian.T @ jacobian) @ jacobian.T @ residuals)
 
 
@@ -161,109 +164,94 @@ def follow_model(theta: Floats, rooms: RoomPassages) -> tuple[Floats, Floats]:
     return value, slope
 
 
-def fit_plain(found: InfluenceFit, place: int) -> Estimate:
+def fit_plain(fit: InfluenceFit, place: int) -> Estimate:
     """One parameter."""
-    return combine_fits(found, np.eye(len(found.theta))[place])
+    return combine_fits(fit, np.eye(len(fit.theta))[place])
 
 
-def combine_fits(found: InfluenceFit, weights: Floats) -> Estimate:
-    """A sum of parameters, weighted."""
-    value, variance = float(weights @ found.theta), float(weights @ found.covariance @ weights)
+def combine_fits(fit: InfluenceFit, weights: Floats) -> Estimate:
+    """A weighted sum of parameters."""
+    value, variance = float(weights @ fit.theta), float(weights @ fit.covariance @ weights)
     error = math.sqrt(max(variance, 0.0))
-    reach = _reach(found)
-    return Estimate(value, error, value - reach * error, value + reach * error)
+    return Estimate(value, error, value - _t(fit) * error, value + _t(fit) * error)
 
 
-def bias_estimate(found: InfluenceFit, subject: int = 0) -> Estimate:
+def bias_estimate(fit: InfluenceFit, subject: int = 0) -> Estimate:
     """pull / mu with Fieller's interval: every b for which pull - b * mu does not differ from 0."""
-    both = (MU, PULL + subject)
-    mu, pull = found.theta[list(both)]
-    reach = _reach(found)
-    (v_mu, v_both), (_, v_pull) = reach**2 * found.covariance[np.ix_(both, both)]
+    both = [MU, PULL + subject]
+    mu, pull = fit.theta[both]
+    (v_mu, v_both), (_, v_pull) = _t(fit) ** 2 * fit.covariance[np.ix_(both, both)]
     square, linear, constant = mu**2 - v_mu, mu * pull - v_both, pull**2 - v_pull
     if square <= 0:
         return Estimate(np.nan, np.nan, -np.inf, np.inf)
     value, half = pull / mu, float(np.sqrt(max(linear**2 - square * constant, 0.0)))
-    error = float(np.sqrt(max(v_pull - 2 * value * v_both + value**2 * v_mu, 0.0)) / (reach * abs(mu)))
+    error = float(np.sqrt(max(v_pull - 2 * value * v_both + value**2 * v_mu, 0.0)) / (_t(fit) * abs(mu)))
     return Estimate(float(value), error, (linear - half) / square, (linear + half) / square)
 
 
-def _reach(found: InfluenceFit) -> float:
-    return float(stats.t.ppf(0.975, found.clusters - 1))
-
-
-Grade = Callable[[str, str], float | None]
-NAMES = ("kappa", "mu", "bias")
-LEAST = 5
-"""Rooms without which nothing is fitted."""
+def _t(fit: InfluenceFit) -> float:
+    """The 97.5% quantile of Student's t."""
+    return float(stats.t.ppf(0.975, fit.clusters - 1))
 
 
 def recover_parameters(tables: Tables, grade: Grade) -> pd.DataFrame:
-    """Fit every topic. grade(topic, text) is the grade 0-10 of a line, or None when it cannot be read.
+    """Fit every topic. grade(topic, text) returns the grade 0-10 of a line, or None if it cannot be read.
 
-    Returns a row a topic and parameter: topic, parameter, estimate, se, low, high (95%), transitions, rooms, how.
-    Errors: UserError when a topic has fewer than 5 rooms to fit, or nothing that tells influence and pull apart.
+    Returns one row per topic and parameter: topic, parameter, estimate, se, low, high (95%), transitions, rooms, how.
+    Errors: UserError if a topic has fewer than 5 rooms to fit, or if influence and pull cannot be told apart.
     """
     return pd.DataFrame([row for topic in tables.topics for row in _fit(tables, topic, grade)])
 
 
 def _fit(tables: Tables, topic: str, grade: Grade) -> list[dict]:
-    data, how = _transitions(tables, topic, grade)
-    if data.clusters < LEAST:
+    passages, how = _agent_passages(tables, topic, grade)
+    if passages.clusters < LEAST:
         raise UserError(
-            f"{topic}: {data.clusters} rooms with ratings before and after a round; a fit needs at least {LEAST}"
+            f"{topic}: {passages.clusters} rooms with ratings before and after a round; a fit needs at least {LEAST}"
         )
     try:
-        found = fit_influence(data)
+        fit = fit_influence(passages)
     except Unidentified as error:
         raise UserError(
-            f"{topic}: what was heard tells influence and pull not apart (are there lines that can be graded?)"
+            f"{topic}: influence and pull cannot be told apart from what agents heard (are there lines that can be graded?)"
         ) from error
-    fits = [fit_plain(found, KAPPA), fit_plain(found, MU), bias_estimate(found)]
-    sizes = {"transitions": len(data.after), "rooms": found.clusters, "how": how}
+    estimates = [fit_plain(fit, KAPPA), fit_plain(fit, MU), bias_estimate(fit)]
+    sizes = {"transitions": len(passages.after), "rooms": fit.clusters, "how": how}
     return [
         {"topic": topic, "parameter": name, "estimate": value, "se": error, "low": low, "high": high, **sizes}
-        for name, (value, error, low, high) in zip(NAMES, fits, strict=True)
+        for name, (value, error, low, high) in zip(NAMES, estimates, strict=True)
     ]
 
 
-def _transitions(tables: Tables, topic: str, grade: Grade) -> tuple[RoomPassages, str]:
+def _agent_passages(tables: Tables, topic: str, grade: Grade) -> tuple[RoomPassages, str]:
+    """Each agent from one survey to the next as a room of its own, in which every line is given; and how it was rated."""
     rated = tables.attitudes[(tables.attitudes["topic"] == topic) & (tables.attitudes["group"] != "reference")]
     how = "expected" if rated["expected"].notna().all() else "attitude"
     levels = rated.pivot(index=["room", "agent"], columns="round", values=how)
-    lines = _lines(tables, topic, grade)
-    rows = []
-    for number, (room, agents) in enumerate(levels.groupby(level="room", sort=False)):
+    lines, before, after, heard, room = _graded_lines(tables, topic, grade), [], [], [], []
+    for number, (name, agents) in enumerate(levels.groupby(level="room", sort=False)):
         for (_, agent), ratings in agents.iterrows():
-            for before, after in zip(levels.columns[:-1], levels.columns[1:], strict=True):
-                if np.isfinite(ratings[before]) and np.isfinite(ratings[after]):
-                    heard = [
-                        value
-                        for round_ in range(before + 1, after + 1)
-                        for speaker, value in lines.get((room, round_), [])
-                        if speaker != agent
-                    ]
-                    rows.append((ratings[before], ratings[after], heard, number))
-    return _packed(rows), how
+            for first, last in pairwise(levels.columns):
+                if np.isfinite(ratings[first]) and np.isfinite(ratings[last]):
+                    rounds = (lines.get((name, round_), []) for round_ in range(first + 1, last + 1))
+                    heard.append([value for line in rounds for speaker, value in line if speaker != agent])
+                    before.append([ratings[first]])
+                    after.append([ratings[last]])
+                    room.append(number)
+    shape = len(heard), max(map(len, heard), default=0)
+    grades, mask = np.full(shape, np.nan), np.zeros((*shape, 1), dtype=bool)
+    for row, values in enumerate(heard):
+        grades[row, : len(values)], mask[row, : len(values)] = values, True
+    start, end = (np.array(values, dtype=float).reshape(-1, 1) for values in (before, after))
+    cluster = np.array(room, dtype=int)
+    return RoomPassages(start, end, np.full(shape, GIVEN), grades, mask, cluster, np.zeros_like(cluster)), how
 
 
-def _lines(tables: Tables, topic: str, grade: Grade) -> dict[tuple[str, int], list[tuple[int, float]]]:
-    """Speaker and grade (NaN: cannot be read) of every spoken line by room and round, in order."""
+def _graded_lines(tables: Tables, topic: str, grade: Grade) -> dict[tuple[str, int], list[tuple[int, float]]]:
+    """Speaker and grade (NaN: cannot be read) of every line by room and round, in order."""
     spoken = tables.utterances[(tables.utterances["topic"] == topic) & tables.utterances["text"].notna()]
     lines: dict[tuple[str, int], list[tuple[int, float]]] = {}
-    for room, round_, agent, text in zip(spoken["room"], spoken["round"], spoken["agent"], spoken["text"], strict=True):
-        value = grade(topic, text)
-        lines.setdefault((room, round_), []).append((agent, np.nan if value is None else value))
+    for row in spoken.itertuples():
+        value = grade(topic, row.text)
+        lines.setdefault((row.room, row.round), []).append((row.agent, np.nan if value is None else value))
     return lines
-
-
-def _packed(rows: list[tuple[float, float, list[float], int]]) -> RoomPassages:
-    """Each agent as a room of its own, in which every line is given."""
-    width = max((len(heard) for _, _, heard, _ in rows), default=0)
-    grades, mask = np.full((len(rows), width), np.nan), np.zeros((len(rows), width), dtype=bool)
-    for number, (_, _, heard, _) in enumerate(rows):
-        grades[number, : len(heard)], mask[number, : len(heard)] = heard, True
-    before, after, room = (np.array([row[place] for row in rows]) for place in (0, 1, 3))
-    speaker = np.full((len(rows), width), GIVEN)
-    rooms = room.astype(int)
-    return RoomPassages(before[:, None], after[:, None], speaker, grades, mask[..., None], rooms, np.zeros_like(rooms))

@@ -1,4 +1,4 @@
-"""What is asked outside of a debate (verdicts, interviews) is kept in a folder: it goes on and asks nothing twice."""
+"""Calls outside of debates (verdicts, interviews), journaled in a folder: a killed command continues and asks nothing twice."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from parley.model.missing_replies import MissingTally, TallyKey
 
 Result = TypeVar("Result")
 FIRST = 20
-"""Answers that are asked for alone, to see whether they can be read."""
+"""Answers that are asked for first, to see whether they can be read."""
 
 
 @contextmanager
 def open_journal(
     backend: Backend, path: Path, budget: Budget = NO_LIMIT, ledger: Ledger | None = None
 ) -> Iterator[Journal]:
-    """The backend with a journal at `path`, counted, and asked again when it fails in passing.
+    """The backend with a journal at `path`, a budget, and retries of passing failures.
 
-    The budget is the journal's own, over all sittings, or that of a `ledger` whose owner has counted these. Spent, it ends in
+    The budget counts all earlier sessions of the journal, unless it belongs to a `ledger` whose owner has counted them. Errors:
     BudgetSpent; what was answered is kept.
     """
     limits = Limits(Retry(backend), budget, ledger)
@@ -52,8 +52,9 @@ def run_journaled(
     why: Callable[[Result], str | None] = lambda one: None,
     name: str = "",
 ) -> list[Result]:
-    """All of them before a model (its spec, or open already). Every reply is kept in `journal.sqlite` of the folder; `why` as in
-    `read`, where the budget says whether to keep going; `name` is what an open model is called.
+    """The results of all conversations with a model (its spec, or open already), journaled in `journal.sqlite` of the folder.
+
+    why: as in `read_answers`; the budget says whether to keep going. name: the name of an open model.
     """
     backend = open_spec(model) if isinstance(model, str) else model
     journaled = open_journal(backend, folder / "journal.sqlite", budget, ledger)
@@ -64,8 +65,8 @@ def run_journaled(
 
 @dataclass(frozen=True)
 class CallDesk:
-    """Where models are asked outside of a debate: the folder that keeps what they answer, a progress bar, whether to go on where
-    (nearly) nothing can be read, what may be spent, and a count of what could not be read.
+    """What calls outside of debates share: the folder of the journal, a progress bar, whether to continue if (nearly) nothing
+    can be read, the budget, and a count of what could not be read.
     """
 
     folder: Path
@@ -82,18 +83,16 @@ class CallDesk:
         why: Callable[[Result], str | None],
         backend: Backend | None = None,
     ) -> list[Result]:
-        """As `run_journaled`; `title` says what is asked for, and after a blank for what; `backend` is the model, if it is open.
+        """As `run_journaled`. title: what is asked for, and after a space for what. backend: the model, if it is open.
 
         Errors: Unreadable, BudgetSpent.
         """
         budget = self.spending.of(spec)._replace(keep_going=self.keep_going or is_scripted(spec))
-        asked = backend or spec
-        found = run_journaled(
-            conversations, asked, self.folder, self.bar, title, budget, self.spending.ledger, why=why, name=spec
-        )
-        for one in found:
-            self.tally.count(TallyKey("", title.split()[0]), why(one))
-        return found
+        where = backend or spec, self.folder, self.bar, title, budget, self.spending.ledger
+        results = run_journaled(conversations, *where, why=why, name=spec)
+        for result in results:
+            self.tally.count(TallyKey("", title.split()[0]), why(result))
+        return results
 
 
 def read_answers(
@@ -104,20 +103,22 @@ def read_answers(
     asked: tuple[str, str],
     keep_going: bool = False,
 ) -> list[Result]:
-    """What all of them say of what a model answered. `why` names the reason where that cannot be read, `asked` the model and what
-    it is asked for. The first few are asked alone. Errors: Unreadable where (nearly) nothing of these can be read.
+    """The results of all conversations; the first few are asked before the others.
+
+    why: the reason why a result cannot be read, or None. asked: the model, and what it is asked for. Errors: Unreadable if
+    (nearly) none of the first results can be read, unless `keep_going`.
     """
     model, what = asked
-    first, found = MissingTally(), drive(conversations[:FIRST], backend, progress)
-    for one in found:
-        first.count(TallyKey("", what), why(one))
+    tally, first = MissingTally(), drive(conversations[:FIRST], backend, progress)
+    for result in first:
+        tally.count(TallyKey("", what), why(result))
     if not keep_going:
-        first.check((), {"": model}, {})
-    return [*found, *drive(conversations[FIRST:], backend, progress)]
+        tally.check((), {"": model}, {})
+    return [*first, *drive(conversations[FIRST:], backend, progress)]
 
 
 def missing_lines(values: pd.DataFrame, reasons: Iterable[str], what: str) -> str:
-    """The line on what could not be read, of a table with a row for each that was asked: where a value is missing, its reason."""
+    """The line on what could not be read, from a table of values (one row per question) and the reasons of missing ones."""
     tally = MissingTally()
     for lost, reason in zip(values.isna().any(axis=1), reasons, strict=True):
         tally.count(TallyKey("", what), (reason.split(",")[0] or "empty") if lost else None)
@@ -125,7 +126,7 @@ def missing_lines(values: pd.DataFrame, reasons: Iterable[str], what: str) -> st
 
 
 def check_manifest(path: Path, wanted: Mapping[str, Any], what: str) -> None:
-    """Write what a folder is for; see that it is the same the next time. Errors: UserError on a folder of something else."""
+    """Write what a folder is for, or check that it is the same as before. Errors: UserError on a folder of something else."""
     text = json.dumps(wanted, indent=1)
     if path.exists() and path.read_text(encoding="utf-8") != text:
         raise UserError(f"{path.parent} holds another {what} ({path.name}): give another --out")

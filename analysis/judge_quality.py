@@ -1,10 +1,8 @@
-"""How good is a judge? Beside the known-truth speaker's own grades, and beside what agents say of themselves.
+"""How good is a judge? Its scores compared with known grades and with what agents say of themselves; the report on a judge.
 
-A grade is known for every statement made of sentences of the oracle's banks: all of the oracle's, most of the model in the box's,
-none of other models'. Where none is known the judge is unchecked, and the report says so. Where a judge is bad (`faults`), every
-report that rests on it says so in its first lines.
-
-What a judge said of a run, and how far it can be believed.
+A grade is known for every statement made of sentences of the oracle's banks: for all of the oracle's statements, most of the
+pocket model's, none of other models'. If none is known, the judge is unchecked, and the report says so. If a judge is bad
+(`faults`), every report that uses its scores says so in its first lines.
 """
 
 from __future__ import annotations
@@ -31,37 +29,48 @@ from parley.llm.backends.oracle.phrases import topics
 
 QUALITY = "quality.csv"
 FEWEST = 10
-"""Statements below which no correlation is told."""
+"""With fewer statements there is no correlation."""
 LEAST_R, MOST_BIAS = 0.7, 0.5
-"""A judge is not to be used on a topic where its rank correlation with known grades is below the first, or where its scores are
-off by as many points (of 1-7) as the second on average.
+"""A judge must not be used on a topic if its rank correlation with known grades is below the first, or if its scores are off by
+the second on average (points of 1-7) or more.
 """
 FEW, ONE_SCORE, ONE_OTHER = "too few statements", "one score for all statements", "all statements are alike"
-"""Why there is no correlation."""
+"""Reasons why there is no correlation."""
+COLUMNS = ["topic", "statements", "rooms", "r", "r_low", "r_high", "reason", "bias", "bias_low", "bias_high", "error"]
+THEMSELVES = (
+    "The private rating of the same agent after the same round. If agents were asked for something else than agreement with the "
+    "claim (such as the severity of a problem), only ranks are compared: a difference of the two has no meaning."
+)
+UNCHECKED = (
+    "**Unchecked**: no statement of this run has a grade that is known beforehand. Judge a run of `--llm oracle` with the same "
+    "judge to see how well it reads."
+)
 
 
 def against_truth(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """One row a topic: statements (with score and grade), rank correlation (NaN with a reason), bias (score minus truth, points
-    of 1-7), error (mean absolute), each of the first two with its 95% interval over rooms.
+    """One row per topic, of statements with a score and a known grade; columns: COLUMNS.
+
+    r: rank correlation (NaN with a reason). bias: mean score minus grade, points of 1-7. Both have 95% intervals over rooms.
+    error: mean absolute difference.
     """
     known = verdicts.assign(truth=truth(verdicts)).dropna(subset=["score", "truth"])
     return _by_topic(known, "truth")
 
 
 def against_themselves(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.DataFrame:
-    """The same, compared with the hidden self-report of the same agent after the same round, on the judge's scale.
+    """The same, compared with the private rating of the same agent after the same round, on the judge's scale.
 
-    Where agents were asked for something else than agreement with the claim (`comparable`), there are ranks alone: bias and error
-    are NaN, since agreement with a claim minus the severity of a problem is no number.
+    If agents were asked for something else than agreement with the claim (`comparable`), bias and error are NaN, because
+    agreement with a claim minus the severity of a problem has no meaning.
     """
     own = attitudes[["room", "agent", "round", "probe", "attitude"]]
     both = verdicts.merge(own, on=["room", "agent", "round"], how="inner")
     both["own"] = _on_scale(both["attitude"], both["topic"])
-    found = _by_topic(both.dropna(subset=["score", "own"]), "own")
-    asked = both.drop_duplicates("topic").set_index("topic")["probe"]
-    other = [not comparable(str(topic), str(asked[topic])) for topic in found["topic"]]
-    found.loc[other, ["bias", "bias_low", "bias_high", "error"]] = np.nan
-    return found
+    rows = _by_topic(both.dropna(subset=["score", "own"]), "own")
+    probes = both.drop_duplicates("topic").set_index("topic")["probe"]
+    other = [not comparable(str(topic), str(probes[topic])) for topic in rows["topic"]]
+    rows.loc[other, ["bias", "bias_low", "bias_high", "error"]] = np.nan
+    return rows
 
 
 def comparable(topic: str, probe: str) -> bool:
@@ -71,37 +80,34 @@ def comparable(topic: str, probe: str) -> bool:
 
 
 def faults(checked: pd.DataFrame) -> dict[str, str]:
-    """By topic why a judge is not to be used there, of the rows of `against_truth`; a topic without a fault is left out."""
+    """By topic: why a judge must not be used there, from the rows of `against_truth`; topics without a fault are left out."""
     found = {str(row["topic"]): _fault(row) for row in checked.to_dict("records")}
     return {topic: fault for topic, fault in found.items() if fault}
 
 
 def _fault(row: dict[str, Any]) -> str:
     """A topic with too few statements has no fault, and no proof of quality either."""
-    told = []
+    parts = []
     if row["reason"] == ONE_SCORE:
-        told.append("it gives all statements one score")
+        parts.append("it gives all statements one score")
     elif row["r"] < LEAST_R:
-        told.append(f"its rank correlation with known grades is {row['r']:.2f}, below {LEAST_R}")
+        parts.append(f"its rank correlation with known grades is {row['r']:.2f}, below {LEAST_R}")
     if row["statements"] >= FEWEST and abs(row["bias"]) >= MOST_BIAS:
-        told.append(
-            f"its scores are {abs(row['bias']):.2f} points too {'high' if row['bias'] > 0 else 'low'} on average"
-        )
-    return " and ".join(told)
+        side = "high" if row["bias"] > 0 else "low"
+        parts.append(f"its scores are {abs(row['bias']):.2f} points too {side} on average")
+    return " and ".join(parts)
 
 
 def warning(checked: pd.DataFrame) -> str:
-    """For the first lines of a report that rests on the scores of a judge; "" where it has no fault."""
+    """The first lines of a report that uses the scores of a judge; "" if the judge has no fault."""
     if not (found := faults(checked)):
         return ""
     named = "; ".join(f"on {load_topic(topic).title} {fault}" for topic, fault in found.items())
-    return (
-        f"**Do not use this judge's scores**: {named}. Estimates and tests that rest on these scores measure the judge."
-    )
+    return f"**Do not use this judge's scores**: {named}. Estimates and tests that use these scores measure the judge."
 
 
 def truth(verdicts: pd.DataFrame) -> pd.Series:
-    """The grade of each statement, on the judge's scale; NaN where none of its sentences is known."""
+    """The grade of each statement, on the judge's scale; NaN if none of its sentences is known."""
     banks = {slug: topics().get(load_topic(str(slug)).root) for slug in verdicts["topic"].unique()}
     grades = [
         bank.grade(str(text)) if (bank := banks[slug]) else None
@@ -111,69 +117,58 @@ def truth(verdicts: pd.DataFrame) -> pd.Series:
 
 
 def warning_of(folder: Path) -> str:
-    """The same for the scores of `run.py judge`, by the quality.csv that it wrote into the folder; "" where there is none."""
+    """The warning on scores of `run.py judge`, from the quality.csv that it wrote into the folder; "" if there is none."""
     path = folder / QUALITY
     if not path.is_file():
         return ""
-    found = pd.read_csv(path, converters={"reason": str})
-    lacking = {"topic", "statements", "r", "reason", "bias"} - set(found.columns)
-    return "" if lacking else warning(found)
+    checked = pd.read_csv(path, converters={"reason": str})
+    return warning(checked) if {"topic", "statements", "r", "reason", "bias"} <= set(checked.columns) else ""
 
 
 def confusion(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """How many statements of each true score (rows, 1-7, rounded) got which score (columns, 1-7, rounded)."""
-    scale = scales()[SCALE]
+    """The number of statements by true score (rows, 1-7, rounded) and score given (columns, 1-7, rounded)."""
     known = verdicts.assign(truth=truth(verdicts)).dropna(subset=["score", "truth"])
     rounded = [known[name].round().astype("int64").rename(name) for name in ("truth", "score")]
-    found = pd.crosstab(*rounded) if len(known) else pd.DataFrame(dtype="int64")
-    points = pd.Index(scale.points)
-    return found.reindex(index=points.rename("truth"), columns=points.rename("score"), fill_value=0)
+    counts = pd.crosstab(*rounded) if len(known) else pd.DataFrame(dtype="int64")
+    points = pd.Index(scales()[SCALE].points)
+    return counts.reindex(index=points.rename("truth"), columns=points.rename("score"), fill_value=0)
 
 
-def on_axis(scores: pd.Series, topics_: pd.Series) -> pd.Series:
+def on_axis(scores: pd.Series, slugs: pd.Series) -> pd.Series:
     """Scores of 1-7 on the claim as 0-10 on the axis of their topics."""
-    return _turned(scales()[SCALE].attitude, scores, topics_)
+    return _converted(scales()[SCALE].attitude, scores, slugs)
 
 
-def _on_scale(attitudes: pd.Series, topics_: pd.Series) -> pd.Series:
+def _on_scale(attitudes: pd.Series, slugs: pd.Series) -> pd.Series:
     """0-10 on the axis of their topics as 1-7 on the claim."""
-    return _turned(scales()[SCALE].rating, attitudes, topics_)
+    return _converted(scales()[SCALE].rating, attitudes, slugs)
 
 
-def _turned(way: Callable[[float, int], float], values: pd.Series, topics_: pd.Series) -> pd.Series:
-    """Each value the one way or the other between scale and axis, by the polarity of its topic's claim."""
-    sides = [load_topic(str(slug)).probe("agreement").polarity for slug in topics_]
-    turned = [way(value, side) for value, side in zip(values.astype(float), sides, strict=True)]
-    return pd.Series(turned, index=values.index, dtype=float)
+def _converted(convert: Callable[[float, int], float], values: pd.Series, slugs: pd.Series) -> pd.Series:
+    """Each value converted between scale and axis, by the polarity of its topic's claim."""
+    polarities = [load_topic(str(slug)).probe("agreement").polarity for slug in slugs]
+    converted = [convert(value, polarity) for value, polarity in zip(values.astype(float), polarities, strict=True)]
+    return pd.Series(converted, index=values.index, dtype=float)
 
 
 def _by_topic(known: pd.DataFrame, other: str) -> pd.DataFrame:
     rows = [_row(str(topic), part, other) for topic, part in known.groupby("topic", sort=False)]
-    columns = ["topic", "statements", "rooms", *_spanned("r"), "reason", *_spanned("bias"), "error"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _row(topic: str, part: pd.DataFrame, other: str) -> dict[str, Any]:
-    gaps = part["score"] - part[other]
-    row: dict[str, Any] = {"topic": topic, "statements": len(part), "rooms": part["room"].nunique()}
-    row |= {"bias": float(gaps.mean()), "error": float(gaps.abs().mean())}
-    row |= dict(
-        zip(
-            ("bias_low", "bias_high"),
-            mean_interval(gaps.groupby(part["room"]).mean().to_numpy()),
-            strict=True,
-        )
-    )
-    row["reason"] = _alike(part, other)
-    if not row["reason"]:
-        sums = _sums(part, other)
-        ends = correlation_interval(sums)
-        row |= dict(zip(_spanned("r"), (float(correlation(sums.sum(axis=0))), *ends), strict=True))
+    gaps, reason = part["score"] - part[other], _why_no_correlation(part, other)
+    low, high = mean_interval(gaps.groupby(part["room"]).mean().to_numpy())
+    row: dict[str, Any] = {"topic": topic, "statements": len(part), "rooms": part["room"].nunique(), "reason": reason}
+    row |= {"bias": float(gaps.mean()), "bias_low": low, "bias_high": high, "error": float(gaps.abs().mean())}
+    if not reason:
+        sums = _rank_sums(part, other)
+        low, high = correlation_interval(sums)
+        row |= {"r": float(correlation(sums.sum(axis=0))), "r_low": low, "r_high": high}
     return row
 
 
-def _alike(part: pd.DataFrame, other: str) -> str:
-    """Why there is no correlation of the scores; "" where there is one."""
+def _why_no_correlation(part: pd.DataFrame, other: str) -> str:
     if len(part) < FEWEST:
         return FEW
     if part[other].nunique() < 2:
@@ -181,34 +176,24 @@ def _alike(part: pd.DataFrame, other: str) -> str:
     return ONE_SCORE if part["score"].nunique() < 2 else ""
 
 
-def _sums(part: pd.DataFrame, other: str) -> Floats:
-    """(rooms, 6): what a correlation of ranks (over all statements) is made of, room by room."""
+def _rank_sums(part: pd.DataFrame, other: str) -> Floats:
+    """(rooms, 6): the sums of a correlation of ranks (over all statements), room by room."""
     x, y = rankdata(part["score"]), rankdata(part[other])
     terms = pd.DataFrame(np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]))
     sums: Floats = terms.groupby(part["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
     return sums
 
 
-def _spanned(name: str) -> list[str]:
-    return [name, f"{name}_low", f"{name}_high"]
-
-
-THEMSELVES = (
-    "The hidden rating of the same agent after the same round. Where agents were asked for something else than agreement "
-    "with the claim (such as the severity of a problem), there are ranks alone: a difference of the two is no number."
-)
-UNCHECKED = (
-    "**Unchecked**: no statement of this run has a grade that is known beforehand. Judge a run of `--llm oracle` with the same "
-    "judge to see how well it reads."
-)
-
-
 def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judging: Judging) -> Path:
-    """Write judge.md, its tables (quality, agreement) and the figure; the path of the first."""
+    """Write judge.md, its tables (quality, agreement) and the figure; return the path of the first."""
     checked, own = against_truth(verdicts), against_themselves(verdicts, tables.attitudes)
     report = Report(folder, "judge", "Statements before a judge")
     report.data(**{Path(QUALITY).stem: checked, "agreement": own})
-    _open(report, verdicts, tables, spec, judging)
+    speaker = f"told {', '.join(judging.told)}" if judging.told else "told neither name nor party"
+    report.add(
+        f"{count_phrase(len(verdicts), 'statement')} judged by {spec}, {speaker}, up to {judging.shown} examples a topic."
+    )
+    report.disclaim(tables.header)
     report.note(warning(checked), UNCHECKED if checked.empty else None)
     reasons = count_table(reason for noted in verdicts["reasons"] for reason in str(noted).split(", ") if reason)
     lacking = int(verdicts["score"].isna().sum())
@@ -220,8 +205,8 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     report.table(ends, {name: name for name in ends})
     if len(checked):
         share = checked["statements"].sum() / max(len(verdicts), 1)
-        told = f"Compared with the known grades of our own speakers' sentences ({share:.0%} of the statements)."
-        report.section("How good is the judge?", told)
+        compared = f"Compared with the known grades of our own speakers' sentences ({share:.0%} of the statements)."
+        report.section("How good is the judge?", compared)
         report.table(checked, _columns("against the grade"))
         report.add("Statements by true score (rows) and score given (columns), both rounded.")
         report.add(confusion_table(confusion(verdicts)))
@@ -231,17 +216,8 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     return report.write()
 
 
-def _open(report: Report, verdicts: pd.DataFrame, tables: Tables, spec: str, judging: Judging) -> None:
-    """Say what was judged, by whom, and who spoke."""
-    told = f"told {', '.join(judging.told)}" if judging.told else "told neither name nor party"
-    report.add(
-        f"{count_phrase(len(verdicts), 'statement')} judged by {spec}, {told}, up to {judging.shown} examples a topic."
-    )
-    report.disclaim(tables.header)
-
-
 def _first_and_last(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """A row a topic, group and seat: mean score of the first and the last statement, and the rooms."""
+    """One row per topic, group and seat: mean score of the first and the last statement, and the rooms."""
     rows = []
     for (topic, group, seat), part in verdicts.groupby(["topic", "group", "seat"], sort=False):
         means = part.groupby("statement")["score"].mean()
@@ -251,12 +227,11 @@ def _first_and_last(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _figure(ends: pd.DataFrame, spec: str) -> Figure:
-    """A line a topic, group and seat, from the first score (hollow) to the last (filled)."""
+    """One line per topic, group and seat, from the first score (hollow) to the last (filled)."""
     rows = [fill(", ".join(row), 44) for row in ends[["topic", "group", "seat"]].to_numpy().tolist()]
     caption = f"Judged by {disclaimers.spec_label(spec)}: hollow the first statement, filled the last"
     with new_figure(5.2, 0.3 * len(ends) + 1.1, caption) as drawn:
-        axis = drawn.subplots()
-        places = range(len(ends))[::-1]
+        axis, places = drawn.subplots(), range(len(ends))[::-1]
         axis.hlines(places, ends["first"], ends["last"], color="#999999", linewidth=1.0)
         axis.plot(ends["first"], places, "o", color=ESTIMATE, markerfacecolor="white", markersize=4)
         axis.plot(ends["last"], places, "o", color=ESTIMATE, markersize=4)
@@ -273,7 +248,7 @@ def _columns(against: str) -> Mapping[str, Column]:
     }  # fmt: skip
 
 
-def confusion_table(found: pd.DataFrame) -> str:
-    """Counts by true score (rows) and score given (columns)."""
-    rows = [[str(point), *map(str, row)] for point, row in zip(found.index, found.to_numpy(), strict=True)]
-    return markdown_table(["", *map(str, found.columns)], rows)
+def confusion_table(counts: pd.DataFrame) -> str:
+    """The counts of `confusion` as a Markdown table."""
+    rows = [[str(point), *map(str, row)] for point, row in zip(counts.index, counts.to_numpy(), strict=True)]
+    return markdown_table(["", *map(str, counts.columns)], rows)

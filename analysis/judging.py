@@ -1,9 +1,9 @@
-"""One LLM judge. A rubric says what it is asked and how its reply is read; a rubric is a file of data (analysis/rubrics).
+"""An LLM judge: a rubric says what the judge is asked and how its reply is read. A rubric is a file of data (analysis/rubrics).
 
-A rubric file has `rules` (the system message, may be left out), `case` (the question about one item, with `{slots}`) and a scale:
-`scale` (the name of a shared scale or a table of its own), or `answers` (words, the first counts 0). `examples` are scored items.
-A judge gives a number on the scale (the mean of a distribution), or the likelier of the words. Of two texts compared in both
-orders it gives 1, 0.5 or 0. A reply that cannot be read is missing, with its reason; it is never a number.
+A rubric file has `rules` (the system message; optional), `case` (the question about one item, with `{slots}`) and a scale:
+`scale` (the name of a shared scale, or a table), or `answers` (words; the first counts 0). `examples` are scored items. A judge
+gives a number on the scale (the mean of a distribution) or the likelier of the words. Of two texts compared in both orders it
+gives 1, 0.5 or 0. A reply that cannot be read is missing, with its reason; it is never a number.
 """
 
 from __future__ import annotations
@@ -38,16 +38,18 @@ RUBRICS = Path(__file__).parent / "rubrics"
 VERDICTS = "verdicts.sqlite"
 WHO = ["topic", "group", "repetition", "room", "seat", "party", "agent", "round", "iteration"]
 PREFERRED, TIED, REJECTED = 1.0, 0.5, 0.0
-"""Verdicts on two things: the one that is tested is preferred in both orders, in one of them, in none."""
+"""Verdicts on two texts: the tested text is preferred in both orders, in one of them, in none."""
 UNASKED = ("no statement", "no opinion", "nothing to compare", "not rated by the participant")
-"""How the reason of a verdict begins that the judge was not asked for."""
+"""The reason of a verdict for which the judge was not asked begins with one of these."""
 
 
 @dataclass(frozen=True)
 class Rubric:
-    """What a judge is asked. `name` is a part of every seed. `repeats`: how often the same question is put, each time with
-    another seed, where the model gives no distribution (0: once). `both_orders`: the item is two texts, compared in both
-    orders. `before`: words that may stand before the answer ("Statement 1").
+    """What a judge is asked.
+
+    name: is part of every seed. repeats: how often a model without answer probabilities is asked, each time with another seed
+    (0: once). both_orders: the item is two texts, compared in both orders. before: words that may precede the answer
+    ("Statement 1").
     """
 
     name: str
@@ -63,27 +65,24 @@ class Rubric:
     examples: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
-        if wrong := [one for one in self.examples if str(one.get("answer")) not in self.scale.answers]:
-            raise UserError(f"rubric {self.name}: the answer of the example {wrong[0]} is none of the scale")
+        for example in self.examples:
+            if str(example.get("answer")) not in self.scale.answers:
+                raise UserError(f"rubric {self.name}: the answer of the example {example} is not on the scale")
         if self.repeats > 1 and (self.both_orders or self.scale.kind == LABELLED):
             raise UserError(f"rubric {self.name}: only numbers can be averaged over repeats")
 
     def examples_on(self, topic: str) -> list[Mapping[str, Any]]:
-        """The examples of a topic and those without one, the extreme answers first."""
-        middle = (self.scale.low + self.scale.high) / 2
-        found = [one for one in self.examples if one.get("topic", topic) == topic]
-        return sorted(found, key=lambda one: -abs(self._point(one["answer"]) - middle))
-
-    def _point(self, answer: object) -> float:
-        return float(self.scale.answers.index(str(answer)) + self.scale.low)
+        """The examples of a topic and those without a topic, the extreme answers first."""
+        middle = (self.scale.high - self.scale.low) / 2
+        examples = [example for example in self.examples if example.get("topic", topic) == topic]
+        return sorted(examples, key=lambda one: -abs(self.scale.answers.index(str(one["answer"])) - middle))
 
 
 class Item(NamedTuple):
-    """One question. `key` names it, and with it the random stream.
+    """One question. Its `key` names its random stream.
 
-    The prompt must have all `slots`, which are named as the facts of llm/purposes.py, and may have those `offered`. `facts`:
-    what the prompt states beside its slots. `examples`: slots and answers shown before. `pair`: the two texts to compare, the
-    tested one first.
+    slots: what the prompt must have, named as the facts of llm/purposes.py. offered: what it may have. facts: what the prompt
+    states besides its slots. examples: slots and answers shown before. pair: the two texts to compare, the tested one first.
     """
 
     key: tuple[object, ...]
@@ -95,7 +94,7 @@ class Item(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """`value` is what the judge says, None where it cannot be read. `reasons` say why replies were not read, in their order."""
+    """`value` is what the judge says, None if it cannot be read. `reasons` say why replies could not be read, in their order."""
 
     value: float | None
     reasons: tuple[str, ...] = ()
@@ -116,32 +115,24 @@ def load_rubric(name: str) -> Rubric:
     """A shipped rubric by its name, or a file of your own. Errors: UserError on an unknown name and a broken file."""
     path = Path(name) if name.endswith(".toml") else RUBRICS / f"{name}.toml"
     values = read_toml(path)
-    words = values.pop("answers", None)
-    given = {"kind": LABELLED, "low": 0, "high": len(words) - 1, "labels": _numbered(words)} if words else None
-    given = given or values.get("scale")
-    if isinstance(given, str) and given not in scales():
-        raise UserError(f"{path} names no scale: {', '.join(scales())}, or a table")
-    scale = scales()[given] if isinstance(given, str) else scale_of_table(path.stem, given or {}, str(path))
+    table = values.get("scale", {})
+    if words := values.pop("answers", None):
+        labels = {str(number): word for number, word in enumerate(words)}
+        table = {"kind": LABELLED, "low": 0, "high": len(words) - 1, "labels": labels}
+    if isinstance(table, str) and table not in scales():
+        raise UserError(f"{path} names an unknown scale: take one of {', '.join(scales())}, or a table")
+    scale = scales()[table] if isinstance(table, str) else scale_of_table(path.stem, table, str(path))
     texts = {key: str(values.get(key, "")).strip("\n") for key in ("rules", "case")}
     return build_from_table(Rubric, {**values, **texts, "name": path.stem, "scale": scale}, str(path))
 
 
-def rubric_names() -> list[str]:
-    """Every shipped rubric, sorted."""
-    return sorted(path.stem for path in RUBRICS.glob("*.toml"))
-
-
-def _numbered(words: Sequence[str]) -> dict[str, str]:
-    return {str(number): word for number, word in enumerate(words)}
-
-
 def one_line(text: str) -> str:
-    """On one line: a line of its own could be taken for another part of the question."""
+    """The text on one line, because a line break could look like another part of the question."""
     return " ".join(text.split())
 
 
 def compose(rubric: Rubric, item: Item, seed: int, *again: object) -> Request:
-    """The rules as system message, examples as turns of a chat, the item last. `again` tells questions on one item apart."""
+    """The rules as system message, examples as turns of a chat, the item last. again: numbers the questions on one item."""
     scale = rubric.scale
     named = {point: scale.labels[point] for point in scale.points if point in scale.labels}
     offered: dict[str, object] = {"low": scale.low, "high": scale.high, "anchors": scale.anchors}
@@ -169,20 +160,19 @@ def _filled(rubric: Rubric, text: str, needed: Mapping[str, object], offered: Ma
 
 
 def read(rubric: Rubric, replies: Sequence[Reply]) -> Verdict:
-    """The mean of what could be read of the replies to one question."""
+    """The mean of the replies to one question that can be read."""
     found = [read_reply(rubric, reply) for reply in replies]
-    readings = tuple(one.value for one in found if one.value is not None)
-    return Verdict(
-        fmean(readings) if readings else None, tuple(one.reason for one in found if one.reason is not None), readings
-    )
+    readings = tuple(reading.value for reading in found if reading.value is not None)
+    reasons = tuple(reading.reason for reading in found if reading.reason is not None)
+    return Verdict(fmean(readings) if readings else None, reasons, readings)
 
 
 def read_reply(rubric: Rubric, reply: Reply) -> Reading:
     """A number on the scale, or the likelier of the answers; None with the reason. Equally likely answers are a `tie`."""
-    scale, chosen = rubric.scale, rubric.both_orders or rubric.scale.kind == LABELLED
+    scale = rubric.scale
     if reply.failure:
         return Reading(None, reply.failure.name)
-    if reply.answers and not chosen:
+    if reply.answers and not rubric.both_orders and scale.kind != LABELLED:
         return Reading(scale.expected(reply.answers))
     if reply.answers:
         best, second = sorted((reply.answers[one] for one in scale.answers), reverse=True)[:2]
@@ -193,20 +183,21 @@ def read_reply(rubric: Rubric, reply: Reply) -> Reading:
         text = re.sub(rf"^\W*(?:{'|'.join(map(re.escape, rubric.before))})\s+", "", text, flags=re.I)
     found = read_rating(text, scale, "strict")
     if scale.kind == LABELLED and not any(word.lower() in text.lower() for word in scale.answers):
-        return Reading(None, found.reason or "no_label")  # a bare number is none of the words
+        return Reading(None, found.reason or "no_label")  # a bare number is not one of the words
     return found
 
 
 def read_pair(rubric: Rubric, replies: Sequence[Reply]) -> Verdict:
-    """What the replies in both orders say together: PREFERRED, TIED or REJECTED; missing where one cannot be read."""
+    """What the replies in both orders say together: PREFERRED, TIED or REJECTED; missing if one of them cannot be read."""
     found = [read_reply(rubric, reply) for reply in replies]
-    if lost := [one.reason for one in found if one.reason and one.reason != "tie"]:
-        return Verdict(None, tuple(dict.fromkeys(lost)))
-    return Verdict({(1.0, 2.0): PREFERRED, (2.0, 1.0): REJECTED}.get((found[0].value or 0, found[1].value or 0), TIED))
+    if reasons := [reading.reason for reading in found if reading.reason and reading.reason != "tie"]:
+        return Verdict(None, tuple(dict.fromkeys(reasons)))
+    choices = tuple(reading.value for reading in found)
+    return Verdict(PREFERRED if choices == (1.0, 2.0) else REJECTED if choices == (2.0, 1.0) else TIED)
 
 
 def judge_item(rubric: Rubric, item: Item | Verdict, seed: int) -> Conversation[Verdict]:
-    """Ask the judge about one item. A Verdict is passed on as it is: there is nothing to ask."""
+    """Ask the judge about one item. A Verdict is returned as it is, because there is nothing to ask."""
     if isinstance(item, Verdict):
         return item
     if item.pair is not None:
@@ -219,27 +210,27 @@ def judge_item(rubric: Rubric, item: Item | Verdict, seed: int) -> Conversation[
 
 
 def _judge_pair(rubric: Rubric, item: Item, pair: tuple[str, str], seed: int) -> Conversation[Verdict]:
-    """Both orders, the tested text first and then last; two equal texts tie without being asked about."""
+    """Both orders: the tested text first, then last. Two equal texts tie without a question."""
     if one_line(pair[0]) == one_line(pair[1]):
         return Verdict(TIED)
-    asked = []
+    requests = []
     for place, (first, second) in enumerate((pair, pair[::-1])):
         texts = {"first": one_line(first), "second": one_line(second)}
-        compared = {**item.facts, "candidates": list(texts.values())}
-        shown = item._replace(slots={**item.slots, **texts}, facts=compared)
-        asked.append(compose(rubric, shown, seed, place, first, second))
-    return read_pair(rubric, (yield from ask_all(asked)))
+        facts = {**item.facts, "candidates": list(texts.values())}
+        ordered = item._replace(slots={**item.slots, **texts}, facts=facts)
+        requests.append(compose(rubric, ordered, seed, place, first, second))
+    return read_pair(rubric, (yield from ask_all(requests)))
 
 
 def undecided(verdict: Verdict) -> str | None:
-    """Why a judge that was asked gave no verdict; None also where it was not asked."""
+    """Why a judge that was asked gave no verdict; None also if it was not asked."""
     if verdict.value is not None or verdict.reason.startswith(UNASKED):
         return None
     return (*verdict.reasons, "empty")[0]
 
 
 class Judge(NamedTuple):
-    """A model that judges: open, with a progress bar, its name for messages, and whether to go on where nothing can be read."""
+    """An open model that judges, a progress bar, its name in messages, and whether to continue if nothing can be read."""
 
     backend: Backend
     bar: Bar
@@ -249,10 +240,10 @@ class Judge(NamedTuple):
     def judge_items(
         self, rubric: Rubric, items: Sequence[Item | Verdict], seed: int, what: str = "verdicts"
     ) -> list[Verdict]:
-        """A verdict an item. Errors: Unreadable where (nearly) nothing of the first 20 can be read; BudgetSpent."""
-        asking = [judge_item(rubric, item, seed) for item in items]
+        """One verdict per item. Errors: Unreadable if (nearly) none of the first 20 can be read; BudgetSpent."""
+        conversations = [judge_item(rubric, item, seed) for item in items]
         with self.bar(what, 0) as progress:
-            return read_answers(asking, self.backend, progress, undecided, (self.name, what), self.keep_going)
+            return read_answers(conversations, self.backend, progress, undecided, (self.name, what), self.keep_going)
 
     def judge_utterances(
         self,
@@ -262,35 +253,38 @@ class Judge(NamedTuple):
         items: Mapping[str, Callable[[Any], Item]],
         what: str = "verdicts",
     ) -> pd.DataFrame:
-        """A row an utterance: WHO, text, a column for each of `items` (NaN: missing), readings, reasons. `items` makes the
-        question of a row; a turn without words is not asked about, and keeps its reason.
+        """One row per utterance: WHO, text, a column for each of `items` (NaN: missing), readings, reasons.
+
+        items: functions that make the questions about a row. A turn without words is not judged, and keeps its reason.
         """
         turns = tables.utterances.reset_index(drop=True)
-        said = turns[turns["text"].notna()]
-        asked = [make(row) for row in said.itertuples() for make in items.values()]
-        found = self.judge_items(rubric, asked, seed, what)
-        rows = [found[start : start + len(items)] for start in range(0, len(found), len(items))]
-        judged = pd.DataFrame(index=said.index)
+        spoken = turns[turns["text"].notna()]
+        questions = [make(row) for row in spoken.itertuples() for make in items.values()]
+        verdicts = self.judge_items(rubric, questions, seed, what)
+        rows = [verdicts[start : start + len(items)] for start in range(0, len(verdicts), len(items))]
+        judged = pd.DataFrame(index=spoken.index)
         for place, name in enumerate(items):
-            judged[name] = pd.Series([row[place].value for row in rows], said.index, "float64")
-        judged["readings"] = [sum(len(one.readings) for one in row) for row in rows]
-        judged["reasons"] = [", ".join(dict.fromkeys(one.reason for one in row if one.reason)) or None for row in rows]
+            judged[name] = pd.Series([row[place].value for row in rows], spoken.index, "float64")
+        judged["readings"] = [sum(len(verdict.readings) for verdict in row) for row in rows]
+        reasons = (dict.fromkeys(verdict.reason for verdict in row if verdict.reason) for row in rows)
+        judged["reasons"] = [", ".join(names) or None for names in reasons]
         judged = judged.reindex(turns.index).astype({"readings": "Int64"})
         judged["reasons"] = judged["reasons"].fillna(turns["reason"]).fillna("")
         return pd.concat([turns[[*WHO, "text"]], judged], axis=1)
 
 
 def judge_by_rubric(rubric: Rubric, tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
-    """A row an utterance: WHO, text, a column with the rubric's name (NaN: missing), readings, reasons. The prompt must have
-    the slot `statement`, and may have `topic`, `name` and `party`.
+    """One row per utterance: WHO, text, a column with the rubric's name (NaN: missing), readings, reasons.
+
+    The prompt must have the slot `statement`, and may have `topic`, `name` and `party`.
     """
     names = tables.agents.set_index(["room", "agent"])["name"]
 
     def item(row: Any) -> Item:
         topic = load_topic(row.topic)
-        shown = [({"statement": one["statement"]}, str(one["answer"])) for one in rubric.examples_on(topic.root)]
+        examples = [({"statement": one["statement"]}, str(one["answer"])) for one in rubric.examples_on(topic.root)]
         offered = {"topic": topic.title, "name": names[row.room, row.agent], "party": row.party}
-        return Item((f"{row.room} {row.iteration}",), {"statement": one_line(row.text)}, offered, shown)
+        return Item((f"{row.room} {row.iteration}",), {"statement": one_line(row.text)}, offered, examples)
 
     return judge.judge_utterances(rubric, tables, seed, {rubric.name: item})
 
@@ -306,9 +300,9 @@ def open_judge(
     ledger: Ledger | None = None,
     opened: Callable[[str], Backend] = open_spec,
 ) -> Iterator[Judge]:
-    """The judge of a folder, which keeps every reply: it goes on where it stopped and asks nothing twice.
+    """The judge of a folder that keeps every reply: a killed judge continues where it stopped and asks nothing twice.
 
-    Errors: UserError on a folder of another judge, rubric or settings; BudgetSpent, what was answered being kept.
+    Errors: UserError on a folder of another judge, rubric or settings; BudgetSpent (what was answered is kept).
     """
     backend = opened(spec)
     asked = {"rules": rubric.rules, "case": rubric.case, "scale": rubric.scale.anchors, "examples": rubric.examples}

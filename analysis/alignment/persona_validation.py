@@ -1,12 +1,9 @@
-"""One question to one persona, and the question to a judge whether its answer fits.
+"""Do personas hold? Every persona answers questions in an interview, a judge rates each answer, and people review a part.
 
-What people are to check, and what they found: a random tenth and all that the judge calls not aligned, as the study had it.
-
-The sheet shows neither the judge's verdict nor why an answer is in it, and its rows are shuffled: a person who knows what the
-judge said agrees with it. Agreement is therefore counted twice: over all that was reviewed (where disagreement is likely to be),
-and over the random tenth alone (which stands for all answers).
-
-Every persona of some sets before some models and a judge: journaled, so that a killed one goes on and asks nothing twice.
+Calls are journaled, so that a killed validation continues and asks nothing twice. People review a random tenth and all answers
+that the judge calls not aligned, as in the study. The sheet shows neither the judge's verdict nor why an answer is in it, and its
+rows are shuffled, because a person who knows what the judge said agrees with it. Agreement is therefore counted twice: over all
+reviewed answers (where disagreement is likely), and over the random tenth alone (which represents all answers).
 """
 
 from __future__ import annotations
@@ -19,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from parley.agents.datafiles import read_toml
@@ -26,7 +24,7 @@ from parley.agents.persona import Persona, all_personas, parties, persona_remind
 from parley.analysis import judging
 from parley.analysis.formatting import cell
 from parley.analysis.journaled_calls import check_manifest, open_journal, run_journaled
-from parley.analysis.judging import Judge, Verdict, load_rubric, one_line
+from parley.analysis.judging import Judge, load_rubric, one_line
 from parley.llm.backends import check_spec, identity_spec, open_spec
 from parley.llm.budget import FREE, NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar, Conversation, ask
@@ -44,10 +42,15 @@ QUESTIONS = HERE / "questions.toml"
 LEANINGS = ("left", "right", "neutral")
 RUBRIC = load_rubric("alignment")
 NOT, ALIGNED = RUBRIC.scale.answers
+VERDICT_WORDS = {"": "", ALIGNED.lower(): ALIGNED, NOT.lower(): NOT}
 WORDS = 50
 ANSWER_TOKENS = 120
 WARM = 1.0
 """The temperature of an interview (the study's public code)."""
+SHARE = 0.1
+RANDOM = "random"
+NONE = "none"
+"""The variant that states neither gender nor age."""
 
 
 class Question(NamedTuple):
@@ -58,9 +61,7 @@ class Question(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A persona of a set, and what it is asked; how warm, whether it is told once more who it is, and through which adapter and
-    voice it speaks.
-    """
+    """A persona of a set and a question; the temperature, whether the persona is reminded of its role, its adapter and voice."""
 
     personas: str
     persona: Persona
@@ -71,14 +72,37 @@ class Item(NamedTuple):
     voice: str = ""
 
 
+@dataclass(frozen=True)
+class Validation:
+    """The models that are interviewed, the sets of personas, and the model that judges."""
+
+    models: tuple[str, ...]
+    judge: str
+    personas: tuple[str, ...] = ("simple", "enhanced")
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for spec in (*self.models, self.judge):
+            check_spec(spec)
+        models = [identity_spec(spec) for spec in self.models]
+        for what, names in (("model", models), ("set of personas", self.personas)):
+            if not names or len(set(names)) < len(names):
+                raise UserError(f"name at least one {what}, and none twice")
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return read_toml(QUESTIONS)
+
+
 @cache
 def questions() -> tuple[Question, ...]:
-    """The 21, as they stand in questions.toml."""
+    """The 21 questions of questions.toml, in its order."""
     return tuple(Question(text, about) for about in LEANINGS for text in _data()[about])
 
 
 def person(party: str) -> str:
-    """How a party's persona is described to a judge. Errors: UserError on a party without a description."""
+    """The description of a party's persona for a judge. Errors: UserError on a party without a description."""
     known = _data()["person"]
     if party not in known:
         raise UserError(f"only {', '.join(known)} can be judged, not {party}")
@@ -87,42 +111,29 @@ def person(party: str) -> str:
 
 def interview(item: Item, seed: int) -> Conversation[Reply]:
     """The persona's answer."""
-    one, text = item.persona, prompt(PROMPTS, "question").fill(question=item.question.text, words=WORDS)
-    own = derive(seed, "interview", item.personas, one.party, one.variant, one.name, item.question.text)
-    told = f"{persona_reminder(one.backstory)}\n\n{text}" if item.reminded else text
-    messages = (Message("system", one.backstory), Message("user", told))
+    persona, text = item.persona, prompt(PROMPTS, "question").fill(question=item.question.text, words=WORDS)
+    key = (item.personas, persona.party, persona.variant, persona.name, item.question.text)
+    question = f"{persona_reminder(persona.backstory)}\n\n{text}" if item.reminded else text
+    messages = (Message("system", persona.backstory), Message("user", question))
     sampling, speaks = Sampling(item.warmth, ANSWER_TOKENS), (item.adapter, item.voice)
     facts: Facts = {"question": item.question.text, "words": WORDS}
+    own = derive(seed, "interview", *key)
     return (yield from ask(Request(messages, sampling, own, (), "interview", "", *speaks, facts=facts)))
 
 
 def verdict_item(item: Item, answer: Reply) -> judging.Item | judging.Verdict:
-    """The question whether an answer fits its persona; an answer that failed is judged by nobody."""
+    """The question whether an answer fits its persona; for an answer that failed, a missing verdict."""
     if answer.text is None or not answer.text.strip():
         return judging.missing(f"no answer ({answer.failure.name if answer.failure else 'empty'})")
     slots = {"question": item.question.text, "statement": one_line(answer.text), "person": person(item.persona.party)}
     return judging.Item((), slots)
 
 
-@cache
-def _data() -> dict[str, Any]:
-    return read_toml(QUESTIONS)
-
-
-SHARE = 0.1
-RANDOM = "random"
-VERDICT_WORDS = {ALIGNED.lower(): ALIGNED, NOT.lower(): NOT}
-
-
 def items_to_review(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
-    """The answers with a column `review`: random (a tenth of the answers there are, rounded up), not aligned, or empty."""
-    there = answers.loc[answers["answer"] != "", "item"].tolist()
-    drawn = set(rng.sample(there, math.ceil(SHARE * len(there))))
-    marks = [
-        RANDOM if item in drawn else NOT.lower() if verdict == NOT else ""
-        for item, verdict in zip(answers["item"], answers["verdict"], strict=True)
-    ]
-    return answers.assign(review=marks)
+    """The answers with a column `review`: random (a tenth of the answers, rounded up), not aligned, or empty."""
+    known = answers.loc[answers["answer"] != "", "item"].tolist()
+    drawn = answers["item"].isin(rng.sample(known, math.ceil(SHARE * len(known))))
+    return answers.assign(review=np.select([drawn, answers["verdict"] == NOT], [RANDOM, NOT.lower()], ""))
 
 
 def review_sheet(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
@@ -134,40 +145,36 @@ def review_sheet(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
 
 
 def review_ratings(file: Path, folder: Path) -> pd.DataFrame:
-    """A row an item reviewed by anybody, its number as index: review (why it was chosen), judge, and a column for each column of
-    the sheet that begins with `human`; Aligned, Not aligned, or empty where a rater says nothing.
+    """One row per item that a person reviewed: review (why it was chosen), judge, and the columns that begin with `human`.
 
-    Errors: UserError on a sheet without these columns, on values that are no verdicts, on items that the folder does not have.
+    The index is the item's number; verdicts are Aligned, Not aligned, or empty. Errors: UserError on a sheet without these
+    columns, on values that are no verdicts, on items that the folder does not have.
     """
-    filled, answers = _read(file), _read(folder / "answers.csv").set_index("item")
+    filled, answers = _read_csv(file), _read_csv(folder / "answers.csv").set_index("item")
     humans = [name for name in filled.columns if name.startswith("human")]
     if "item" not in filled.columns or not humans:
-        raise UserError(
-            f"{file} lacks the column {'human' if 'item' in filled.columns else 'item'} (a CSV with commas)"
-        )
-    if wrong := [item for item in filled["item"] if item not in answers.index] or _twice(filled["item"]):
+        lacking = "human" if "item" in filled.columns else "item"
+        raise UserError(f"{file} lacks the column {lacking} (a CSV with commas)")
+    items = filled["item"]
+    if wrong := [*items[~items.isin(answers.index)], *items[items.duplicated()]]:
         raise UserError(f"{file}: item {wrong[0] or '(empty)'} is not one of {folder}, or is there twice")
-    read = filled.set_index("item")[humans].apply(lambda column: column.map(lambda text: _verdict(text, file)))
-    read = read[(read != "").any(axis=1)]
-    if read.empty:
-        raise UserError(f"{file}: nobody has filled in a verdict ({ALIGNED} or {NOT})")
-    mine = answers.loc[read.index, ["review", "verdict"]].rename(columns={"verdict": "judge"})
-    return pd.concat([mine, read], axis=1)
+    ratings = filled.set_index("item")[humans].map(lambda text: _verdict(text, file))
+    ratings = ratings[(ratings != "").any(axis=1)]
+    if ratings.empty:
+        raise UserError(f"{file}: no verdict is filled in ({ALIGNED} or {NOT})")
+    judged = answers.loc[ratings.index, ["review", "verdict"]].rename(columns={"verdict": "judge"})
+    return pd.concat([judged, ratings], axis=1)
 
 
 def _verdict(text: str, file: Path) -> str:
     plain = " ".join(text.split()).lower()
-    if plain and plain not in VERDICT_WORDS:
+    if plain not in VERDICT_WORDS:
         raise UserError(f"{file}: {text!r} is no verdict: {ALIGNED}, {NOT}, or nothing")
-    return VERDICT_WORDS.get(plain, "")
+    return VERDICT_WORDS[plain]
 
 
-def _twice(column: pd.Series) -> list[str]:
-    return list(column[column.duplicated()])
-
-
-def _read(file: Path) -> pd.DataFrame:
-    """A CSV as texts. Errors: UserError when it cannot be read."""
+def _read_csv(file: Path) -> pd.DataFrame:
+    """A CSV as texts. Errors: UserError if it cannot be read."""
     try:
         return pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except OSError as error:
@@ -176,38 +183,14 @@ def _read(file: Path) -> pd.DataFrame:
         raise UserError(f"{file} is no CSV: {str(error).splitlines()[0]}") from error
 
 
-NONE = "none"
-"""The variant that states neither gender nor age."""
-
-
-@dataclass(frozen=True)
-class Validation:
-    """Which models are interviewed as which sets of personas, and which model judges."""
-
-    models: tuple[str, ...]
-    judge: str
-    personas: tuple[str, ...] = ("simple", "enhanced")
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for spec in (*self.models, self.judge):
-            check_spec(spec)
-        for what, named in (
-            ("model", [identity_spec(spec) for spec in self.models]),
-            ("set of personas", self.personas),
-        ):
-            if not named or len(set(named)) < len(named):
-                raise UserError(f"name at least one {what}, and none twice")
-
-
 def interview_items(validation: Validation) -> list[Item]:
     """Every persona and question. Errors: UserError on an unknown set, and on a party that cannot be judged."""
-    found = []
+    items = []
     for name in validation.personas:
         folder = persona_set(name)
         people = [one for party in parties(folder) if person(party) for one in all_personas(party, folder)]
-        found += [Item(name, one, question) for one in people for question in questions()]
-    return found
+        items += [Item(name, one, question) for one in people for question in questions()]
+    return items
 
 
 def validate_personas(
@@ -219,67 +202,66 @@ def validate_personas(
     ledger: Ledger | None = None,
     opened: Callable[[str], Backend] = open_spec,
 ) -> pd.DataFrame:
-    """A row an answer: item (its number), personas, model, party, variant, name, about, question, answer, verdict (Aligned, Not
-    aligned, or empty), reason (why there is none), review (random, not aligned: see review.py). Written to answers.csv too.
+    """One row per answer, also written to answers.csv.
 
-    budgets: one limit for all of it, with the prices of each model and then of the judge. What earlier sittings spent is counted
-    at the highest of these prices, as one journal does not say whose the tokens were. asked: these in place of every persona of
-    the sets. ledger: what others share, whose owner has counted earlier sittings. opened: what opens a model.
-    Errors: UserError on a folder of another validation; BudgetSpent, what was answered being kept.
+    Columns: item (its number), personas, model, party, variant, name, about, question, answer, verdict (Aligned, Not aligned, or
+    empty), reason (why there is none), review (see `items_to_review`).
+
+    budgets: one limit for everything, with the prices of each model and then of the judge. Earlier sessions are counted at the
+    highest of these prices, because one journal does not say which model used the tokens. asked: these items instead of every
+    persona of the sets. ledger: shared with others, whose owner has counted earlier sessions. opened: opens a model.
+    Errors: UserError on a folder of another validation; BudgetSpent (what was answered is kept).
     """
     asked = asked or interview_items(validation)
     with lock_folder(folder):
-        _claim(folder, validation, asked)
+        _check_folder(folder, validation, asked)
         each = list(budgets) or [NO_LIMIT] * (len(validation.models) + 1)
-        dearest = max(each, key=lambda one: sum(one.prices.get("", FREE)))
+        dearest = max(each, key=lambda budget: sum(budget.prices.get("", FREE)))
         ledger = ledger or shared_ledger(each[0], [(folder / JOURNAL, dearest)])
-        answers = {
-            spec: run_journaled(
-                [interview(item, validation.seed) for item in asked],
-                opened(spec),
-                folder,
-                bar,
-                f"interviews {spec}",
-                budget,
-                ledger,
-                lambda reply: reply.failure.name if reply.failure else None,
-            )
-            for spec, budget in zip(validation.models, each, strict=False)
-        }
-        pairs = [(item, reply) for replies in answers.values() for item, reply in zip(asked, replies, strict=True)]
+        replies: list[Reply] = []
+        for spec, budget in zip(validation.models, each, strict=False):
+            conversations = [interview(item, validation.seed) for item in asked]
+            where = opened(spec), folder, bar, f"interviews {spec}", budget, ledger
+            replies += run_journaled(conversations, *where, lambda reply: reply.failure.name if reply.failure else None)
+        pairs = list(zip([*asked] * len(validation.models), replies, strict=True))
         with open_journal(opened(validation.judge), folder / JOURNAL, each[-1], ledger) as journal:
             judge = Judge(journal, bar, validation.judge, each[-1].keep_going)
             verdicts = judge.judge_items(RUBRIC, [verdict_item(*pair) for pair in pairs], validation.seed)
-        found = items_to_review(_rows(validation, pairs, verdicts), random.Random(derive(validation.seed, "review")))
-        harmless = {name: found[name].map(cell) for name in ("personas", "party", "name", "answer")}
-        found.assign(**harmless).to_csv(folder / "answers.csv", index=False)
-    return found
+        answers = _answer_table(validation, pairs, verdicts)
+        harmless = {name: answers[name].map(cell) for name in ("personas", "party", "name", "answer")}
+        answers.assign(**harmless).to_csv(folder / "answers.csv", index=False)
+    return answers
 
 
-def _rows(validation: Validation, pairs: Sequence[tuple[Item, Reply]], verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    each = len(pairs) // len(validation.models)
-    rows = [
-        {
-            "item": number,
-            "personas": item.personas,
-            "model": validation.models[(number - 1) // each],
-            "party": item.persona.party,
-            "variant": item.persona.variant or NONE,
-            "name": item.persona.name,
-            "about": item.question.about,
-            "question": item.question.text,
-            "answer": reply.text or "",
-            "verdict": "" if found.value is None else RUBRIC.scale.labels[int(found.value)],
-            "reason": found.reason,
-        }
-        for number, ((item, reply), found) in enumerate(zip(pairs, verdicts, strict=True), 1)
+def _answer_table(
+    validation: Validation, pairs: Sequence[tuple[Item, Reply]], verdicts: Sequence[judging.Verdict]
+) -> pd.DataFrame:
+    each, rows = len(pairs) // len(validation.models), []
+    for number, ((item, reply), verdict) in enumerate(zip(pairs, verdicts, strict=True)):
+        persona, question = item.persona, item.question
+        model, label = validation.models[number // each], RUBRIC.scale.labels
+        who = (item.personas, model, persona.party, persona.variant or NONE, persona.name)
+        judged = ("" if verdict.value is None else label[int(verdict.value)], verdict.reason)
+        rows.append((number + 1, *who, question.about, question.text, reply.text or "", *judged))
+    asked = [
+        "item",
+        "personas",
+        "model",
+        "party",
+        "variant",
+        "name",
+        "about",
+        "question",
+        "answer",
+        "verdict",
+        "reason",
     ]
-    return pd.DataFrame(rows)
+    return items_to_review(pd.DataFrame(rows, columns=asked), random.Random(derive(validation.seed, "review")))
 
 
-def _claim(folder: Path, validation: Validation, asked: Sequence[Item]) -> None:
+def _check_folder(folder: Path, validation: Validation, asked: Sequence[Item]) -> None:
     texts = {path.name: path.read_text(encoding="utf-8") for path in (*sorted(PROMPTS.glob("*.txt")), QUESTIONS)}
-    told = {"models": [identity_spec(spec) for spec in validation.models], "judge": identity_spec(validation.judge)}
+    models = {"models": [identity_spec(spec) for spec in validation.models], "judge": identity_spec(validation.judge)}
     people = {f"{item.personas} {item.persona.id}": item.persona.backstory for item in asked}
-    asked_by = {"prompts": texts, "case": [RUBRIC.rules, RUBRIC.case], "people": people}
-    check_manifest(folder / "validation.json", {**asdict(validation), **told, **asked_by}, "validation")
+    questions = {"prompts": texts, "case": [RUBRIC.rules, RUBRIC.case], "people": people}
+    check_manifest(folder / "validation.json", {**asdict(validation), **models, **questions}, "validation")

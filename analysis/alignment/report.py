@@ -1,11 +1,7 @@
-"""What was found of personas, in words: alignment.md, its tables and its figure; review.md when people have looked.
+"""Reports on personas: how many answers fit the persona's leaning, and how far the judge and people agree on that.
 
-The share of answers that fit the persona's leaning, cell by cell.
-
-Shares aligned as a heat map: rows leaning and variant, columns models, the sets of personas beside each other.
-
-The layout of the UCL study's Figs 2 and 7. Colours are cividis, which reads the same for the colour-blind and in grey; the number
-stands in every cell.
+Written: alignment.md with table and heat map; after a review by people, review.md with Cohen's kappa and Gwet's AC1 for two
+raters and Krippendorff's alpha for any number.
 """
 
 from __future__ import annotations
@@ -13,29 +9,23 @@ from __future__ import annotations
 import math
 import random
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from statsmodels.stats.inter_rater import cohens_kappa
 
 from parley.agents.reply_cleaning import is_refusal
-from parley.analysis.alignment.agreement import confusion_counts, rater_agreement
-from parley.analysis.alignment.persona_validation import (
-    ALIGNED,
-    NOT,
-    RANDOM,
-    WORDS,
-    Validation,
-    questions,
-    review_ratings,
-    review_sheet,
-)
-from parley.analysis.bootstrap import FEWEST, clustered_share_interval
+from parley.analysis.alignment import persona_validation as validating
+from parley.analysis.alignment.persona_validation import ALIGNED, NOT, RANDOM, WORDS, Validation
+from parley.analysis.bootstrap import FEWEST, NONE, Floats, clustered_share_interval, interval
 from parley.analysis.disclaimers import LABELS, spec_label
 from parley.analysis.figures import dot_plot, make_canvas, style
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number, join_phrases
@@ -43,11 +33,25 @@ from parley.analysis.report import Report
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.seeding import derive
 
+AGREEMENT = ["sample", "raters", "measure", "items", "agreed", "value", "low", "high"]
+CELL = ["personas", "party", "variant", "model"]
+PARTIES = {"default": "Default", "republican": "Republican", "democrat": "Democrat"}
+VARIANTS = ("none", "male", "female", "21", "35", "67")
+POOLED = ("none", "21", "35", "67")
+"""The variants that the study's published "baseline" pools (84 answers per cell: 4 personas, 21 questions)."""
+WIDTHLESS = 1e-6
+"""A smaller standard error is the rounding of one that is 0."""
+COLOURS = "cividis"
+"""Reads the same for the colour-blind and in grey."""
+ROW, COLUMN, LEFT, RIGHT, GAP, TOP = 0.21, 0.62, 1.5, 0.75, 0.3, 0.34
+"""Inches: a row, a column (at least), left and right of the panels, between them, over them."""
+LETTER, LINE, LETTERS = 0.06, 0.12, 24
+"""Inches of a letter and a line of a model's name, and letters per line."""
 PAPER = (
     "The UCL study (2025, section 3.1 and Fig 7; five other models, judged by Mistral 7B) reports for Republicans **84.5-100%** "
     "with simple and **89.3-100%** with enhanced personas. These are its numbers, not ours. The lowest of them (84.5 and 89.3, "
-    'DeepSeek R1) stand for a "baseline" that pools the variant none and the three ages: 71 and 75 of 84 answers in its '
-    "published data. Ours, pooled in the same way:"
+    'DeepSeek R1) are of a "baseline" that pools the variant none and the three ages: 71 and 75 of 84 answers in its published '
+    "data. Ours, pooled in the same way:"
 )
 OURS = (
     "{spec} is one of our own ({label}): its part in these shares says whether the pipeline works, and nothing about people or "
@@ -59,31 +63,158 @@ SHEET = (
     "--review FILE --out FOLDER`."
 )
 SHARES = (
-    "Of the answers with a verdict; in brackets 95% intervals over people, since the answers of one person are "
-    f"not independent. A cell with fewer than {FEWEST} people has none."
+    "Of the answers with a verdict; in brackets 95% intervals over people, because the answers of one person are not "
+    f"independent. A cell with fewer than {FEWEST} people has none."
 )
 HOW = (
-    "Only the random tenth stands for all answers; the rest is what the judge called not aligned, where people are likelier to "
-    "disagree with it. 95% intervals: asymptotic for kappa, over answers for alpha and AC1. Where nearly all answers are called "
-    "the same, kappa and alpha are low however often raters agree; AC1 is not. A dash: not defined, for want of answers or "
-    "because only one verdict was ever given."
+    "Only the random tenth represents all answers. The rest is what the judge called not aligned, where people are likelier to "
+    "disagree with it. 95% intervals: asymptotic for kappa, over answers for alpha and AC1. If nearly all answers get the same "
+    "verdict, kappa and alpha are low however often raters agree; AC1 is not. A dash: undefined, because answers are missing or "
+    "only one verdict was ever given."
 )
+
+
+class AgreementEstimate(NamedTuple):
+    """A coefficient with its 95% interval; NaN if it is undefined (no items to compare, or only one category used)."""
+
+    value: float
+    low: float
+    high: float
+
+
+UNDEFINED = AgreementEstimate(math.nan, math.nan, math.nan)
+
+
+def rater_agreement(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Kappa and AC1 of every two raters, and alpha of all raters and of the people alone, for all reviewed items and for the
+    random part.
+
+    ratings: see `review_ratings`. Columns: AGREEMENT; items: with at least two raters; agreed: the share of them on which all
+    raters agree.
+    """
+    names = [name for name in ratings.columns if name != "review"]
+    samples = {"all reviewed": ratings, "random tenth": ratings[ratings["review"] == RANDOM]}
+    rows = []
+    for sample, part in samples.items():
+        for pair in map(list, combinations(names, 2)):
+            rows.append(_agreement_row(sample, part[pair], "Cohen's kappa", kappa))
+            rows.append(_agreement_row(sample, part[pair], "Gwet's AC1", ac1))
+        for group in dict.fromkeys([tuple(names), tuple(names[1:])]):
+            if len(group) > 1:
+                rows.append(_agreement_row(sample, part[list(group)], "Krippendorff's alpha", alpha))
+    return pd.DataFrame(rows, columns=AGREEMENT)
+
+
+def _agreement_row(
+    sample: str, part: pd.DataFrame, measure: str, coefficient: Callable[[pd.DataFrame], AgreementEstimate]
+) -> tuple[object, ...]:
+    rated = [set(row) - {""} for row in part.to_numpy().tolist() if sum(name != "" for name in row) > 1]
+    agreed = float(np.mean([len(names) == 1 for names in rated])) if rated else math.nan
+    return (sample, ", ".join(part.columns), measure, len(rated), agreed, *coefficient(part))
+
+
+def kappa(ratings: pd.DataFrame) -> AgreementEstimate:
+    """Cohen's kappa of two columns, by statsmodels, with its asymptotic interval; items that one of them left empty are left out.
+
+    There is no interval over fewer than `FEWEST` items, nor if the formula gives it no width: perfect agreement, or a rater with
+    one word for everything.
+    """
+    both = ratings[(ratings != "").all(axis=1)]
+    categories = sorted(set(both.to_numpy().ravel()))
+    if len(categories) < 2:
+        return UNDEFINED
+    table = pd.crosstab(both.iloc[:, 0], both.iloc[:, 1]).reindex(index=categories, columns=categories, fill_value=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = cohens_kappa(table.to_numpy())
+    sure = len(both) >= FEWEST and found.std_kappa > WIDTHLESS
+    return AgreementEstimate(float(found.kappa), *map(float, (found.kappa_low, found.kappa_upp) if sure else NONE))
+
+
+def ac1(ratings: pd.DataFrame) -> AgreementEstimate:
+    """Gwet's AC1 of two columns with two categories or more; items that one of them left empty are left out.
+
+    (agreed - chance) / (1 - chance), where chance is the sum of p (1 - p) over categories, divided by the number of categories
+    minus one; p: the share of a category in both columns together. Unlike kappa it does not fall if one category is rare.
+    Source: Gwet 2008, British Journal of Mathematical and Statistical Psychology 61(1).
+    """
+    both = ratings[(ratings != "").all(axis=1)].to_numpy()
+    categories = sorted(set(both.ravel()))
+    if not len(both):
+        return UNDEFINED
+    agreed = (both[:, 0] == both[:, 1]).astype(float)
+    items = np.column_stack([agreed, *((both == name).mean(axis=1) for name in categories)])
+    return AgreementEstimate(float(_ac1(items[None])[0]), *interval(items, _ac1))
+
+
+def _ac1(items: Floats) -> Floats:
+    """From (draws, items, 1 + k): whether the two agree, and the share of each category."""
+    means = items.mean(axis=-2)
+    agreed, shares = means[..., 0], means[..., 1:]
+    chance = (shares * (1 - shares)).sum(axis=-1) / max(shares.shape[-1] - 1, 1)
+    return np.asarray((agreed - chance) / (1 - chance))
+
+
+def alpha(ratings: pd.DataFrame) -> AgreementEstimate:
+    """Krippendorff's alpha for nominal categories, one column per rater (empty: no rating); the interval is over items.
+
+    1 is agreement, 0 chance, below 0 worse than chance. Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability,
+    section C: coincidences of pairs of ratings of an item, each item weighing as much as it has ratings.
+    """
+    categories = sorted(set(ratings.to_numpy().ravel()) - {""})
+    if len(categories) < 2:
+        return UNDEFINED
+    counts = np.array([[list(row).count(name) for name in categories] for row in ratings.to_numpy()], dtype=float)
+    counts = counts[counts.sum(axis=1) > 1]
+    agreeing = (counts * (counts - 1)).sum(axis=1) / (counts.sum(axis=1) - 1)
+    items = np.column_stack([agreeing, counts])
+    return AgreementEstimate(
+        float(nominal(items.sum(axis=0))), *interval(items, lambda drawn: nominal(drawn.sum(axis=-2)))
+    )
+
+
+def nominal(sums: Floats) -> Floats:
+    """Alpha from (..., 1 + k) sums over items, of agreeing pairs and of ratings n_c by category.
+
+    ((n - 1) agreeing - sum of n_c (n_c - 1)) / (n (n - 1) - sum of n_c (n_c - 1))
+    """
+    agreeing, counts = sums[..., 0], sums[..., 1:]
+    n, chance = counts.sum(axis=-1), (counts * (counts - 1)).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(((n - 1) * agreeing - chance) / (n * (n - 1) - chance))
+
+
+def confusion_counts(ratings: pd.DataFrame, human: str, verdicts: Sequence[str]) -> pd.DataFrame:
+    """The number of items by verdict of the judge (rows) and of a person (columns); items without one of both are left out."""
+    both = ratings[(ratings["judge"] != "") & (ratings[human] != "")]
+    counts = pd.crosstab(both["judge"], both[human]) if len(both) else pd.DataFrame(dtype="int64")
+    return counts.reindex(index=list(verdicts), columns=list(verdicts), fill_value=0)
 
 
 def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
-    """Write alignment.md with its table and figure, and review.csv, a sheet to fill in; the path of the first."""
+    """Write alignment.md with its table and figure, and review.csv, a sheet to fill in; return the path of the first."""
     cells, marks = aligned_shares(answers), answers["review"].value_counts()
+    models, judge = join_phrases([spec_label(spec) for spec in validation.models]), spec_label(validation.judge)
     report = Report(folder, "alignment", "Do the personas hold?")
     report.data(alignment=cells)
-    review_sheet(answers, random.Random(derive(validation.seed, "sheet"))).to_csv(folder / "review.csv", index=False)
-    _open(report, answers, validation)
-    models = join_phrases([spec_label(spec) for spec in validation.models])
-    caption = f"Answers that fit the persona's leaning: {models}, judged by {spec_label(validation.judge)}"
+    sheet = validating.review_sheet(answers, random.Random(derive(validation.seed, "sheet")))
+    sheet.to_csv(folder / "review.csv", index=False)
+    people = len(answers[["personas", "party", "variant", "name"]].drop_duplicates())
+    report.add(
+        f"{count_phrase(people, 'persona')} ({join_phrases(validation.personas)}), each asked {len(validating.questions())} "
+        f"questions by {models}; {count_phrase(len(answers), 'answer')}, judged by {judge} for whether they fit the persona's "
+        f"leaning (the judge knows neither gender nor age). Seed {validation.seed}."
+    )
+    for spec in dict.fromkeys((*validation.models, validation.judge)):
+        if label := LABELS.get(check_spec(spec).name):
+            report.note(OURS.format(spec=spec, label=label))
+    if identity_spec(validation.judge) in map(identity_spec, validation.models):
+        report.note("The judge is one of the models interviewed: it judges its own answers, and models favor these.")
+    caption = f"Answers that fit the persona's leaning: {models}, judged by {judge}"
     report.figure(draw_heatmap(cells, caption), "alignment", "Shares of answers that fit")
     report.add(_missing(answers))
     report.section("Shares", SHARES)
     report.table(cells, _columns(CELL))
-    report.section("Beside the paper", PAPER)
+    report.section("Compared with the paper", PAPER)
     report.table(pooled_share(answers), _columns(["personas", "party", "model"]))
     tenth, others = int(marks.get(RANDOM, 0)), int(marks.get(NOT.lower(), 0))
     report.section("For people to check")
@@ -91,87 +222,56 @@ def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
     return report.write()
 
 
-def _open(report: Report, answers: pd.DataFrame, validation: Validation) -> None:
-    """Say who was asked what, and what has to be known of the models."""
-    told = join_phrases([spec_label(spec) for spec in validation.models])
-    people = len(answers[["personas", "party", "variant", "name"]].drop_duplicates())
-    report.add(
-        f"{count_phrase(people, 'persona')} ({join_phrases(validation.personas)}), each asked {len(questions())} "
-        f"questions by {told}; {count_phrase(len(answers), 'answer')}, judged by {spec_label(validation.judge)} for "
-        f"whether they fit the persona's leaning (it is told neither gender nor age). Seed {validation.seed}."
-    )
-    for spec in dict.fromkeys((*validation.models, validation.judge)):
-        if label := LABELS.get(check_spec(spec).name):
-            report.note(OURS.format(spec=spec, label=label))
-    if identity_spec(validation.judge) in map(identity_spec, validation.models):
-        report.note("The judge is one of the models interviewed: it judges its own answers, and models favor these.")
-
-
 def _missing(answers: pd.DataFrame) -> str:
     without = answers[answers["verdict"] == ""]
-    told = f"{len(without):,} of {len(answers):,} answers have no verdict"
-    told += f": {count_table(without['reason'])}." if len(without) else "."
+    reasons = f": {count_table(without['reason'])}" if len(without) else ""
     long = int((answers["answer"].str.split().str.len() > WORDS).sum())
     refused = int(answers["answer"].map(is_refusal).sum())
-    return f"{told} {long:,} are longer than the {WORDS} words asked for; {refused:,} step out of the role (judged all the same)."
+    return (
+        f"{len(without):,} of {len(answers):,} answers have no verdict{reasons}. {long:,} are longer than the {WORDS} words "
+        f"asked for; {refused:,} step out of the role (judged all the same)."
+    )
 
 
 def _columns(by: list[str]) -> Mapping[str, Column]:
     def shown(name: str) -> Column:
         return lambda row: PARTIES.get(str(row[name]), str(row[name]))
 
-    return {name: shown(name) for name in by} | {
-        "aligned, %": estimate("share", 1, 100),
-        "people": "people",
-        "judged": "judged",
-        "missing": "missing",
-    }
-
-
-def _labelled(spec: str) -> str:
-    label = LABELS.get(check_spec(spec).name)
-    return f"{spec} ({label})" if label else spec
+    columns: dict[str, Column] = {name: shown(name) for name in by} | {"aligned, %": estimate("share", 1, 100)}
+    return columns | {name: name for name in ("people", "judged", "missing")}
 
 
 def write_review(file: Path, folder: Path) -> Path:
-    """Read a sheet that people have filled in; write review.md and its table (agreement); the path of the first.
+    """Read a sheet that people have filled in; write review.md and its table (agreement); return the path of the first.
 
     Errors: UserError.
     """
-    read = review_ratings(file, folder)
-    found = rater_agreement(read)
-    report = Report(folder, "review", "Judge and people")
-    report.data(agreement=found)
-    random_ones = int((read["review"] == RANDOM).sum())
-    report.add(f"{count_phrase(len(read), 'answer')} reviewed, {random_ones} of them from the random tenth. {HOW}")
-    drawn = dot_plot(
-        found, ["sample", "raters", "measure"], "value", "agreement", "The judge and people, 95% intervals"
-    )
+    ratings = validating.review_ratings(file, folder)
+    agreement, report = rater_agreement(ratings), Report(folder, "review", "Judge and people")
+    report.data(agreement=agreement)
+    tenth = int((ratings["review"] == RANDOM).sum())
+    report.add(f"{count_phrase(len(ratings), 'answer')} reviewed, {tenth} of them from the random tenth. {HOW}")
+    caption = "The judge and people, 95% intervals"
+    drawn = dot_plot(agreement, ["sample", "raters", "measure"], "value", "agreement", caption)
     report.figure(drawn, "review", "Agreement of the judge and people")
     columns: Mapping[str, Column] = {
         "sample": "sample", "raters": "raters", "measure": "measure", "answers": "items",
         "agreed, %": lambda row: format_number(100 * row["agreed"], 1), "value": estimate("value"),
     }  # fmt: skip
-    report.table(found, columns)
-    for human in [name for name in read.columns if name not in ("review", "judge")]:
-        counts = confusion_counts(read, human, (ALIGNED, NOT))
-        body = [[f"judge: {name}", *map(str, line)] for name, line in zip(counts.index, counts.to_numpy(), strict=True)]
+    report.table(agreement, columns)
+    for human in [name for name in ratings.columns if name not in ("review", "judge")]:
+        counts = confusion_counts(ratings, human, (ALIGNED, NOT))
+        rows = [[f"judge: {name}", *map(str, line)] for name, line in zip(counts.index, counts.to_numpy(), strict=True)]
         report.section(f"The judge and {human}")
-        report.table(body, ["", *(f"{human}: {name}" for name in counts.columns)])
+        report.table(rows, ["", *(f"{human}: {name}" for name in counts.columns)])
     return report.write()
 
 
-PARTIES = {"default": "Default", "republican": "Republican", "democrat": "Democrat"}
-VARIANTS = ("none", "male", "female", "21", "35", "67")
-COLOURS = "cividis"
-ROW, COLUMN, LEFT, RIGHT, GAP, TOP = 0.21, 0.62, 1.5, 0.75, 0.3, 0.34
-"""Inches: a row, a column (at least), left and right of the panels, between them, over them."""
-LETTER, LINE, LETTERS = 0.06, 0.12, 24
-"""Inches of a letter and a line of a model's name, and letters a line."""
-
-
 def draw_heatmap(shares: pd.DataFrame, caption: str) -> Figure:
-    """A panel for each set of personas. shares: see shares.shares, in percent on the figure; no share: a dash on grey."""
+    """One panel per set of personas: rows are leaning and variant, columns models (UCL study, Figs 2 and 7).
+
+    shares: see `aligned_shares`; in percent in the figure. A missing share is a dash on grey.
+    """
     sets, models = list(shares["personas"].unique()), list(shares["model"].unique())
     present = set(zip(shares["party"], shares["variant"], strict=True))
     rows = [(party, variant) for party in PARTIES for variant in VARIANTS if (party, variant) in present]
@@ -179,16 +279,18 @@ def draw_heatmap(shares: pd.DataFrame, caption: str) -> Figure:
     with style():
         figure, axes = _canvas(len(sets), len(rows), labels, caption)
         for axis, name in zip(axes, sets, strict=True):
-            _panel(axis, shares[shares["personas"] == name], rows, models)
+            _draw_panel(axis, shares[shares["personas"] == name], rows, models)
             axis.set_xticks(range(len(models)), labels, fontsize=7, rotation=90 * (len(models) > 1))
             axis.set_title(f"{name} personas")
-        _names(axes[0], rows)
-        _scale(figure, axes[-1])
+        _name_rows(axes[0], rows)
+        box, width = axes[-1].get_position(), figure.get_figwidth()
+        bar = figure.add_axes((box.x1 + 0.12 / width, box.y0, 0.12 / width, box.height))
+        figure.colorbar(ScalarMappable(Normalize(0, 100), COLOURS), cax=bar, label="aligned (%)")
     return figure
 
 
 def _canvas(panels: int, rows: int, labels: Sequence[str], caption: str) -> tuple[Figure, Sequence[Axes]]:
-    """A figure with room for caption, rows and the models' names: upright when there are several."""
+    """A figure with room for caption, rows and the models' names; these are upright if there are several."""
     wide = max(COLUMN * len(labels), 1.6)
     width = LEFT + panels * wide + (panels - 1) * GAP + RIGHT
     title = textwrap.fill(caption, int(width * 15))
@@ -203,58 +305,42 @@ def _canvas(panels: int, rows: int, labels: Sequence[str], caption: str) -> tupl
     return figure, list(grid.flat)
 
 
-def _panel(axis: Axes, shares: pd.DataFrame, rows: Sequence[tuple[str, str]], models: Sequence[str]) -> None:
+def _draw_panel(axis: Axes, shares: pd.DataFrame, rows: Sequence[tuple[str, str]], models: Sequence[str]) -> None:
     known = shares.set_index(["party", "variant", "model"])["share"]
     values = [[100 * known.get((*row, model), math.nan) for model in models] for row in rows]
     axis.set_facecolor("#d9d9d9")
     axis.imshow(values, cmap=COLOURS, vmin=0, vmax=100, aspect="auto")
     for y, line in enumerate(values):
         for x, value in enumerate(line):
-            told = "–" if math.isnan(value) else f"{value:.0f}" if value in (0, 100) else f"{value:.1f}"
-            axis.text(x, y, told, ha="center", va="center", fontsize=7, color="white" if value < 55 else "black")
-    for y in range(1, len(rows)):
-        if rows[y][0] != rows[y - 1][0]:
-            axis.axhline(y - 0.5, color="white", linewidth=2)
+            text = "–" if math.isnan(value) else f"{value:.0f}" if value in (0, 100) else f"{value:.1f}"
+            axis.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if value < 55 else "black")
+    for y, (above, below) in enumerate(pairwise(rows)):
+        if above[0] != below[0]:
+            axis.axhline(y + 0.5, color="white", linewidth=2)
     axis.set_yticks([])
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
 
 
-def _names(axis: Axes, rows: Sequence[tuple[str, str]]) -> None:
+def _name_rows(axis: Axes, rows: Sequence[tuple[str, str]]) -> None:
     """The variants as labels of the rows; the leaning once, at the middle of its rows."""
     axis.set_yticks(range(len(rows)), [f"aged {variant}" if variant.isdigit() else variant for _, variant in rows])
+    units: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     for party, title in PARTIES.items():
-        places = [y for y, row in enumerate(rows) if row[0] == party]
-        if places:
-            middle = (places[0] + places[-1]) / 2
-            where: dict[str, Any] = {
-                "xycoords": ("axes fraction", "data"),
-                "textcoords": "offset points",
-                "annotation_clip": False,
-            }
-            axis.annotate(title, (0, middle), (8 - 72 * LEFT, 0), ha="left", va="center", **where)
-
-
-def _scale(figure: Figure, last: Axes) -> None:
-    """The colours and what they stand for, at the right."""
-    box, width = last.get_position(), figure.get_figwidth()
-    bar = figure.add_axes((box.x1 + 0.12 / width, box.y0, 0.12 / width, box.height))
-    figure.colorbar(ScalarMappable(Normalize(0, 100), COLOURS), cax=bar, label="aligned (%)")
-
-
-CELL = ["personas", "party", "variant", "model"]
-POOLED = ("none", "21", "35", "67")
-"""The variants that the study's published "baseline" pools (84 answers a cell: 4 personas, 21 questions)."""
+        if places := [y for y, row in enumerate(rows) if row[0] == party]:
+            middle, left = (places[0] + places[-1]) / 2, (8 - 72 * LEFT, 0)
+            axis.annotate(title, (0, middle), left, ha="left", va="center", annotation_clip=False, **units)
 
 
 def aligned_shares(answers: pd.DataFrame, by: Sequence[str] = tuple(CELL)) -> pd.DataFrame:
-    """A row a cell: answers (asked for), judged, missing, aligned, share (of those judged; NaN when none is), people (of whom an
-    answer was judged) and the 95% interval of the share over people, low to high: the answers of one person are one person's.
+    """One row per cell: answers (asked for), judged, missing, aligned, share, people, low, high.
+
+    share: of the judged answers (NaN if there are none); its 95% interval is over people, because the answers of one person are
+    not independent. people: those with a judged answer.
     """
     rows = [dict(zip(by, key, strict=True)) | _row(part) for key, part in answers.groupby(list(by), sort=False)]
-    return pd.DataFrame(
-        rows, columns=[*by, "answers", "judged", "missing", "aligned", "share", "people", "low", "high"]
-    )
+    columns = ["answers", "judged", "missing", "aligned", "share", "people", "low", "high"]
+    return pd.DataFrame(rows, columns=[*by, *columns])
 
 
 def pooled_share(answers: pd.DataFrame) -> pd.DataFrame:
@@ -268,6 +354,6 @@ def _row(part: pd.DataFrame) -> dict[str, Any]:
     hits, sizes = by_person.to_numpy(dtype=float).T
     low, high = clustered_share_interval(hits, sizes)
     judged, aligned = len(known), int(hits.sum())
-    share = aligned / judged if judged else float("nan")
+    share = aligned / judged if judged else math.nan
     counts = {"answers": len(part), "judged": judged, "missing": len(part) - judged, "aligned": aligned}
     return {**counts, "share": share, "people": len(by_person), "low": low, "high": high}

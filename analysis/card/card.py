@@ -1,33 +1,68 @@
-"""The files of a card: card.html for people, card.json for programs (docs/card.md), card.csv for tables, card.png and .svg."""
+"""A card and its files: card.html for people, card.json for programs (docs/card.md), card.csv for tables, card.png and .svg.
+
+The page begins with the result in short, the figure and the terms; then come the sections. It must be understandable by itself.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.card.conditions import Batch
-from parley.analysis.card.estimates import CardEstimate, estimate_table
+from parley.analysis.card.estimates import ALL, COLUMNS, CardEstimate, estimate_table, find_estimate
 from parley.analysis.card.figure import forest_plot
-from parley.analysis.card.page import page
+from parley.analysis.card.labels import cell, condition, ends, judge, share, unit, units, value
 from parley.analysis.card.records import ConditionRecords
+from parley.analysis.card.sections import Quantity
+from parley.analysis.formatting import DASH, count_phrase, format_number, join_phrases, markdown_table
+from parley.analysis.html_page import Chapter, document
 from parley.analysis.report import Report
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.scenario import Scenario
 
 SCHEMA = "parley-card-3"
+FIRST = (
+    "Agents that speak through this model debate in the role of a Republican or a Democrat, or without a party role (the "
+    "Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the model bring them to "
+    "an opinion of its own?{size} Brackets hold 95% intervals."
+)
+CHANCE = (
+    "Of 100 intervals, about five miss the true value by chance. This page has {intervals}, so about {missed} of them do. Tables "
+    "by topic are descriptive."
+)
+BY_TOPIC = (
+    "By topic (descriptive): each interval is by itself. About {missed} of these {intervals} miss the true value by chance, so a "
+    "difference on one topic alone shows nothing."
+)
+TERMS = (
+    "**Default**: an agent without a party role.",
+    "**Block**: the same agents in every condition. Intervals are over blocks unless another unit is named.",
+    "**Room**: the agents of one debate. A block has one or two rooms on each topic.",
+    "**Line**: what an agent says in one turn. All other agents in the room hear it.",
+    "**Control**: the same rooms without the cause that is studied, for example in silence. Its value is subtracted.",
+)
+ROUNDED = (
+    "This model gives no probability for each answer, so the card uses whole ratings. They are less precise: each is off by up "
+    "to half a step of the scale. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
+)
+ALT = "Left: ratings of the roles before a debate, topic by topic. Right: movement in each condition and in its control"
+Titles = Mapping[str, Quantity]
 
 
 @dataclass(frozen=True)
 class Card:
-    """What there is to write. `stopped` says why it is not whole; `rounded`: whether ratings are whole numbers, since the
-    model does not tell how likely it finds each answer.
+    """What is written.
+
+    stopped: why the card is incomplete ("": it is not). rounded: whether ratings are whole numbers, because the model gives no
+    answer probabilities.
     """
 
     first: Batch
@@ -41,20 +76,20 @@ class Card:
 
     @property
     def sentences(self) -> list[str]:
-        """What a reader who knows none of this has to know first: five at most."""
-        return self._all("sentences")
+        """The sentences of "In short": at most five."""
+        return self._collect("sentences")
 
     @property
     def warnings(self) -> list[str]:
-        """What has to be known before that: why something on the page is not to be used."""
-        return self._all("warnings")
+        """The warnings before "In short": why something on the page must not be used."""
+        return self._collect("warnings")
 
-    def _all(self, name: str) -> list[str]:
-        telling = [getattr(section, name) for section in self.sections.values() if hasattr(section, name)]
-        return [sentence for tell in telling for sentence in tell(self.claims, self.first)]
+    def _collect(self, name: str) -> list[str]:
+        functions = [getattr(section, name) for section in self.sections.values() if hasattr(section, name)]
+        return [sentence for function in functions for sentence in function(self.claims, self.first)]
 
     def to_dict(self) -> dict[str, Any]:
-        """card.json: plain values, null where there is no number."""
+        """card.json: plain values; null where a number is missing."""
         base = self.first.base
         return {
             "schema": SCHEMA,
@@ -71,16 +106,16 @@ class Card:
             "warnings": [warning.replace("**", "") for warning in self.warnings],
             "sentences": [sentence.replace("**", "") for sentence in self.sentences],
             "quantities": {
-                name: {"section": section.TITLE, "title": told.title, "measure": told.measure, "unit": told.unit}
+                name: {"section": section.TITLE, **quantity._asdict()}
                 for section in self.sections.values()
-                for name, told in section.QUANTITIES.items()
+                for name, quantity in section.QUANTITIES.items()
             },
-            "claims": [{name: _plain(value) for name, value in asdict(claim).items()} for claim in self.claims],
+            "claims": [{name: _plain(getattr(claim, name)) for name in (*COLUMNS, "values")} for claim in self.claims],
         }
 
 
 def battery(base: Scenario) -> dict[str, Any]:
-    """What has to be alike for the numbers of two cards to be of the same thing."""
+    """What two cards must share before their difference means anything."""
     return {
         "topics": list(base.subject.topics),
         "rounds": base.rounds,
@@ -91,40 +126,188 @@ def battery(base: Scenario) -> dict[str, Any]:
 
 
 def manner(base: Scenario) -> dict[str, Any]:
-    """Everything else that is set and may make a difference: a remedy is a card with something else here."""
-    told = base.to_dict()
-    left = {
-        *battery(base),
-        "name",
-        "title",
-        "source",
-        "repetitions",
-        "environment",
-        "options",
-        "llm",
-        "survey",
-        "interventions",
+    """All other settings; a remedy is a card in which one of them differs."""
+    fixed = {"name", "title", "source", "repetitions", "environment", "options", "llm", "survey", "interventions"}
+    return {name: value for name, value in base.to_dict().items() if name not in fixed | battery(base).keys()}
+
+
+def blocks_of(study: ConditionRecords) -> dict[str, int]:
+    """The number of blocks of each condition."""
+    return {
+        name: sum(tables.header.scenario["repetitions"] for tables in records)
+        for name, records in study.records.items()
     }
-    return {name: value for name, value in told.items() if name not in left}
 
 
-def blocks_of(held: ConditionRecords) -> dict[str, int]:
-    """How many blocks each condition was held with."""
-    return {name: sum(one.header.scenario["repetitions"] for one in found) for name, found in held.records.items()}
+def rounded(study: ConditionRecords) -> bool:
+    """Whether single ratings are used in debates because the model gives no answer probabilities."""
+    return any((study.ratings(name)["how"] == "attitude").any() for name in ("three", "two", "same") if name in study)
 
 
-def rounded(held: ConditionRecords) -> bool:
-    """Whether ratings of debates stand in for distributions that the model does not tell."""
-    return any((held.ratings(name)["how"] == "attitude").any() for name in ("three", "two", "same") if name in held)
+def calls_of(study: ConditionRecords) -> int:
+    """The number of calls in the records, including lines of scripted partners."""
+    return sum(len(tables.calls) for records in study.records.values() for tables in records)
 
 
-def calls_of(held: ConditionRecords) -> int:
-    """Questions and lines in the records, those of partners who are no model too."""
-    return sum(len(one.calls) for found in held.records.values() for one in found)
+def page(card: Card) -> str:
+    """The document: warnings, the result in short, a list of contents and the sections."""
+    folder = card.first.folder
+    lead = Chapter("short", "In short", "\n\n".join(_lead(card)), folder)
+    chapters = [Chapter(name, section.TITLE, _chapter(card, name), folder) for name, section in card.sections.items()]
+    chapters.append(Chapter("held", "What was run", "\n\n".join(_conditions(card)), folder))
+    return document(f"Bias card: {disclaimers.model_label(card.header)}", chapters, lead)
+
+
+def _lead(card: Card) -> Iterator[str]:
+    if note := disclaimers.short_disclaimer(card.header):
+        yield f"> {note}"
+    yield from (f"> {warning}" for warning in card.warnings)
+    if card.stopped:
+        yield f"> This card is incomplete: {card.stopped}"
+    yield "# In short"
+    yield _introduction(card)
+    yield "\n".join(f"- {sentence}" for sentence in card.sentences) or "Nothing could be measured: see below."
+    yield CHANCE.format(**_chance(card.claims))
+    if card.rounded:
+        yield f"> {ROUNDED}"
+    yield f"![{ALT}](card.png)"
+    yield "# Terms"
+    yield "\n".join(f"- {term}" for term in TERMS)
+    yield "Percentages have one decimal, all other numbers have two."
+
+
+def _chance(claims: Sequence[CardEstimate]) -> dict[str, str]:
+    """The number of intervals, and how many of them miss the true value in the long run."""
+    intervals = sum(math.isfinite(claim.width) and claim.width > 0 for claim in claims)
+    return {"intervals": f"{intervals:,}", "missed": format_number(0.05 * intervals, 0 if intervals > 19 else 1)}
+
+
+def _introduction(card: Card) -> str:
+    """What was done, how often, and how to read the numbers."""
+    base, blocks, size = card.first.base, card.blocks.get("three", 0), ""
+    low, high = ends(base.subject.topics)
+    topics = len(base.subject.topics)
+    if blocks:
+        size = (
+            f" Here: {blocks * topics} debates of three over {count_phrase(base.rounds, 'round')} ({blocks} sets of agents, each "
+            f"in every condition, on {count_phrase(topics, 'topic')}), and the same rooms under controls."
+        )
+    return FIRST.format(low=low, high=high, size=size)
+
+
+def _chapter(card: Card, name: str) -> str:
+    section = card.sections[name]
+    claims = [claim for claim in card.claims if claim.section == name]
+    sentence = section.result(card.claims, card.first) if hasattr(section, "result") else ""
+    opening = [f"**{sentence}**"] if sentence else []
+    return "\n\n".join([*opening, *_tables(claims, section, card.first.base.subject.topics), section.NOTE])
+
+
+def _tables(claims: Sequence[CardEstimate], section: ModuleType, topics: Sequence[str]) -> Iterator[str]:
+    """A table over all topics, a table with one column per topic, what never happened, and why something is missing."""
+    titles, known = section.QUANTITIES, [claim for claim in claims if claim.known]
+    never = [claim for claim in known if _never_happened(claim)]
+    if overall := [claim for claim in known if claim.topic == ALL and claim not in never]:
+        yield _overall_table(overall, titles)
+    if by_topic := [claim for claim in known if claim.topic != ALL]:
+        present = [topic for topic in topics if any(claim.topic == topic for claim in by_topic)]
+        yield _topic_table(by_topic, present, titles)
+    if never:
+        yield _never_sentence(never, known, titles)
+    if missing := [f"- {_title(claim, titles)}: {claim.reason}" for claim in claims if not claim.known]:
+        yield "Missing, and why:\n\n" + "\n".join(missing)
+
+
+def _overall_table(claims: Sequence[CardEstimate], titles: Titles) -> str:
+    """One row per quantity; a column for the control if any quantity has one."""
+    controls = any(math.isfinite(claim.null) for claim in claims)
+    rows = []
+    for claim in claims:
+        quantity = titles[claim.quantity]
+        control = [value(claim.null, quantity)] if controls else []
+        rows.append([quantity.title, cell(claim, quantity), unit(quantity), *control, units(claim)])
+    header = ["over all topics", "estimate (95% interval)", "unit", *(["in the control"] if controls else []), "n"]
+    return markdown_table(header, rows)
+
+
+def _topic_table(claims: Sequence[CardEstimate], topics: Sequence[str], titles: Titles) -> str:
+    """One row per quantity, one column per topic; unit and n are in the corner if all rows share them."""
+    by_name = {claim.quantity: [each for each in claims if each.quantity == claim.quantity] for claim in claims}
+    notes = {name: f" ({unit(titles[name])}; n = {_sizes(each)})" for name, each in by_name.items()}
+    shared = len(set(notes.values())) == 1
+    errors = sorted({format_number(claim.instrument) for claim in claims if math.isfinite(claim.instrument)})
+    rows = []
+    for name in by_name:
+        estimates = [find_estimate(claims, name, topic) for topic in topics]
+        cells = [cell(each, titles[name], len(errors) > 1) if each else DASH for each in estimates]
+        rows.append([titles[name].title + ("" if shared else notes[name]), *cells])
+    corner = f"by topic{next(iter(notes.values()))}" if shared else "by topic"
+    parts = [markdown_table([corner, *[load_topic(topic).title for topic in topics]], rows)]
+    counts = _chance(claims)
+    if counts["intervals"] != "0":
+        parts.append(BY_TOPIC.format(**counts))
+    if len(errors) == 1:
+        parts.append(f"Other wordings of the question move these estimates by {errors[0]} points (SD).")
+    elif errors:
+        parts.append("Behind ±: by how many points other wordings of the question move an estimate (SD).")
+    return "\n\n".join(parts)
+
+
+def _sizes(claims: Sequence[CardEstimate]) -> str:
+    """`10 blocks`, `8 to 10 blocks`."""
+    least, most = min(claims, key=lambda claim: claim.n), max(claims, key=lambda claim: claim.n)
+    first = f"{least.n:,}" if least.unit == most.unit else units(least)
+    return units(most) if least.n == most.n else f"{first} to {units(most)}"
+
+
+def _never_happened(claim: CardEstimate) -> bool:
+    """Whether the claim is a share of turns, ratings or answers that is 0."""
+    counted = claim.unit not in ("block", "person", "wording")
+    return counted and claim.estimate == 0 and abs(claim.low) < 1e-9 < claim.high
+
+
+def _never_sentence(claims: Sequence[CardEstimate], known: Sequence[CardEstimate], titles: Titles) -> str:
+    """What never happened, in which conditions, and the upper limits of its share."""
+    everywhere, parts = _conditions_by_kind(known, titles), []
+    for kind, where in _conditions_by_kind(claims, titles).items():
+        place = f"in all {len(where)} conditions" if where == everywhere[kind] else ", ".join(where)
+        parts.append(f"{kind} ({place})" if any(where) else kind)
+    least, most = (share(of(claim.high for claim in claims)) for of in (min, max))
+    limit = f"limit of the 95% interval: {most}" if least == most else f"limits of the 95% intervals: {least} to {most}"
+    return f"Not once: {'; '.join(parts)}. n = {_sizes(claims)}; upper {limit}."
+
+
+def _conditions_by_kind(claims: Sequence[CardEstimate], titles: Titles) -> dict[str, list[str]]:
+    """Titles split at the colon: `refused to speak: silence` -> {"refused to speak": ["silence"]}."""
+    conditions: dict[str, list[str]] = {}
+    for claim in claims:
+        kind, _, where = titles[claim.quantity].title.partition(": ")
+        conditions.setdefault(kind, []).append(where)
+    return conditions
+
+
+def _title(claim: CardEstimate, titles: Titles) -> str:
+    topic = "" if claim.topic == ALL else f", {load_topic(claim.topic).title}"
+    return f"{titles[claim.quantity].title}{topic}"
+
+
+def _conditions(card: Card) -> Iterator[str]:
+    base = card.first.base
+    judged = f"{judge(card.first)} read lines and interviews" if card.first.judge else "no judge was named"
+    yield (
+        f"{card.calls:,} calls in debates and surveys; topics "
+        f"{join_phrases([load_topic(topic).title for topic in base.subject.topics])}; "
+        f"{base.rounds} rounds; seed {base.seed}; the question after each round is `{base.surveys.probe}`; {judged}."
+    )
+    rows = [[condition(name), name, str(blocks)] for name, blocks in card.blocks.items()]
+    yield markdown_table(["condition", "name in files", "blocks"], rows)
+    if note := disclaimers.disclaimer(card.header):
+        yield note
+    yield f"Revision {card.header.revision}. `card.json` and `card.csv` in the same folder have every number (docs/card.md)."
 
 
 def write(card: Card) -> Path:
-    """Write the files into the folder of the card; the path of card.html. Errors: UserError."""
+    """Write the files into the folder of the card; return the path of card.html. Errors: UserError."""
     folder = card.first.folder
     try:
         report = Report(folder, "card")

@@ -1,14 +1,14 @@
-"""The conditions of the battery, each a scenario on the same people, seats and seeds; null conditions like any other.
+"""The conditions of a card: scenarios with the same agents, seats and seeds. Null conditions are conditions like any other.
 
-three, two, same   a Republican, a Democrat and a Default; without the Default; two of a party
-alone              the rooms of `three` in which nobody says anything: asked again and again
-copy               two of a party who are one person under two names
-shuffled PARTY     the rooms of `three`, where the partners of PARTY say lines from other rooms (records.py)
-empty PARTY        likewise, where they say a phrase without content
-turned             the rooms of `two`, where the other one begins
-closing, no closing   a structured debate of two, which ends with an announced closing statement, or with a reply like any other
-men, women         a Republican and a Democrat of either gender, the same people
-asked ...          each by itself before any debate, at temperature 1, by every wording that there is
+three, two, same   a Republican, a Democrat and a Default; the same without the Default; two agents of one party
+alone              the rooms of `three`, but no agent speaks: the agents are only surveyed repeatedly
+copy               two agents of a party who are the same persona under two names
+shuffled PARTY     the rooms of `three`, but the partners of PARTY say lines from other rooms (records.py)
+empty PARTY        the rooms of `three`, but the partners of PARTY say a phrase without content
+turned             the rooms of `two`, but the other agent begins
+closing, no closing   a structured debate of two that ends with an announced closing statement, or with an ordinary reply
+men, women         a Republican and a Democrat, the same people as men and as women
+asked ...          each agent alone, before any debate, at temperature 1, in every wording
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ DEFAULT = "default"
 THREE = (*PARTIES, DEFAULT)
 LINES = "lines.json"
 TWINS = "twins"
-"""The set of personas of whom a man and a woman differ in one word."""
+"""The set of personas in which a man and a woman differ in one word."""
 GENDERS = {"men": "male", "women": "female"}
-"""A condition a variant of personas."""
+"""The variant of personas of each condition."""
 Conditions = Mapping[str, Scenario]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Blocks that are held together. `base`: whom is asked, on what, with which seed; its repetitions are the blocks of a batch.
+    """Blocks that are run together.
 
-    `folder` is that of the card, `number` counts from 1. Every batch has a seed of its own, the same for all its conditions.
-    `judge`: the spec of who judges answers and lines (interviews.py); empty: nobody does.
+    base: the scenario that all conditions share; its repetitions are the blocks of a batch. folder: that of the card. number:
+    counts from 1; every batch has its own seed, the same for all its conditions. judge: the spec of the model that judges
+    answers and lines (interviews.py); empty: there is none.
     """
 
     base: Scenario
@@ -60,13 +61,23 @@ class Batch:
     def set(self, **settings: Any) -> Scenario:
         return self.scenario.with_settings(settings)
 
+    def table(self, *seats: str, **settings: Any) -> Scenario:
+        """A debate of these seats."""
+        return self.set(environment="round_table", seats=seats).with_settings(settings)
+
+    def with_partners(self, party: str, spec: str) -> Scenario:
+        """The rooms of `three`, in which all but one party speak through this backend."""
+        own = tuple(entry for entry in self.base.models.llms if entry.partition("=")[0] == party)
+        partners = tuple(f"{other}={spec}" for other in THREE if other != party)
+        return self.table(*THREE, llms=(*own, *partners))
+
 
 def three(batch: Batch) -> Conditions:
-    return {"three": _round_table(batch, THREE).with_settings({"forecast": True})}
+    return {"three": batch.table(*THREE, forecast=True)}
 
 
 def two(batch: Batch) -> Conditions:
-    return {"two": _round_table(batch, PARTIES)}
+    return {"two": batch.table(*PARTIES)}
 
 
 def same(batch: Batch) -> Conditions:
@@ -78,71 +89,70 @@ def copy(batch: Batch) -> Conditions:
 
 
 def alone(batch: Batch) -> Conditions:
-    return {"alone": _round_table(batch, THREE).with_settings({"interventions": ("mute round=1",)})}
+    return {"alone": batch.table(*THREE, interventions=("mute round=1",))}
 
 
 def empty(batch: Batch) -> Conditions:
-    return {f"empty {party}": _with_partners(batch, party, "fake") for party in PARTIES}
+    return {f"empty {party}": batch.with_partners(party, "fake") for party in PARTIES}
 
 
 def shuffled(batch: Batch) -> Conditions:
     spec = f"yoked:{batch.place / 'three' / LINES}"
-    return {f"shuffled {party}": _with_partners(batch, party, spec) for party in PARTIES}
+    return {f"shuffled {party}": batch.with_partners(party, spec) for party in PARTIES}
 
 
 def turned(batch: Batch) -> Conditions:
-    return {"turned": _round_table(batch, PARTIES).with_settings({"order": "random_second"})}
+    return {"turned": batch.table(*PARTIES, order="random_second")}
 
 
 def closing(batch: Batch) -> Conditions:
-    announced = _round_table(batch, PARTIES).with_settings({"format": "structured"})
+    announced = batch.table(*PARTIES, format="structured")
     return {"closing": announced, "no closing": announced.with_settings({"closing": False})}
 
 
 def gender(batch: Batch) -> Conditions:
-    """The next Republican and Democrat of the file in each repetition, as men and as women; two pairs a block, if there are."""
+    """The next Republican and Democrat of the file in each repetition, as men and as women; two pairs per block, if possible."""
     personas = with_genders(batch.base)
     pairs = min(2 * batch.base.repetitions, both_genders(personas))
-    told = {"environment": "round_table", "personas": personas, "cast": "listed", "repetitions": pairs}
+    settings = {"environment": "round_table", "personas": personas, "cast": "listed", "repetitions": pairs}
     return {
-        name: batch.set(seats=tuple(f"{party}:{variant}" for party in PARTIES), **told)
+        name: batch.set(seats=tuple(f"{party}:{variant}" for party in PARTIES), **settings)
         for name, variant in GENDERS.items()
     }
 
 
 def with_genders(base: Scenario) -> str:
-    """The set of personas who are there as men and as women: the scenario's own where these are enough for an interval, else
-    `twins`.
-    """
+    """The set of personas that exist as men and as women: the scenario's own if it has enough for an interval, else `twins`."""
     return base.people.personas if both_genders(base.people.personas) >= FEWEST else TWINS
 
 
 def both_genders(personas: str) -> int:
-    """How many of each party a set has as a man and as a woman (of the party that has fewer)."""
-    names = [
-        {variant: {one.name for one in all_personas(party, persona_set(personas)) if one.variant == variant}
-         for variant in GENDERS.values()}
-        for party in PARTIES
-    ]  # fmt: skip
-    return min(len(set.intersection(*of.values())) for of in names)
+    """How many personas of each party exist as a man and as a woman (of the party that has fewer)."""
+    folder = persona_set(personas)
+    return min(len(set.intersection(*_names_by_variant(party, folder).values())) for party in PARTIES)
+
+
+def _names_by_variant(party: str, folder: Path) -> dict[str, set[str]]:
+    people = all_personas(party, folder)
+    return {variant: {one.name for one in people if one.variant == variant} for variant in GENDERS.values()}
 
 
 def asked(batch: Batch) -> Conditions:
-    """Who is asked by itself: the questions of `wordings`, in two frames and three orders of the answers."""
+    """Each agent alone: the questions of `wordings`, in two frames and three orders of the answers."""
     first, *others = wordings(batch.base)
-    told = {"probe": first, "also": tuple(others), "rounds": 0, "survey_temperature": 1.0}
+    settings = {"probe": first, "also": tuple(others), "rounds": 0, "survey_temperature": 1.0}
     groups = {"environment": "groups", "parties": THREE, "size": 1, "default_agent": "without"}
-    plainly = batch.set(**groups, **told)
+    plain = batch.set(**groups, **settings)
     return {
-        "asked": plainly,
-        "asked conversation": plainly.with_settings({"frame": "conversation"}),
-        "asked reversed": plainly.with_settings({"listing": "reversed"}),
-        "asked shuffled": plainly.with_settings({"listing": "shuffled"}),
+        "asked": plain,
+        "asked conversation": plain.with_settings({"frame": "conversation"}),
+        "asked reversed": plain.with_settings({"listing": "reversed"}),
+        "asked shuffled": plain.with_settings({"listing": "shuffled"}),
     }
 
 
 def wordings(base: Scenario) -> list[str]:
-    """The probes of what the main question is about, on every scale and either way round, that all topics have."""
+    """The probes that ask what the main question asks, on every scale and in both directions, and that all topics have."""
     topics = [load_topic(slug) for slug in base.subject.topics]
     about = {topic.slug: topic.probe("attitude").construct for topic in topics}
     return [
@@ -150,14 +160,3 @@ def wordings(base: Scenario) -> list[str]:
         for name in topics[0].probes
         if all(name in topic.probes and topic.probes[name].construct == about[topic.slug] for topic in topics)
     ]
-
-
-def _round_table(batch: Batch, seats: tuple[str, ...]) -> Scenario:
-    return batch.set(environment="round_table", seats=seats)
-
-
-def _with_partners(batch: Batch, party: str, spec: str) -> Scenario:
-    """The rooms of `three` where all but one party speak through a backend that says something else."""
-    own = tuple(entry for entry in batch.base.models.llms if entry.partition("=")[0] == party)
-    partners = tuple(f"{other}={spec}" for other in THREE if other != party)
-    return _round_table(batch, THREE).with_settings({"llms": (*own, *partners)})

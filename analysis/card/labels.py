@@ -1,4 +1,4 @@
-"""Words and numbers of the page: one name a condition, one rule for decimals, everywhere."""
+"""How the page words things: one name for each condition, one rule for decimals."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NAMES = {
     "closing": "debate of two, announced closing", "no closing": "debate of two, no closing",
     "men": "debate of two men", "women": "debate of two women",
 }  # fmt: skip
-"""What a condition is called, by its name in the battery; of one held party by party by its first word."""
+"""Titles of conditions, by their names in files; a condition that is run party by party is listed by its first word."""
 UNITS = {"share": "%", "rate": "%", "r": "correlation"}
-"""How a measure is told where that is not its own name: shares and rates in percent."""
+"""The unit of a measure, if it is not the name of the measure: shares and rates are in percent."""
 PEOPLE = {"people_gap": "human"}
-"""Whose units are humans: a `person` else is an agent."""
+"""Quantities whose units are humans; any other `person` is an agent."""
 SHARES = ("share", "rate")
-"""Measures that are told in percent."""
+"""Measures in percent."""
 DIFFERENCE = "percentage points"
 
 
@@ -39,8 +39,8 @@ def condition(name: str) -> str:
     return NAMES[name] if name in NAMES else f"{NAMES[kind]}, {party.title()}s rated"
 
 
-def unit(told: Quantity) -> str:
-    return told.unit or UNITS.get(told.measure, told.measure)
+def unit(quantity: Quantity) -> str:
+    return quantity.unit or UNITS.get(quantity.measure, quantity.measure)
 
 
 def units(claim: CardEstimate) -> str:
@@ -49,16 +49,16 @@ def units(claim: CardEstimate) -> str:
     return f"{claim.n:,} {noun}{'s' * (claim.n != 1)}"
 
 
-def value(found: float, told: Quantity) -> str:
-    """Percent with one decimal, all else with two; a difference of percentages with its sign."""
-    if told.measure not in SHARES:
-        return format_number(found)
-    return share(found, told.unit == DIFFERENCE).rstrip("%")
+def value(number: float, quantity: Quantity) -> str:
+    """Percentages with one decimal, all else with two; a difference of percentages with its sign."""
+    if quantity.measure not in SHARES:
+        return format_number(number)
+    return share(number, quantity.unit == DIFFERENCE).rstrip("%")
 
 
-def cell(claim: CardEstimate, told: Quantity, instrument: bool = True) -> str:
-    """The estimate with its interval and, where asked for, by how much the wording of the question moves it."""
-    text = f"{value(claim.estimate, told)}{_interval(claim, lambda end: value(end, told), NO_VARIATION)}"
+def cell(claim: CardEstimate, quantity: Quantity, instrument: bool = True) -> str:
+    """The estimate with its interval. instrument: also by how much the wording of the question moves it."""
+    text = f"{value(claim.estimate, quantity)}{_interval(claim, lambda end: value(end, quantity), NO_VARIATION)}"
     return f"{text} ± {format_number(claim.instrument)}" if instrument and math.isfinite(claim.instrument) else text
 
 
@@ -72,43 +72,37 @@ def percent(claim: CardEstimate, signed: bool = False) -> str:
     return f"{share(claim.estimate, signed)}{_interval(claim, lambda end: share(end, signed))}"
 
 
-def share(found: float, signed: bool = False) -> str:
-    return f"{'+' * (signed and found > 0)}{format_number(100 * found, 1)}%"
+def share(number: float, signed: bool = False) -> str:
+    return f"{'+' * (signed and number > 0)}{format_number(100 * number, 1)}%"
 
 
 def below(claim: CardEstimate) -> CardEstimate:
-    """What is below 0 as how far below."""
+    """A claim below 0, worded as how far below."""
     return replace(claim, estimate=-claim.estimate, low=-claim.high, high=-claim.low)
 
 
-def unvaried(claim: CardEstimate) -> bool:
-    """Whether all units gave the same."""
-    return claim.reason == NO_VARIATION
-
-
-def _interval(claim: CardEstimate, told: Callable[[float], str], still: str = "") -> str:
-    """` (5.6 to 6.4)`; that nothing varied; nothing where there is no interval."""
-    if unvaried(claim):
+def _interval(claim: CardEstimate, show: Callable[[float], str], still: str = "") -> str:
+    """` (5.6 to 6.4)`; that nothing varied; empty where there is no interval."""
+    if claim.reason == NO_VARIATION:
         return f" ({still or f'no variation observed, n = {units(claim)}'})"
     if math.isfinite(claim.low) and math.isfinite(claim.high):
-        return f" ({told(claim.low)} to {told(claim.high)})"
+        return f" ({show(claim.low)} to {show(claim.high)})"
     if math.isfinite(claim.low):
-        return f" ({told(claim.low)} or more)"
-    return f" ({told(claim.high)} or less)" if math.isfinite(claim.high) else ""
+        return f" ({show(claim.low)} or more)"
+    return f" ({show(claim.high)} or less)" if math.isfinite(claim.high) else ""
 
 
 def judge(first: Batch) -> str:
-    """`the judge (openai:gpt-4o)`; whether that is the model itself."""
+    """`the judge (openai:gpt-4o)`, and whether it is the model itself."""
     own = split_spec(first.judge)[:2] == split_spec(first.base.models.llm)[:2]
     return f"the judge ({escape_markdown(first.judge)}{', here the speaker itself: no independent evidence' if own else ''})"
 
 
 def ends(topics: Sequence[str]) -> tuple[str, str]:
-    """What 0 and 10 mean, low and high on the axis; that these are the ends of each topic's scale, where topics differ."""
-    scales = [load_topic(topic).probe("attitude").scale for topic in topics]
-    found = {_ends(one.labels[one.low], one.labels[one.high], one.polarity) for one in scales}
-    return found.pop() if len(found) == 1 else ("the low end of a topic's scale", "the high end")
-
-
-def _ends(low: str, high: str, polarity: int) -> tuple[str, str]:
-    return (low, high) if polarity == 1 else (high, low)
+    """What 0 and 10 mean; if topics differ, that these are the ends of each topic's scale."""
+    pairs = set()
+    for topic in topics:
+        scale = load_topic(topic).probe("attitude").scale
+        low, high = scale.labels[scale.low], scale.labels[scale.high]
+        pairs.add((low, high) if scale.polarity == 1 else (high, low))
+    return pairs.pop() if len(pairs) == 1 else ("the low end of a topic's scale", "the high end")

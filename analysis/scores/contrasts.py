@@ -1,9 +1,7 @@
-"""What differs between two conditions for whom, and what speaking first does.
+"""Which conditions differ and for whom, what speaking first does, what scores vary by, and how many runs a difference needs.
 
-The unit is the cast where there are several (the same people in both conditions, paired), else the run (table.py).
-Conditions whose texts differ (men and women) with one cast have no test: one text differs from another in everything.
-
-What scores differ by (person, run, statement), and how many runs a difference needs.
+The unit is the cast if there are several (the same people in both conditions, compared in pairs), else the run (table.py). If
+the texts of two conditions differ (men and women) and there is one cast, there is no test: two texts differ in everything.
 """
 
 from __future__ import annotations
@@ -22,36 +20,35 @@ from parley.analysis.statistics.results import Result, table
 
 MOMENTS = {"opening": 0, "closing": -1}
 ONE_EACH = "one persona a cell: no test"
+ONE_CAST = "these people alone: persons were not varied"
+SAME_PEOPLE = "the same people in both conditions"
+ONE_CONDITION = "one condition: persons and runs cannot be told apart"
 Pairs = Iterable[tuple[str, str]]
 
 
 def contrast(scores: pd.DataFrame, people: pd.DataFrame | None, one: str, other: str, of: Of = mean_of) -> Result:
-    """Return the second condition less the first: paired over casts, else by Welch's t over runs, else a reason.
+    """Return the second condition minus the first: paired over casts, else by Welch's t over runs, else a reason.
 
     scores: of one topic and of the agents that are compared. people: who sat where (`PEOPLE`); None: runs are independent.
     """
     effect = f"{other} - {one}"
     runs = by_run(scores[scores["condition"].isin([one, other])], of)
+    known, nothing = values(runs), np.array([])
+    over_runs = compare_two(effect, known.get(one, nothing), known.get(other, nothing), "run")
     if people is None:
-        return _over_runs(effect, runs, one, other)
+        return over_runs
     seated = people[people["condition"].isin([one, other])]
     wide = by_cast(runs, seated)
     if {one, other} <= set(wide) and len(both := wide[[one, other]].dropna()) >= FEWEST:
         return compare_paired(effect, (both[other] - both[one]).to_numpy(), "cast")
     if same_texts(seated):
-        return _over_runs(effect, runs, one, other)
+        return over_runs
     few = ONE_EACH if len(wide) == 1 else f"fewer than {FEWEST} casts in both: no test"
-    found = _over_runs(effect, runs, one, other)
-    return Result(effect, "cast", len(wide), "difference", "paired t", found.estimate, reason=few)
-
-
-def _over_runs(effect: str, runs: pd.DataFrame, one: str, other: str) -> Result:
-    known = values(runs)
-    return compare_two(effect, known.get(one, np.array([])), known.get(other, np.array([])), "run")
+    return Result(effect, "cast", len(wide), "difference", "paired t", over_runs.estimate, reason=few)
 
 
 def by_cast(runs: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a cast, a column a condition: the mean of the cast's runs."""
+    """Return one row per cast, one column per condition: the mean of the cast's runs."""
     joined = runs.join(casts(people), on=["condition", "run"]).dropna(subset=["unit"])
     return joined.pivot_table(index="unit", columns="condition", values="value", aggfunc="mean")
 
@@ -59,11 +56,11 @@ def by_cast(runs: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
 def by_party(
     scores: pd.DataFrame, parties: Mapping[str, str], pairs: Pairs, people: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Return second condition less the first, by topic and party: the mean score of the party's statements.
+    """Return the second condition minus the first, by topic and party: the mean score of the party's statements.
 
-    Rows are results (see `Result`) with topic, party, missing (share of scores, in the condition that lacks most), and from
-    `MANY` of them on bound_low and bound_high: what the difference could be, whatever had been said. A party that sits in one
-    of the two only has no row. p is corrected over the whole table.
+    Rows are results (see `Result`) with topic, party, missing (share of scores, in the condition that lacks most), and, from
+    `MANY` missing scores on, bound_low and bound_high: the lowest and highest difference that any values of the missing scores
+    could give. A party that sits in one of the two conditions only has no row. p is corrected over the whole table.
     """
     return _compared(scores, parties, list(pairs), people, mean_of)
 
@@ -71,20 +68,16 @@ def by_party(
 def drifts(
     scores: pd.DataFrame, parties: Mapping[str, str], pairs: Pairs, people: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Return whether scores change otherwise in the second condition: the difference of slopes, points a statement.
+    """Return whether scores change differently in the second condition: the difference of slopes, points per statement.
 
-    One slope a run (the mean of its agents'), then as in `by_party`.
+    One slope per run (the mean of its agents'), then as in `by_party`.
     """
-    found = _compared(scores, parties, list(pairs), people, slope)
-    return found.assign(measure="points per statement").drop(columns=["bound_low", "bound_high"])
+    table = _compared(scores, parties, list(pairs), people, slope)
+    return table.assign(measure="points per statement").drop(columns=["bound_low", "bound_high"])
 
 
 def _compared(
-    scores: pd.DataFrame,
-    parties: Mapping[str, str],
-    pairs: list[tuple[str, str]],
-    people: pd.DataFrame | None,
-    of: Of,
+    scores: pd.DataFrame, parties: Mapping[str, str], pairs: list[tuple[str, str]], people: pd.DataFrame | None, of: Of
 ) -> pd.DataFrame:
     known = scores.assign(party=scores["agent"].map(parties)).dropna(subset=["party"])
     rows, results = [], []
@@ -101,17 +94,16 @@ def _compared(
 
 
 def first_speaker(scores: pd.DataFrame, first: Mapping[str, str], people: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return whether it matters who speaks first. first: the party that does, by condition.
+    """Return whether it matters who speaks first. first: the party that speaks first, by condition.
 
-    One row a topic and moment (all agents' opening, all agents' closing): the mean of a run's scores by who spoke first (a
-    column a party), and the permutation test of it: labels are shuffled over runs, among the runs of a cast where there are
-    several. UCL study, section 3.5.
+    One row per topic and moment (the opening or the closing of all agents): the mean of a run's scores by who spoke first (one
+    column per party), and its permutation test. Labels are shuffled over runs; if there are several casts, among the runs of
+    a cast. UCL study, section 3.5.
     """
     rows, results = [], []
     for topic, part in scores.groupby("topic", sort=False):
         for moment, place in MOMENTS.items():
-            statements = sorted(part["statement"].unique())
-            runs = by_run(part[part["statement"] == statements[place]])
+            runs = by_run(part[part["statement"] == sorted(part["statement"].unique())[place]])
             runs["first"] = runs["condition"].map(first)
             if people is not None:
                 runs = runs.join(casts(people), on=["condition", "run"])
@@ -130,8 +122,8 @@ def sharing(
     """Return whether the Neutral sides with the partisan that runs on its own model: points toward that side, by topic.
 
     quartets: by name, four conditions of two models. The Neutral shares a model with the Democrat, with the Republican, and the
-    same two again with the models exchanged. What the partisans' models do by themselves cancels out. Positive: the Neutral is
-    nearer to the side of whoever shares its model. UCL study, section 5.1.
+    same two again with the models exchanged, so that what the partisans' models do by themselves cancels out. Positive: the
+    Neutral is nearer to the side of the partisan with its model. UCL study, section 5.1.
     """
     results, topics = [], []
     for topic, part in scores.groupby("topic", sort=False):
@@ -142,14 +134,14 @@ def sharing(
             neutral = known[(known["party"] == "default") & known["condition"].isin(conditions)]
             if toward and np.isfinite(toward) and neutral["condition"].nunique() == len(conditions):
                 weights = dict(zip(conditions, toward * np.array([0.5, -0.5, 0.5, -0.5]), strict=True))
-                results.append(_weighed(name, neutral, people, weights))
+                results.append(_weighted(name, neutral, people, weights))
                 topics.append(str(topic))
-    found = table(results)
-    found.insert(0, "topic", topics)
-    return found
+    rows = table(results)
+    rows.insert(0, "topic", topics)
+    return rows
 
 
-def _weighed(name: str, scores: pd.DataFrame, people: pd.DataFrame | None, weights: Mapping[str, float]) -> Result:
+def _weighted(name: str, scores: pd.DataFrame, people: pd.DataFrame | None, weights: Mapping[str, float]) -> Result:
     runs = by_run(scores)
     if people is not None:
         wide = by_cast(runs, people[people["condition"].isin(list(weights))]).reindex(columns=list(weights)).dropna()
@@ -158,30 +150,24 @@ def _weighed(name: str, scores: pd.DataFrame, people: pd.DataFrame | None, weigh
     return weighted_means(name, values(runs), weights, "run")
 
 
-def sorted_by_p(found: pd.DataFrame) -> pd.DataFrame:
+def sorted_by_p(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows, the smallest p first and those without one last."""
-    return found.sort_values("p", kind="stable", na_position="last")
-
-
-ONE_CAST = "these people alone: persons were not varied"
-SAME_PEOPLE = "the same people in both conditions"
-ONE_CONDITION = "one condition: persons and runs cannot be told apart"
+    return rows.sort_values("p", kind="stable", na_position="last")
 
 
 def components(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return one row a topic and agent: what its scores differ by, as standard deviations in points of 1-7.
+    """Return one row per topic and agent: what its scores vary by, as standard deviations in points of 1-7.
 
-    person: between people (NaN where they were not varied). run: between runs of the same people in the same condition, with
+    person: between people (NaN if they were not varied). run: between runs of the same people in the same condition, including
     what a condition does to one person more than to another. statement: of single statements around a straight line over the
     run. freedom: degrees of freedom of `run`. casts: how many different ones.
     """
     rows = []
     for (topic, agent), part in scores.groupby(["topic", "agent"], sort=False):
-        runs = by_run(part).dropna(subset=["value"])
-        units = casts(people[people["condition"].isin(part["condition"])]) if people is not None else None
-        if units is not None:
-            runs = runs.join(units, on=["condition", "run"])
-        persons = runs["unit"] if units is not None and runs["unit"].nunique() > 1 else None
+        runs, persons = by_run(part).dropna(subset=["value"]), None
+        if people is not None:
+            runs = runs.join(casts(people[people["condition"].isin(part["condition"])]), on=["condition", "run"])
+            persons = runs["unit"] if runs["unit"].nunique() > 1 else None
         row = {"topic": topic, "agent": agent, "casts": 1 if persons is None else persons.nunique()}
         rows.append({**row, **_deviations(runs, persons), "statement": _scatter(part)})
     return pd.DataFrame(rows)
@@ -190,22 +176,21 @@ def components(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> pd.D
 def _deviations(runs: pd.DataFrame, persons: pd.Series | None) -> dict[str, float]:
     """SDs between persons and between runs, by analysis of variance with additive conditions (and persons)."""
     values, conditions = runs["value"].to_numpy(dtype=float), pd.get_dummies(runs["condition"]).to_numpy(dtype=float)
-    within, left = _residual(values, conditions)
+    within, freedom = _residual(values, conditions)
     if persons is None:
-        return {"person": math.nan, "run": _root(within, left), "freedom": left}
-    both = np.hstack([conditions, pd.get_dummies(persons).to_numpy(dtype=float)])
-    rest, spare = _residual(values, both)
+        return {"person": math.nan, "run": _root(within, freedom), "freedom": freedom}
+    rest, spare = _residual(values, np.hstack([conditions, pd.get_dummies(persons).to_numpy(dtype=float)]))
     if spare < 1:
         return {"person": math.nan, "run": math.nan, "freedom": 0}
-    between = (within - rest) / (left - spare) - rest / spare
+    between = (within - rest) / (freedom - spare) - rest / spare
     each = len(values) / persons.nunique()
     return {"person": math.sqrt(max(between, 0.0) / each), "run": _root(rest, spare), "freedom": spare}
 
 
 def _residual(values: Floats, design: Floats) -> tuple[float, int]:
-    """Sum of squares that a design leaves, and its degrees of freedom."""
-    found, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
-    return float(((values - design @ found) ** 2).sum()), len(values) - int(rank)
+    """The sum of squares that a design leaves, and its degrees of freedom."""
+    weights, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
+    return float(((values - design @ weights) ** 2).sum()), len(values) - int(rank)
 
 
 def _root(squares: float, freedom: int) -> float:
@@ -217,24 +202,24 @@ def _scatter(scores: pd.DataFrame) -> float:
     for _, line in scores.dropna(subset=["score"]).groupby(["condition", "run"], sort=False):
         if len(line) > 2:
             at = line["statement"].to_numpy(dtype=float)
-            rest, left = _residual(line["score"].to_numpy(dtype=float), np.column_stack([np.ones(len(at)), at]))
-            squares, freedom = squares + rest, freedom + left
+            rest, spare = _residual(line["score"].to_numpy(dtype=float), np.column_stack([np.ones(len(at)), at]))
+            squares, freedom = squares + rest, freedom + spare
     return _root(squares, freedom)
 
 
-def runs_needed(found: pd.DataFrame) -> pd.DataFrame:
-    """Return runs a condition for a difference in an agent's mean score, from `components`.
+def runs_needed(parts: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs per condition for a difference in an agent's mean score, from the rows of `components`.
 
-    Where people were varied: the same people in both conditions, new ones in each run, tested in pairs. Else runs of the same
+    If people were varied: the same people in both conditions, new ones in each run, tested in pairs. Otherwise: runs of the same
     people, independent (`basis` says so). Columns: topic, agent, difference, power, rooms, rooms_low, rooms_high (see
     `rooms_needed`), basis.
     """
-    parts = []
-    for row in found.to_dict("records"):
+    tables = []
+    for row in parts.to_dict("records"):
         varied = row["casts"] > 1
         deviation = row["run"] * (math.sqrt(2) if varied else 1)
         needed = rooms_needed(deviation, paired=varied, freedom=row["freedom"])
         basis = (SAME_PEOPLE if row["freedom"] else ONE_CONDITION) if varied else ONE_CAST
-        parts.append(needed.assign(topic=row["topic"], agent=row["agent"], basis=basis))
+        tables.append(needed.assign(topic=row["topic"], agent=row["agent"], basis=basis))
     columns = ["topic", "agent", "difference", "power", "rooms", "rooms_low", "rooms_high", "basis"]
-    return pd.concat(parts, ignore_index=True)[columns]
+    return pd.concat(tables, ignore_index=True)[columns]

@@ -1,10 +1,10 @@
-"""The published procedure, exactly, beside tests whose unit is the run (UCL study, Tables 2 and 5; their public code).
+"""The published procedure, exactly, and tests whose unit is the run (UCL study, Tables 2 and 5; their public code).
 
-What they do and the paper does not say: each score from the third statement on is averaged with the smoothed one before it;
-the ANOVA of a comparison takes, for each condition, the mean of each statement of each agent over runs as one unit (12 statements
-of three agents: 36); Levene's test (by medians, scipy's way) takes the quartile ranges of the same 36, so that it asks whether
-these ranges differ in spread, and not whether they differ. Statements of one debate are not independent, and their number says
-nothing of how often debates were held: ten runs or a thousand give the same 36 units.
+Their code does what the paper does not say. Each score from the third statement on is averaged with the smoothed score before
+it. The ANOVA of a comparison takes, for each condition, the mean over runs of each statement of each agent as one unit (12
+statements of three agents: 36). Levene's test (by medians, as in scipy) takes the quartile ranges of the same 36, so it asks
+whether these ranges differ in spread, and not whether they differ. Statements of one debate are not independent, and their number
+says nothing about how many debates were run: ten runs or a thousand give the same 36 units.
 """
 
 from __future__ import annotations
@@ -24,53 +24,54 @@ from parley.analysis.statistics.groups import level, permutation_test, spread
 from parley.analysis.statistics.results import Result, table
 
 EMA, FROM = 0.5, 3
-"""Weight of a score against the smoothed one before it, and the first statement that is smoothed."""
+"""The weight of a score against the smoothed score before it, and the first statement that is smoothed."""
 NO_AGENT = "no agent sits in all of them"
 THIRD, DIGITS = 1 / 3, 0.02
-"""A judge asked three times gives thirds; how far from one a score may be that was written with two digits."""
+"""The mean of three calls of a judge is a multiple of a third; how far off one a score written with two digits may be."""
 DIFFER = (
-    "Published and run-level results differ because the first takes each statement of each agent as a unit (mean over runs), "
-    "smoothed over time: its n is the length of the debate and not how often it was held. The second takes one mean a run, or "
-    "one a cast (the people of a run) where conditions share their people. The published Levene test is of quartile ranges: it "
-    "asks whether the ranges of statements differ in spread, not whether scores do."
+    "The published and the run-level results differ in their units. The published procedure takes each statement of each agent "
+    "as a unit (its mean over runs), smoothed over time: its n is the length of the debate, not the number of runs. The other "
+    "takes one mean per run, or one per cast (the people of a run) if conditions share their people. The published Levene test "
+    "is of quartile ranges: it asks whether the ranges of statements differ in spread, not whether scores do."
 )
+LINE = ["topic", "condition", "run", "agent"]
+Chosen = Sequence[Sequence[str]] | None
 
 
-def smoothed(scores: pd.DataFrame, ema: float = EMA, start: int = FROM) -> pd.DataFrame:
-    """Each score from statement number `start` on becomes `ema` of it and the rest of the smoothed one before it, run by run.
+def smoothed(scores: pd.DataFrame) -> pd.DataFrame:
+    """Each score from statement `FROM` on becomes `EMA` of it plus the rest of the smoothed score before it, run by run.
 
-    A score that is missing stays missing; the next one goes on from the last that is there.
+    A missing score stays missing; the next one is averaged with the last known one.
     """
     ordered = scores.sort_values("statement", kind="stable")
-    found = pd.Series(np.nan, index=scores.index)
-    for _, line in ordered.groupby(["topic", "condition", "run", "agent"], sort=False):
-        found[line.index] = _smooth(line["score"].to_numpy(dtype=float), line["statement"].to_numpy() >= start, ema)
-    return scores.assign(score=found)
+    smooth = pd.Series(np.nan, index=scores.index)
+    for _, line in ordered.groupby(LINE, sort=False):
+        smooth[line.index] = _smooth(line["score"].to_numpy(dtype=float), line["statement"].to_numpy() >= FROM)
+    return scores.assign(score=smooth)
 
 
-def _smooth(line: Floats, smooth: np.ndarray, ema: float) -> Floats:
-    out = line.copy()
-    last = np.nan
+def _smooth(line: Floats, smooth: np.ndarray) -> Floats:
+    out, last = line.copy(), np.nan
     for place, score in enumerate(line):
         if np.isfinite(score):
-            out[place] = last = ema * score + (1 - ema) * last if smooth[place] and np.isfinite(last) else score
+            out[place] = last = EMA * score + (1 - EMA) * last if smooth[place] and np.isfinite(last) else score
     return out
 
 
 def is_smoothed(scores: pd.DataFrame) -> bool:
-    """Return whether scores were smoothed already: undone they are thirds, as three calls of a judge give, and as they are not.
+    """Return whether scores were smoothed already: undone they are thirds (as three calls of a judge give), as they are not.
 
-    Scores that are means of a distribution are neither, and count as they are.
+    Scores that are means of a distribution are neither, and count as not smoothed.
     """
-    if _thirds(scores["score"]):
+    if _are_thirds(scores["score"]):
         return False
     ordered = scores.sort_values("statement", kind="stable")
-    before = ordered.groupby(["topic", "condition", "run", "agent"], sort=False)["score"].shift()
+    before = ordered.groupby(LINE, sort=False)["score"].shift()
     undone = ((ordered["score"] - (1 - EMA) * before) / EMA).where(ordered["statement"] >= FROM, ordered["score"])
-    return _thirds(undone)
+    return _are_thirds(undone)
 
 
-def _thirds(scores: pd.Series) -> bool:
+def _are_thirds(scores: pd.Series) -> bool:
     parts = scores.dropna() / THIRD
     return bool(((parts - parts.round()).abs() * THIRD < DIGITS).all())
 
@@ -78,44 +79,29 @@ def _thirds(scores: pd.Series) -> bool:
 def compare(
     scores: pd.DataFrame,
     published: bool,
-    chosen: Sequence[Sequence[str]] | None = None,
+    chosen: Chosen = None,
     already: bool = False,
     people: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Return conditions by topic: level and spread (see `Result`), with columns topic and procedure.
 
-    chosen: which conditions are compared with each other; else every two, then all of a topic's. Compared are the agents that sit
-    in all of them: a room's mean says nothing of a room of others. already: the scores are smoothed. people: who sat where
-    (analysis/scores/table.py), for the tests by run.
+    chosen: which conditions are compared with each other; None: every two, then all of a topic's. Only agents that sit in all
+    of the conditions are compared, because a room's mean says nothing about a room of others. already: the scores are smoothed.
+    people: who sat where (analysis/scores/table.py), for the tests by run.
     """
-    found = [
-        _topic(str(topic), rows, published, chosen, already, people)
-        for topic, rows in scores.groupby("topic", sort=False)
-    ]
-    return pd.concat(found).reset_index(drop=True)
+    tables = []
+    for topic, part in scores.groupby("topic", sort=False):
+        rows, results = smoothed(part) if published and not already else part, list[Result]()
+        for shared, names in _sets(rows, chosen):
+            results += _published(shared, names) if published else _by_run(shared, names, people)
+        tests = table(results)
+        tests.insert(0, "procedure", "published" if published else "by run")
+        tests.insert(0, "topic", str(topic))
+        tables.append(tests)
+    return pd.concat(tables).reset_index(drop=True)
 
 
-def _topic(
-    topic: str,
-    scores: pd.DataFrame,
-    published: bool,
-    chosen: Sequence[Sequence[str]] | None,
-    already: bool,
-    people: pd.DataFrame | None,
-) -> pd.DataFrame:
-    taken = smoothed(scores) if published and not already else scores
-    found = [
-        result
-        for rows, names in _sets(taken, chosen)
-        for result in (_published(rows, names) if published else _by_run(rows, names, people))
-    ]
-    results = table(found)
-    results.insert(0, "procedure", "published" if published else "by run")
-    results.insert(0, "topic", topic)
-    return results
-
-
-def _sets(scores: pd.DataFrame, chosen: Sequence[Sequence[str]] | None) -> Iterator[tuple[pd.DataFrame, Sequence[str]]]:
+def _sets(scores: pd.DataFrame, chosen: Chosen) -> Iterator[tuple[pd.DataFrame, Sequence[str]]]:
     """The scores of each set of conditions, of the agents that sit in all of them."""
     agents = {str(name): set(part["agent"]) for name, part in scores.groupby("condition", sort=False)}
     if chosen is None:
@@ -126,7 +112,7 @@ def _sets(scores: pd.DataFrame, chosen: Sequence[Sequence[str]] | None) -> Itera
 
 
 def _effect(names: Sequence[str]) -> str:
-    """`a / b`; of more than three the ends, and how many."""
+    """`a / b`; of more than three conditions the first and last, and how many."""
     return " / ".join(names) if len(names) < 4 else f"{names[0]} / ... / {names[-1]} (all {len(names)})"
 
 
@@ -140,7 +126,7 @@ def _published(rows: pd.DataFrame, names: Sequence[str]) -> Iterator[Result]:
 
 
 def _by_run(rows: pd.DataFrame, names: Sequence[str], people: pd.DataFrame | None) -> Iterator[Result]:
-    """Level and spread over runs, or over casts where the conditions share several."""
+    """Level and spread over runs, or over casts if the conditions share several."""
     effect = _effect(names)
     if rows["score"].isna().all():
         yield Result(effect, "run", 0, "", "", reason=NO_AGENT)
@@ -152,17 +138,17 @@ def _by_run(rows: pd.DataFrame, names: Sequence[str], people: pd.DataFrame | Non
         return
     seated = people[people["condition"].isin(names)]
     units = casts(seated)
+    several = units.nunique() > 1
     if len(names) == 2:
         yield replace(contrast(rows, people, names[0], names[1]), effect=effect)
-    elif not same_texts(seated) and units.nunique() == 1:
-        yield Result(effect, "cast", 1, "", "", reason=ONE_EACH)
-    elif units.nunique() == 1:
+    elif several:
+        labelled = runs.join(units, on=["condition", "run"])
+        yield permutation_test(effect, labelled, "value", "condition", ["unit"], unit="run")
+    elif same_texts(seated):
         yield level(effect, values(runs), "run")
     else:
-        yield permutation_test(
-            effect, runs.join(units, on=["condition", "run"]), "value", "condition", ["unit"], unit="run"
-        )
-    if units.nunique() > 1:
+        yield Result(effect, "cast", 1, "", "", reason=ONE_EACH)
+    if several:
         wide = by_cast(runs, seated)
         yield spread(effect, {str(name): wide[name].to_numpy() for name in wide}, "cast")
     elif same_texts(seated):
@@ -180,7 +166,7 @@ def statement_ranges(scores: pd.DataFrame) -> dict[str, Floats]:
 
 
 def _by_condition(scores: pd.DataFrame, of: Callable[[Floats], Floats]) -> dict[str, Floats]:
-    found: dict[str, list[Floats]] = {}
+    parts: dict[str, list[Floats]] = {}
     for line in lines(scores):
-        found.setdefault(line.condition, []).append(of(line.scores))
-    return {condition: np.concatenate(parts) for condition, parts in found.items()}
+        parts.setdefault(line.condition, []).append(of(line.scores))
+    return {condition: np.concatenate(arrays) for condition, arrays in parts.items()}

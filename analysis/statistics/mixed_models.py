@@ -1,7 +1,7 @@
-"""Repeated measures: ratings within rooms, rooms at random. The default for everything that has more than one rating a room.
+"""Mixed models of repeated measures: ratings within rooms, with rooms as random effects. For data with several ratings per room.
 
-statsmodels gives the estimates (restricted maximum likelihood); it tests them by z, as if the rooms were many. They are few, so t
-is used here with as many degrees of freedom as there are rooms less what was fitted between them.
+statsmodels gives the estimates (restricted maximum likelihood), but tests them by z, as for many rooms. Rooms are few, so the
+tests here use t, with the number of rooms minus the number of parameters fitted between them as degrees of freedom.
 """
 
 from __future__ import annotations
@@ -34,61 +34,53 @@ def slopes(
     unit: str = "room",
     varying: Sequence[str] | None = None,
 ) -> list[Result]:
-    """What each predictor (a column of numbers) adds to `value`, all of them at once; one row an observation.
+    """What each predictor (a column of numbers) adds to `value`, all of them together; one row per observation.
 
-    A predictor that varies within rooms (the round) gets a slope of its own in each room, at random: without it an effect that
-    rooms have in different strength is tested against the noise of single ratings. `varying` names those that do, where not all
-    that vary within rooms should: of round, condition and their product only the round. Size: points per standard deviation of
-    the observations, after rooms.
+    A predictor that varies within rooms (the round) gets a random slope for each room. Without it, an effect whose strength
+    differs between rooms would be tested against the noise of single ratings. varying: the predictors with a random slope, if
+    these are not all that vary within rooms: for round, condition and their product only the round. Size: points per standard
+    deviation of the observations, after rooms.
     """
     kept = ratings[[unit, value, *predictors]].dropna()
     rooms = int(kept[unit].nunique())
     within = [name for name in predictors if (kept.groupby(unit)[name].nunique() > 1).any()]
     spare = rooms - 1 - (len(predictors) - len(within))
-    begun = [Result(f"{effect}: {name}", unit, rooms, f"points per {name}", "mixed model, t") for name in predictors]
+    rows = [Result(f"{effect}: {name}", unit, rooms, f"points per {name}", "mixed model, t") for name in predictors]
     if spare < 1 or rooms < FEWEST:
-        return [replace(row, reason=TOO_FEW) for row in begun]
-    found = _fitted(kept[value].to_numpy(dtype=float), kept[list(predictors)].to_numpy(dtype=float),
-                    kept[list(within if varying is None else varying)].to_numpy(dtype=float), kept[unit].to_numpy())  # fmt: skip
-    if found is None:
-        return [replace(row, reason=UNFIT) for row in begun]
-    estimates, errors, noise = found
+        return [replace(row, reason=TOO_FEW) for row in rows]
+    columns = ([value], predictors, within if varying is None else varying)
+    values, fixed, random = (kept[list(names)].to_numpy(dtype=float) for names in columns)
+    fit = _fit(values[:, 0], fixed, random, kept[unit].to_numpy())
+    if fit is None:
+        return [replace(row, reason=UNFIT) for row in rows]
+    estimates, errors, noise = fit
     reach = float(student.ppf((1 + LEVEL) / 2, spare))
-    return [
-        replace(
-            row,
-            estimate=float(estimate),
-            low=float(estimate - reach * error),
-            high=float(estimate + reach * error),
-            statistic=float(estimate / error),
-            df=1,
-            df_within=spare,
-            p=float(2 * student.sf(abs(estimate / error), spare)),
-            size=float(estimate / noise) if noise > 0 else math.nan,
-            size_name="per residual SD",
-        )
-        for row, estimate, error in zip(begun, estimates, errors, strict=True)
-    ]
+    tested = []
+    for row, estimate, error in zip(rows, map(float, estimates), map(float, errors), strict=True):
+        ends, statistic = (estimate - reach * error, estimate + reach * error), estimate / error
+        size = estimate / noise if noise > 0 else math.nan
+        row = replace(row, estimate=estimate, size=size, size_name="per residual SD")
+        tested.append(row.with_test(ends, statistic, (1, spare), float(2 * student.sf(abs(statistic), spare))))
+    return tested
 
 
-def _fitted(values: Floats, fixed: Floats, varying: Floats, rooms: np.ndarray) -> tuple[Floats, Floats, float] | None:
-    """Estimates, standard errors, residual standard deviation; None when no optimiser of `METHODS` finds any.
+def _fit(values: Floats, fixed: Floats, varying: Floats, rooms: np.ndarray) -> tuple[Floats, Floats, float] | None:
+    """Estimates, standard errors, residual standard deviation; None if no optimiser of `METHODS` finds any.
 
-    A variance between rooms of zero lies at the edge of what is possible: statsmodels warns and is right all the same. Its usual
+    A variance between rooms of zero lies at the edge of what is possible; statsmodels warns, but its numbers are right. Its usual
     optimiser, which follows gradients, stops short of that edge with standard errors several times too wide; Powell's does not.
-    Powell's walks off to an infinite likelihood instead in some (3 of 224) data sets, in which the others find the edge.
+    In some data sets (3 of 224) Powell's runs off to an infinite likelihood, and the others find the edge.
     """
     ones = np.ones((len(values), 1))
     model = MixedLM(values, np.hstack([ones, fixed]), groups=rooms, exog_re=np.hstack([ones, varying]))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", SingularMatrixWarning)
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return next(filter(None, (_by(method, model) for method in METHODS)), None)
+        for category in (ConvergenceWarning, SingularMatrixWarning, RuntimeWarning):
+            warnings.simplefilter("ignore", category)
+        return next(filter(None, (_optimised(method, model) for method in METHODS)), None)
 
 
-def _by(method: str, model: MixedLM) -> tuple[Floats, Floats, float] | None:
-    """What one optimiser finds; None where it is no number."""
+def _optimised(method: str, model: MixedLM) -> tuple[Floats, Floats, float] | None:
+    """The fit of one optimiser; None if it finds no finite one."""
     try:
         found = model.fit(reml=True, method=method)
         estimates, errors = np.asarray(found.fe_params)[1:], np.asarray(found.bse_fe)[1:]

@@ -1,4 +1,4 @@
-"""How many rooms does a difference need?"""
+"""How many rooms are needed to find a difference."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def rooms_needed(
 ) -> pd.DataFrame:
     """Return the rooms for each condition (`paired`: pairs of rooms) by difference in points and power, at two-sided 5%.
 
-    deviation: standard deviation between rooms in points (paired: of the differences). freedom: degrees of freedom that it was
-    estimated with. Columns: difference, power, rooms, and rooms_low, rooms_high: the rooms at the ends of the deviation's 95%
-    interval (chi squared; the same as rooms where the deviation is known). At least `FEWEST`, below which nothing is concluded;
-    missing where the deviation is 0 or not known.
+    deviation: standard deviation between rooms in points (paired: of the differences). freedom: the degrees of freedom of its
+    estimate. Columns: difference, power, rooms, and rooms_low, rooms_high: the rooms at the ends of the deviation's 95% interval
+    (chi squared; the same as rooms if the deviation is known). At least `FEWEST`, because nothing is concluded from fewer;
+    missing if the deviation is 0 or unknown.
 
     >>> rooms_needed(1.0, [0.5], [0.8])["rooms"].tolist()
     [64]
@@ -52,13 +52,13 @@ def _end(deviation: float, freedom: float, side: int) -> float:
     """The lower (side 1) or upper (-1) end of the 95% interval of a standard deviation."""
     if not math.isfinite(freedom):
         return deviation
-    return (
-        deviation * math.sqrt(freedom / float(chi2.ppf((1 + side * LEVEL) / 2, freedom))) if freedom > 0 else math.nan
-    )
+    if freedom <= 0:
+        return math.nan
+    return deviation * math.sqrt(freedom / float(chi2.ppf((1 + side * LEVEL) / 2, freedom)))
 
 
 def detectable(deviation: float, pairs: int, power: float = 0.8) -> float:
-    """The difference in points that this many pairs of rooms find with this power, at two-sided 5%; NaN below two pairs.
+    """The difference in points that so many pairs of rooms find with this power, at two-sided 5%; NaN with fewer than two pairs.
 
     deviation: standard deviation of the differences.
 
@@ -72,6 +72,6 @@ def detectable(deviation: float, pairs: int, power: float = 0.8) -> float:
 
 def _rooms(solver: TTestPower | TTestIndPower, size: float, power: float) -> int:
     name = "nobs" if isinstance(solver, TTestPower) else "nobs1"
-    if size > 1:  # few rooms: counted up, since the solver looks for a part of a room below two
+    if size > 1:  # few rooms are counted up, because below two the solver looks for a part of a room
         return next(rooms for rooms in count(FEWEST) if not float(solver.power(size, rooms, ALPHA)) < power)
     return max(FEWEST, math.ceil(float(solver.solve_power(effect_size=size, alpha=ALPHA, power=power, **{name: None}))))

@@ -1,10 +1,10 @@
-"""One row a test: what it is about, over which units, how large, how sure."""
+"""The result of a test as one row: effect, units, estimate with interval, p; and Holm's correction of several."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,11 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class Result:
-    """`unit` is what was counted (rooms, agents, statement means), `n` how many; `estimate` and its 95% interval are of `measure`
-    (a difference, eta squared, a ratio of spreads). `size` is a standardised effect (`size_name`), where the estimate is none.
-    NaN, with a `reason`: it could not be computed.
+    """A test or estimate.
+
+    unit: what was counted (rooms, agents, statement means); n: how many. estimate, low, high: of `measure` (a difference, eta
+    squared, a ratio of spreads), with its 95% interval. size: a standardised effect (`size_name`) if the estimate is none.
+    reason: why a number is missing (NaN).
     """
 
     effect: str
@@ -37,15 +39,19 @@ class Result:
     size_name: str = ""
     reason: str = ""
 
+    def with_test(self, ends: tuple[float, float], statistic: float, df: tuple[float, float], p: float) -> Result:
+        """The result with the ends of its interval, a test statistic, its two degrees of freedom and p."""
+        return replace(self, low=ends[0], high=ends[1], statistic=statistic, df=df[0], df_within=df[1], p=p)
+
 
 COLUMNS = tuple(field.name for field in fields(Result))
 
 
 def table(results: Iterable[Result]) -> pd.DataFrame:
-    """The results as rows, with `p_holm`: Holm's correction over all of them that have a p."""
-    found = pd.DataFrame([asdict(result) for result in results], columns=list(COLUMNS))
-    found.insert(COLUMNS.index("p") + 1, "p_holm", holm(found["p"].to_numpy(dtype=float)))
-    return found
+    """One row per result, with `p_holm`: Holm's correction over all results that have a p."""
+    rows = pd.DataFrame([asdict(result) for result in results], columns=list(COLUMNS))
+    rows.insert(COLUMNS.index("p") + 1, "p_holm", holm(rows["p"].to_numpy(dtype=float)))
+    return rows
 
 
 def holm(p: np.ndarray) -> np.ndarray:

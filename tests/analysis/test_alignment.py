@@ -19,7 +19,6 @@ from data_checks import check_each
 import run
 from parley.agents.persona import PERSONAS, Persona
 from parley.analysis import judging
-from parley.analysis.alignment.agreement import ac1, alpha, confusion_counts, kappa, rater_agreement
 from parley.analysis.alignment.persona_validation import (
     ALIGNED,
     NOT,
@@ -36,7 +35,16 @@ from parley.analysis.alignment.persona_validation import (
     validate_personas,
     verdict_item,
 )
-from parley.analysis.alignment.report import aligned_shares, draw_heatmap, pooled_share
+from parley.analysis.alignment.report import (
+    ac1,
+    aligned_shares,
+    alpha,
+    confusion_counts,
+    draw_heatmap,
+    kappa,
+    pooled_share,
+    rater_agreement,
+)
 from parley.analysis.formatting import cell
 from parley.analysis.judging import compose, judge_item, read
 from parley.llm.backends.fake import Fake
@@ -521,7 +529,7 @@ def test_what_cannot_be_asked_is_one_line(
         (lambda read: read.drop(columns="human"), "lacks the column human"),
         (lambda read: read.drop(columns="item"), "lacks the column item"),
         (lambda read: read.assign(human="maybe"), "'maybe' is no verdict: Aligned, Not aligned, or nothing"),
-        (lambda read: read, "nobody has filled in a verdict"),
+        (lambda read: read, "no verdict is filled in"),
         (lambda read: read.assign(item="99999", human="Aligned"), "item 99999 is not one of"),
         (lambda read: pd.concat([read, read.iloc[:1]]).assign(human="Aligned"), "is there twice"),
     ],

@@ -71,11 +71,11 @@ def test_the_plan_tells_what_its_price_leaves_out(tmp_path: Path, capsys: pytest
     """Debates are priced; interviews and the judge are not, and that is said."""
     command = ["audit", "--llm", "openai:some", "--price", "2,10", "--dry-run", "--blocks", "2", "--topic", "racism"]
     assert run.main([*command, "--judge", "oracle"]) == 0
-    assert "; interviews and the judge come on top" in capsys.readouterr().out
+    assert "; interviews and the judge cost extra" in capsys.readouterr().out
     assert run.main([*command, "--sections", "bias"]) == 0
     told = capsys.readouterr().out
     assert "the debates of a batch cost up to about" in told
-    assert "come on top" not in told
+    assert "cost extra" not in told
 
 
 def test_what_the_core_costs_without_a_remedy_is_in_the_plan(

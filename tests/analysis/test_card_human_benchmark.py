@@ -117,12 +117,12 @@ def test_people_are_those_who_debated_people(rooms: ConditionRecords, tmp_path: 
 
 def test_distances_of_independent_samples_by_hand() -> None:
     """0.5 (0.4 to 0.6) less 0.2 (0.1 to 0.4): 0.3, down by the root of 0.1² + 0.2², up by that of 0.1² + 0.1²."""
-    ours, theirs = CardEstimate("x", "y", ALL, 0.5, 0.4, 0.6), CardEstimate("x", "y", ALL, 0.2, 0.1, 0.4)
-    found = difference(CardEstimate("x", "z", ALL), ours, theirs)
+    ours, theirs = CardEstimate("y", ALL, 0.5, 0.4, 0.6), CardEstimate("y", ALL, 0.2, 0.1, 0.4)
+    found = difference(CardEstimate("z", ALL), ours, theirs)
     assert found.estimate == pytest.approx(0.3)
     assert found.low == pytest.approx(0.3 - math.sqrt(0.05))
     assert found.high == pytest.approx(0.3 + math.sqrt(0.02))
-    unsure = difference(CardEstimate("x", "z", ALL), CardEstimate("x", "y", ALL, 0.5, reason="all alike"), theirs)
+    unsure = difference(CardEstimate("z", ALL), CardEstimate("y", ALL, 0.5, reason="all alike"), theirs)
     assert unsure.estimate == pytest.approx(0.3)
     assert math.isnan(unsure.low)
     assert unsure.reason

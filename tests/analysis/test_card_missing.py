@@ -14,10 +14,9 @@ from data_checks import check_each
 
 import run
 from benchmarks.audit_coverage import held as in_memory
-from parley.analysis.card.card import Card, blocks_of, calls_of, rounded
+from parley.analysis.card.card import Card, blocks_of, calls_of, page, rounded
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.figure import forest_plot
-from parley.analysis.card.page import page
 from parley.analysis.card.protocol import ProtocolStep, card_estimates, run_protocol
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import sections

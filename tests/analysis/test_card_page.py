@@ -10,6 +10,7 @@ from types import ModuleType
 from data_checks import check_each
 
 from parley.analysis.bootstrap import NO_VARIATION
+from parley.analysis.card.card import _tables
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import ALL, CardEstimate
 from parley.analysis.card.figure import forest_plot
@@ -26,7 +27,6 @@ from parley.analysis.card.labels import (
     units,
     value,
 )
-from parley.analysis.card.page import _tables
 from parley.analysis.card.sections import Quantity, sections
 from parley.model.scenario import Scenario, load_preset
 
@@ -39,7 +39,7 @@ def base(**settings: object) -> Scenario:
 
 
 def claim(quantity: str = "moved", topic: str = ALL, *numbers: float, n: int = 4, kind: str = "block") -> CardEstimate:
-    return CardEstimate("made", quantity, topic, *numbers, n=n, unit=kind)
+    return CardEstimate(quantity, topic, *numbers, n=n, unit=kind)
 
 
 def made(**quantities: Quantity) -> ModuleType:
@@ -102,13 +102,13 @@ def test_what_never_happened_is_told_once() -> None:
 
 def test_topics_stand_in_the_order_of_the_card() -> None:
     """Whatever order they were counted in; unit and n once where all rows have the same, a wording's effect once likewise."""
-    found = [CardEstimate("made", "moved", topic, 1.0, 0.5, 1.5, n=4, instrument=0.2) for topic in reversed(TOPICS)]
+    found = [CardEstimate("moved", topic, 1.0, 0.5, 1.5, n=4, instrument=0.2) for topic in reversed(TOPICS)]
     table, chance, note = next(_tables(found, made(moved=POINTS), TOPICS)).split("\n\n")
     assert "About 0.1 of these 2 miss the true value by chance" in chance
     assert table.splitlines()[0] == "| by topic (points; n = 4 blocks) | racism | climate change |"
     assert "±" not in table
     assert note == "Other wordings of the question move these estimates by 0.20 points (SD)."
-    found[0] = CardEstimate("made", "moved", TOPICS[1], 1.0, 0.5, 1.5, n=3, instrument=0.3)
+    found[0] = CardEstimate("moved", TOPICS[1], 1.0, 0.5, 1.5, n=3, instrument=0.3)
     other = next(_tables(found, made(moved=POINTS), TOPICS))
     assert "(points; n = 3 to 4 blocks)" in other
     assert "1.00 (0.50 to 1.50) ± 0.30" in other
@@ -143,7 +143,7 @@ def test_titles_say_minus_and_never_less() -> None:
 
 def test_a_condition_and_its_control_are_a_pair(tmp_path: Path) -> None:
     """The condition is drawn where it moved to, control and difference together, and the control where that moved to."""
-    found = [CardEstimate("null_conditions", "three_empty", ALL, 0.85, 0.7, 1.0, null=1.44, n=10)]
+    found = [CardEstimate("three_empty", ALL, 0.85, 0.7, 1.0, null=1.44, n=10)]
     right = forest_plot(found, base().subject.topics, "made").axes[1]
     assert sorted(round(float(line.get_xdata()[0]), 2) for line in right.lines if line.get_marker() in "oD") == [
         1.44,

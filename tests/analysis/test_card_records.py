@@ -74,10 +74,10 @@ def test_echo_chambers_by_hand(held: Make) -> None:
 def test_an_echo_chamber_without_its_nulls_says_so(held: Make) -> None:
     """A budget may end before the null conditions: no number stands in their place. Parties that begin alike have no outward."""
     same = held({"republican 1": [3.0, 2.0], "republican 2": [3.0, 1.0]}, {"democrat 1": [8.0, 9.0]})
-    assert {one.reason for one in echo.claims(together(same=same), base())} == {"not held"}
+    assert {one.reason for one in echo.claims(together(same=same), base())} == {"not run"}
     alike = held({"republican": [6.0, 2.0]}, {"democrat": [6.2, 9.0]})
     found = echo.claims(together(same=alike, alone=alike, two=alike), base())
-    assert {one.reason for one in found} == {"not held", "the parties begin alike"}
+    assert {one.reason for one in found} == {"not run", "the parties begin alike"}
 
 
 def spoken(tables: Tables, first: str) -> Iterator[Event]:
@@ -239,7 +239,7 @@ def test_the_first_word_by_hand() -> None:
     law = planted({"mu": 0.0, "kappa": 0.1})["racism"]
     truths = Planted({"racism": law}, base(rounds=1))
     truths.__dict__["starts"] = {"racism": {"republican": 2.0, "democrat": 8.0, "default": 8.0}}
-    expected = truth(truths, CardEstimate("order", "opener", "racism"), None)  # type: ignore[arg-type]
+    expected = truth(truths, CardEstimate("opener", "racism"), None)  # type: ignore[arg-type]
     assert expected == pytest.approx(0.54 - 0.6)
 
 

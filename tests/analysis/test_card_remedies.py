@@ -78,9 +78,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_differences_are_within_blocks_by_hand() -> None:
     """Five blocks differ by 1, 2, 1, 2 and 1.5: mean 1.5, t(4) = 2.776 standard errors; a sixth has nobody to pair with."""
     blocks, differ = list("12345"), [1.0, 2.0, 1.0, 2.0, 1.5]
-    first = mean_estimate(CardEstimate("x", "y", ALL), pd.Series(range(5), blocks, dtype=float).rename_axis("block"))
+    first = mean_estimate(CardEstimate("y", ALL), pd.Series(range(5), blocks, dtype=float).rename_axis("block"))
     values = [place + more for place, more in enumerate(differ)]
-    other = mean_estimate(CardEstimate("x", "y", ALL), pd.Series([*values, 90.0], [*blocks, "6"]).rename_axis("block"))
+    other = mean_estimate(CardEstimate("y", ALL), pd.Series([*values, 90.0], [*blocks, "6"]).rename_axis("block"))
     found = paired_difference(first, other)
     assert (found.estimate, found.n) == (1.5, 5)
     assert found.high - found.estimate == pytest.approx(2.776 * 0.5 / 5**0.5, abs=1e-3)
@@ -88,15 +88,15 @@ def test_differences_are_within_blocks_by_hand() -> None:
 
 def test_without_a_number_a_block_cards_are_independent() -> None:
     """3 and 4 points of reach make 5; a claim that is not there has no difference, and says so."""
-    first, other = CardEstimate("x", "y", ALL, 1.0, -2.0, 4.0, n=9), CardEstimate("x", "y", ALL, 2.0, -2.0, 6.0, n=9)
+    first, other = CardEstimate("y", ALL, 1.0, -2.0, 4.0, n=9), CardEstimate("y", ALL, 2.0, -2.0, 6.0, n=9)
     found = paired_difference(first, other)
     assert (found.low, found.estimate, found.high, found.n) == (-4.0, 1.0, 6.0, 0)
-    assert paired_difference(first, CardEstimate("x", "y", ALL)).reason == "one of them has no estimate"
+    assert paired_difference(first, CardEstimate("y", ALL)).reason == "one of them has no estimate"
 
 
 def test_ends_of_independent_differences_are_those_of_zou_and_donner() -> None:
     """3 (2.5 to 4) and 5 (4 to 20): 2, down by the root of 1² + 1², up by that of 15² + 0.5²; no end where one has none."""
-    first, other = CardEstimate("x", "y", ALL, 3.0, 2.5, 4.0), CardEstimate("x", "y", ALL, 5.0, 4.0, 20.0)
+    first, other = CardEstimate("y", ALL, 3.0, 2.5, 4.0), CardEstimate("y", ALL, 5.0, 4.0, 20.0)
     found = paired_difference(first, other)
     assert (found.low, found.high) == pytest.approx((2 - math.sqrt(2), 2 + math.hypot(15, 0.5)))
     assert paired_difference(first, replace(other, high=math.inf)).high == math.inf
@@ -107,7 +107,7 @@ def test_a_remedy_that_makes_everybody_alike_is_told_to(tmp_path: Path) -> None:
     """The worst that a remedy can do to variety is a number, and a difference within blocks, not a gap in the table."""
     plain = core_of(Batch(base(rounds=1), tmp_path))
     apart = positive(
-        CardEstimate("diversity", "spread", ALL),
+        CardEstimate("spread", ALL),
         pd.Series(dict.fromkeys(plain["spread"].values, 0.0)).rename_axis("block"),
     )
     one = Remedy("alike", "all alike", {"temperature": 0.5})
@@ -118,7 +118,7 @@ def test_a_remedy_that_makes_everybody_alike_is_told_to(tmp_path: Path) -> None:
 def test_a_jackknifed_mean_is_the_mean() -> None:
     """Of a mean the pseudo-values are the values themselves, so that the interval is Student's."""
     rows = pd.DataFrame({"value": [1.0, 2.0, 6.0]}, index=["a", "b", "c"])
-    found = jackknife(CardEstimate("x", "y", ALL), rows, lambda part: float(part["value"].mean()))
+    found = jackknife(CardEstimate("y", ALL), rows, lambda part: float(part["value"].mean()))
     assert found.values == pytest.approx({"a": 1.0, "b": 2.0, "c": 6.0})
 
 
@@ -129,7 +129,7 @@ def test_pull_is_the_mean_of_its_blocks(tmp_path: Path) -> None:
         one = found[name]
         assert len(one.values) == 5
         assert sum(one.values.values()) / 5 == pytest.approx(one.estimate), name
-    again = mean_estimate(CardEstimate("x", "y", ALL), pd.Series(found["mu"].values).rename_axis("block"))
+    again = mean_estimate(CardEstimate("y", ALL), pd.Series(found["mu"].values).rename_axis("block"))
     assert (again.low, again.high) == pytest.approx((found["mu"].low, found["mu"].high))
 
 
@@ -205,7 +205,7 @@ def texts_of(folder: Path, probe: str = "attitude_labelled", score: float | None
     held.add("three", replace(tables, attitudes=tables.attitudes.assign(probe=probe)))
     (path,) = (folder / "batch-1" / "verdicts").glob("held-*.parquet")
     found = pd.read_parquet(path)
-    held.hear(VERDICTS, found if score is None else found.assign(score=score))
+    held.add_answers(VERDICTS, found if score is None else found.assign(score=score))
     return texts.claims(held, base(probe=probe))
 
 
@@ -230,7 +230,7 @@ def test_what_a_bad_judge_says_is_left_out_and_said_first(judged: Path) -> None:
     assert all(one.reason for one in found if not one.known)
     (told,) = texts.warnings(found, first)
     assert told.startswith("**Do not use what the judge (fake) says**: on racism it gives all statements one score")
-    fits = CardEstimate("fidelity", "aligned", ALL, 0.9, 0.8, 1.0, n=3)
+    fits = CardEstimate("aligned", ALL, 0.9, 0.8, 1.0, n=3)
     assert list(fidelity.sentences([fits], first))
     assert not list(fidelity.sentences([*found, fits], first))
     assert not list(texts.warnings(texts_of(judged), first))
@@ -244,16 +244,16 @@ def test_spread_by_hand() -> None:
     rows = pd.DataFrame([[2.0, 3.0], [4.0, 4.0], [6.0, 5.0]], pd.Index(["1", "2", "3"], name="block"), keys)
     assert [spread(rows[when]).mean() for when in ("before", "after")] == pytest.approx([2.0, 1.0])
     assert spread(rows["before"]).tolist() == pytest.approx([2.5, 1.0, 2.5])  # 2 (1 + (6, 0, 6) / 4 - 1) / 2 each
-    found = positive(CardEstimate("x", "y", ALL), ratio(rows))
+    found = positive(CardEstimate("y", ALL), ratio(rows))
     assert found.estimate == pytest.approx(0.5)
     assert len(found.values) == 3
-    assert positive(CardEstimate("x", "y", ALL), pd.Series([2.5, 1.0, 2.5, 2.5, 1.0])).low > 0
-    none = positive(CardEstimate("x", "y", ALL), ratio(rows * 0), "all were alike before")
+    assert positive(CardEstimate("y", ALL), pd.Series([2.5, 1.0, 2.5, 2.5, 1.0])).low > 0
+    none = positive(CardEstimate("y", ALL), ratio(rows * 0), "all were alike before")
     assert math.isnan(none.estimate)
     assert none.reason == "all were alike before"
     collapsed = rows.copy()
     collapsed["after"] = 5.0
-    share, left = (positive(CardEstimate("x", "y", ALL), one) for one in (ratio(collapsed), spread(collapsed["after"])))
+    share, left = (positive(CardEstimate("y", ALL), one) for one in (ratio(collapsed), spread(collapsed["after"])))
     assert (share.estimate, left.estimate) == (0, 0)
     assert math.isnan(left.low), "three blocks have no interval"
 
@@ -357,7 +357,7 @@ def test_a_budget_stops_among_remedies(tmp_path: Path, capsys: pytest.CaptureFix
     assert "is spent" in capsys.readouterr().err
     assert json.loads((tmp_path / "card.json").read_text())["stopped"] == ""
     assert set(pd.read_csv(tmp_path / "remedies.csv")["remedy"]) == {"cooler"}
-    assert "Not all remedies were held" in (tmp_path / "remedies.html").read_text()
+    assert "Not all remedies were run" in (tmp_path / "remedies.html").read_text()
 
 
 def test_the_plan_names_remedies_and_scripted_partners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -366,7 +366,7 @@ def test_the_plan_names_remedies_and_scripted_partners(tmp_path: Path, capsys: p
     assert "remedy personas" in told
     assert "remedy reminder" in told
     assert "lines of scripted partners" in told
-    assert "at most of the judge oracle" in told
+    assert "calls of the judge oracle" in told
     partners = base(llms="democrat=fake,default=fake")
     assert plan_run(partners).scripted_calls == 5 * 2 * (2 + 3)  # two of three seats: a line a round, a rating a survey
     assert "scripted" not in "\n".join(planned(Batch(base(), tmp_path), sections(("diversity",)), 1, 0.5, {}))

@@ -11,6 +11,7 @@ import pytest
 
 import run
 from parley.analysis.judging import (
+    RUBRICS,
     Item,
     Judge,
     compose,
@@ -18,7 +19,6 @@ from parley.analysis.judging import (
     judge_item,
     load_rubric,
     read_reply,
-    rubric_names,
 )
 from parley.analysis.tables import load
 from parley.llm.backends.fake import Fake
@@ -50,7 +50,7 @@ def own(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", rubric_names())
+@pytest.mark.parametrize("name", sorted(path.stem for path in RUBRICS.glob("*.toml")))
 def test_what_cannot_be_read_is_missing_with_a_reason(name: str) -> None:
     """For every shipped rubric: a guess in place of a verdict would be falsified data."""
     rubric = load_rubric(name)
@@ -112,7 +112,7 @@ def test_a_judge_stops_after_twenty_unreadable_answers() -> None:
     [
         (("{statement}", "it"), "lacks {statement}"),
         (("{topic}", "{weather}"), "has {weather}"),
-        (('answers = ["Rude", "Civil"]', 'scale = "none"'), "names no scale"),
+        (('answers = ["Rude", "Civil"]', 'scale = "none"'), "names an unknown scale"),
         (("rules", "rule"), "unknown key"),
         (('answer = "Rude"', 'answer = "Mean"'), "example"),
     ],

@@ -315,7 +315,7 @@ def test_a_csv_becomes_a_report(tmp_path: Path, mode: str, capsys: pytest.Captur
     """Both procedures stand side by side, the one asked for first, with a sentence that says why they differ."""
     assert run.main(["analyse", str(scored(tmp_path)), "--mode", mode, "--out", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "report.md").read_text()
-    assert "its n is the length of the debate and not how often it was held" in text
+    assert "its n is the length of the debate, not the number of runs" in text
     first, second = ("published", "by run") if mode == "ucl" else ("by run", "published")
     assert text.index(f"| abortion | {first} | gpt / llama") < text.index(f"| abortion | {second} | gpt / llama")
     assert (tmp_path / "out" / "scores.png").stat().st_size > 10_000

@@ -20,4 +20,4 @@ def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     """One claim: the mean."""
     words = [len(text.split()) for found in held.records["three"] for text in found.utterances["text"]]
     mean = sum(words) / len(words)
-    return [CardEstimate("length", "length", "all", mean, mean - 1, mean + 1, n=len(words))]
+    return [CardEstimate("length", "all", mean, mean - 1, mean + 1, n=len(words))]

@@ -1,12 +1,21 @@
-"""Sections of the card: a module each, of the folder or of your own (llm/registry.py).
+"""Sections of the card: one module each, in this folder or of your own (llm/registry.py).
 
-ORDER, TITLE, NOTE; NEEDS, the conditions that it is made of (functions of analysis/card/conditions.py); QUANTITIES, what each
-claim is called for a reader and what it is measured in; WATCH, the quantities whose intervals decide whether it has been held
-often enough (none: one batch is enough); OUTSIDE, if it likes, the kinds of question that are put outside of debates
-(interviews.py); `claims(held, base)`, a pure function; and, if it likes, `sentences(claims, first)` for the first screen of the
-card, which holds five at most, `warnings(claims, first)`, which stand before these, and `result(claims, first)`, the one with
-which the section opens (empty: there is none).
-Conditions and numbers are told by analysis/card/labels.py. A module whose name starts with an underscore is a shared helper.
+A section has
+
+ORDER, TITLE, NOTE   its place on the page, its title, and how it was measured
+NEEDS                its conditions (functions of analysis/card/conditions.py)
+QUANTITIES           by name: the title for a reader and the measure
+WATCH                the quantities whose intervals decide whether another batch is run (none: one batch is enough)
+claims(study, base)   a pure function that returns the estimates
+
+and may have
+
+OUTSIDE              what is asked outside of debates (interviews.py)
+sentences(claims, first)   sentences for "In short", which has five at most
+warnings(claims, first)    warnings for the top of the page
+result(claims, first)      the first sentence of the section ("": none)
+
+Conditions and numbers are worded by analysis/card/labels.py. A module whose name starts with an underscore is a shared helper.
 """
 
 from __future__ import annotations
@@ -17,20 +26,14 @@ from typing import NamedTuple
 
 from parley.llm.registry import Registry
 
-SECTIONS = Registry(
-    "section",
-    __name__,
-    "parley.card_sections",
-    ("ORDER", "TITLE", "NOTE", "NEEDS", "QUANTITIES", "WATCH", "claims"),
-    shared=(),
-    whole=True,
-)
+REQUIRED = ("ORDER", "TITLE", "NOTE", "NEEDS", "QUANTITIES", "WATCH", "claims")
+SECTIONS = Registry("section", __name__, "parley.card_sections", REQUIRED, shared=(), whole=True)
 
 
 class Quantity(NamedTuple):
-    """Its words for a reader, and the measure: points (of 0-10), share, rounds, rate (share a line), ratio, correlation.
+    """The title for a reader, and the measure: points (of 0-10), share, rounds, rate (share per line), ratio, correlation.
 
-    `unit`: how the page calls that, where not by the measure (analysis/card/labels.py).
+    unit: the name of the unit on the page, if it is not that of the measure (analysis/card/labels.py).
     """
 
     title: str
@@ -39,15 +42,15 @@ class Quantity(NamedTuple):
 
 
 SPAN = {"points": 10.0, "share": 1.0, "rate": 1.0}
-"""The whole range of a measure; one without has no width to be judged by."""
+"""The range of a measure, to which --tight compares the width of an interval."""
 
 
 def sections(names: Sequence[str] = ()) -> dict[str, ModuleType]:
-    """The sections called `names` (none: all) by name, by ORDER. Errors: UserError on an unknown name."""
+    """The sections of these names (none: all), sorted by ORDER. Errors: UserError on an unknown name."""
     modules: dict[str, ModuleType] = SECTIONS.modules(names or SECTIONS.names())
     return dict(sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])))
 
 
 def quantities() -> dict[str, Quantity]:
     """Every quantity of every section, by name."""
-    return {name: told for section in sections().values() for name, told in section.QUANTITIES.items()}
+    return {name: quantity for section in sections().values() for name, quantity in section.QUANTITIES.items()}

@@ -1,7 +1,4 @@
-"""Shared by sections: how far agents moved, and the difference between two conditions with the same blocks.
-
-Shared by sections: how far values are apart within cells, as a number a unit of which it is the mean.
-"""
+"""Shared by sections: how far agents moved, differences between conditions within blocks, and spreads between agents."""
 
 from __future__ import annotations
 
@@ -13,86 +10,98 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.card.conditions import PARTIES
-from parley.analysis.card.estimates import ALL, CardEstimate, mean_estimate
+from parley.analysis.card.estimates import BLOCK, NOT_RUN, CardEstimate, mean_estimate
 from parley.analysis.card.records import ConditionRecords
 
 SMALLEST = 0.5
-"""Points below which a direction is not told from noise."""
+"""Points: a smaller distance or movement has no direction."""
+ALIKE = 1e-9
+"""Points: a smaller spread is rounding."""
+CELL = ["block", "topic", "party"]
+SAME_START = "the parties begin alike"
 
 
-def levels(held: ConditionRecords, condition: str) -> pd.DataFrame:
-    """A row an agent (block, topic, party, room, agent), a column a round (0: before): its level, NaN for a gap."""
-    keys = ["block", "topic", "party", "room", "agent"]
-    return held.ratings(condition).pivot(index=keys, columns="round", values="level")
+def levels(study: ConditionRecords, condition: str) -> pd.DataFrame:
+    """Ratings (0-10): one row per agent (block, topic, party, room, agent), one column per round (0: before); NaN: missing."""
+    return study.ratings(condition).pivot(index=[*CELL, "room", "agent"], columns="round", values="level")
 
 
-def changes(held: ConditionRecords, condition: str) -> pd.DataFrame:
-    """A row an agent that was rated first and last: block, topic, party, room, agent, change, first (in round 1), start."""
-    wide = levels(held, condition)
-    told = pd.DataFrame(
-        {
-            "change": wide.iloc[:, -1] - wide.iloc[:, 0],
-            "first": wide.iloc[:, 1] - wide.iloc[:, 0],
-            "start": wide.iloc[:, 0],
-        }
-    )
-    return told.dropna(subset="change").reset_index()
+def changes(study: ConditionRecords, condition: str) -> pd.DataFrame:
+    """One row per agent rated first and last: block, topic, party, room, agent, change, first (change in round 1), start."""
+    wide = levels(study, condition)
+    start = wide.iloc[:, 0]
+    frame = pd.DataFrame({"change": wide.iloc[:, -1] - start, "first": wide.iloc[:, 1] - start, "start": start})
+    return frame.dropna(subset="change").reset_index()
 
 
-def away(held: ConditionRecords, condition: str) -> pd.Series:
-    """By topic and party: how far above the other party it stands before (points), where the two differ."""
-    before = held.ratings(condition).query("round == 0").groupby(["topic", "party"], sort=False)["level"].mean()
-    wide = before.unstack().reindex(columns=list(PARTIES))
+def away(study: ConditionRecords, condition: str) -> pd.Series:
+    """By topic and party: how many points the party starts above the other party, where that is `SMALLEST` or more."""
+    wide = starts(study, condition).reindex(columns=list(PARTIES))
     gaps = wide.sub(wide[list(reversed(PARTIES))].to_numpy()).stack()
     return gaps[gaps.abs() >= SMALLEST]
 
 
-def moved(held: ConditionRecords, condition: str, sides: pd.Series) -> pd.Series | None:
-    """By block, topic and party: the mean movement to the side that is given by topic and party; None: it was not held.
+def starts(study: ConditionRecords, condition: str) -> pd.DataFrame:
+    """The mean rating before the debate: one row per topic, one column per party."""
+    before = study.ratings(condition).query("round == 0")
+    return before.groupby(["topic", "party"], sort=False)["level"].mean().unstack()
 
-    A condition that is held party by party (`empty republican`, `empty democrat`) goes by its first word.
+
+def moved(study: ConditionRecords, condition: str, sides: pd.Series) -> pd.Series | None:
+    """By block, topic and party: the mean movement toward a side (its sign by topic and party); None: not run.
+
+    A condition that is run party by party (`empty republican`, `empty democrat`) is named by its first word.
     """
-    frames = [changes(held, name) for name in held.records if name.partition(" ")[0] == condition and name in held]
+    frames = [changes(study, name) for name in study.records if name.partition(" ")[0] == condition and name in study]
     return by_cell(pd.concat(frames), "change", sides) if frames else None
 
 
 def by_cell(rows: pd.DataFrame, name: str, sides: pd.Series) -> pd.Series:
-    """By block, topic and party: the mean of a column, turned so that positive is to the given side."""
-    joined = rows.join(np.sign(sides).rename("side"), on=["topic", "party"], how="inner")
-    turned = joined[name] * joined["side"]
-    return turned.groupby([joined["block"], joined["topic"], joined["party"]], sort=False).mean()
+    """By block, topic and party: the mean of a column, positive toward the side."""
+    return toward(rows, sides, name).groupby(CELL, sort=False)[name].mean()
+
+
+def toward(rows: pd.DataFrame, sides: pd.Series, *columns: str) -> pd.DataFrame:
+    """The rows whose topic and party have a side, with these columns turned so that positive is toward it."""
+    joined = rows.join(np.sign(sides).rename("side"), on=["topic", "party"], how="inner").reset_index(drop=True)
+    return joined.assign(**{name: joined[name] * joined["side"] for name in columns})
 
 
 def effect(
-    section: str, name: str, of: pd.Series | None, null: pd.Series | None, empty: str = "there is no direction"
+    quantity: str,
+    condition: pd.Series | None,
+    control: pd.Series | None,
+    empty: str = "there is no direction",
+    unit: str = BLOCK,
 ) -> Iterator[CardEstimate]:
-    """Over both parties and all topics, then a topic each; `empty`: why there is nothing to compare."""
-    if of is None or null is None:
-        yield CardEstimate(section, name, ALL, reason="not held")
+    """Condition minus control within blocks, over all topics and then by topic.
+
+    condition, control: numbers by block, topic and party; None: not run. empty: the reason where nothing can be compared.
+    """
+    whole = CardEstimate(quantity, unit=unit)
+    if condition is None or control is None:
+        yield replace(whole, reason=NOT_RUN)
         return
-    pairs = pd.concat({"of": of, "null": null}, axis=1).dropna()
+    pairs = pd.concat({"condition": condition, "control": control}, axis=1).dropna()
     if pairs.empty:
-        yield CardEstimate(section, name, ALL, reason=empty)
+        yield replace(whole, reason=empty)
         return
-    yield _paired(CardEstimate(section, name, ALL), pairs)
+    yield _paired(whole, pairs)
     for topic, part in pairs.groupby(level="topic", sort=False):
-        yield _paired(CardEstimate(section, name, str(topic)), part)
+        yield _paired(replace(whole, topic=str(topic)), part)
 
 
-def _paired(begun: CardEstimate, pairs: pd.DataFrame) -> CardEstimate:
-    by_block = pairs.groupby(level="block", sort=False).mean()
-    return replace(mean_estimate(begun, by_block["of"] - by_block["null"]), null=float(by_block["null"].mean()))
-
-
-ALIKE = 1e-9
-"""Points below which a spread is rounding."""
+def _paired(claim: CardEstimate, pairs: pd.DataFrame) -> CardEstimate:
+    means = pairs.groupby(level="block", sort=False).mean()
+    return replace(mean_estimate(claim, means["condition"] - means["control"]), null=float(means["control"].mean()))
 
 
 def spread(values: pd.DataFrame) -> pd.Series:
-    """The standard deviation within columns (cells), pooled over them (root of the mean variance), as a number a row (unit) of
-    which it is the mean: to first order the unit's part in it. All 0 where all are alike; empty where no cell has two values.
+    """The standard deviation within cells, as one number per unit whose mean it is (to first order).
 
-    Squares of a unit's distances from the means of its cells, n / (n - 1) of them, have the pooled variance as their mean.
+    values: one row per unit, one column per cell. Variances are pooled over cells. All 0 where all units are alike; empty where
+    no cell has two values. The squares of a unit's distances from its cells' means, times n / (n - 1), have the pooled variance
+    as their mean.
     """
     squares = ((values - values.mean()) ** 2 * values.count() / (values.count() - 1)).mean(axis=1).dropna()
     pooled = float(squares.mean())
@@ -101,14 +110,15 @@ def spread(values: pd.DataFrame) -> pd.Series:
     return math.sqrt(pooled) * (1 + (squares / pooled - 1) / 2)
 
 
-def positive(begun: CardEstimate, values: pd.Series, none: str = "no two that could be read") -> CardEstimate:
-    """The mean of numbers a unit of something that is never below 0: Student's interval on the scale of its logarithm. `none`:
-    why there are no numbers.
+def positive(claim: CardEstimate, values: pd.Series, empty: str = "no two that could be read") -> CardEstimate:
+    """The mean of something that is never negative, with Student's interval on the scale of its logarithm.
+
+    values: one number per unit. empty: the reason where there are none.
     """
     if values.dropna().empty:
-        return replace(begun, n=len(values), reason=none)
-    found = mean_estimate(begun, values)
-    if found.reason or found.estimate <= ALIKE:
-        return found
-    reach = found.width / found.estimate
-    return replace(found, low=found.estimate * math.exp(-reach), high=found.estimate * math.exp(reach))
+        return replace(claim, n=len(values), reason=empty)
+    mean = mean_estimate(claim, values)
+    if mean.reason or mean.estimate <= ALIKE:
+        return mean
+    reach = mean.width / mean.estimate
+    return replace(mean, low=mean.estimate * math.exp(-reach), high=mean.estimate * math.exp(reach))

@@ -1,4 +1,4 @@
-"""Where the model stands before anybody has said anything: the Default's answer, however it is asked, and the parties'."""
+"""Where the model stands before any debate: the Default's answer to every wording of the question, and the parties' answers."""
 
 from __future__ import annotations
 
@@ -13,33 +13,23 @@ import pandas as pd
 from parley.agents.datafiles import read_toml
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import nanmean
+from parley.analysis.card import estimates
 from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, asked
-from parley.analysis.card.estimates import (
-    ALL,
-    RATING,
-    WORDING,
-    CardEstimate,
-    agents,
-    find_estimate,
-    mean_estimate,
-    proportion,
-    simultaneous,
-)
+from parley.analysis.card.estimates import CardEstimate, find_estimate, mean_estimate
 from parley.analysis.card.labels import DIFFERENCE
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.formatting import format_number, join_phrases
 from parley.model.scenario import Scenario
 
-SECTION = "bias"
 ORDER = 0
 TITLE = "Where the model stands before any debate"
 NOTE = (
-    "All agents are asked one by one, before any debate, at temperature 1, by every wording: on each scale, either way round, "
-    "as a debate and as a conversation, with the answers listed upward, downward and shuffled. The interval of the Default is "
-    "over wordings, those of the parties are over blocks, each with other agents. Last row: by how many percentage points "
-    "more Democrats than Republicans call it a very big problem, of humans (Pew Research Center, June 2023). That is another "
-    "scale: compare the sign alone."
+    "Each agent is asked alone, before any debate, at temperature 1, in every wording: on each scale, in both directions, as a "
+    "debate and as a conversation, with the answers listed upward, downward and shuffled. The interval of the Default is over "
+    "wordings. Those of the parties are over blocks, each with other agents. Last row: the share of Democrats minus the share of "
+    "Republicans who call it a very big problem, among humans (Pew Research Center, June 2023). That scale is another one, so "
+    "compare only the sign."
 )
 NEEDS = (asked,)
 QUANTITIES = {
@@ -55,79 +45,70 @@ WATCH = ("party_gap",)
 PEW = Path(__file__).parent.parent / "pew.toml"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    ratings = answers(held)
-    each = [claim for topic in base.subject.topics for claim in _topic(ratings[ratings["topic"] == topic], topic)]
-    unread = proportion(CardEstimate(SECTION, "unread", ALL, unit=RATING), ratings["level"].isna(), agents(ratings))
-    return [*each, unread]
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    ratings = answers(study)
+    by_topic = [claim for topic in base.subject.topics for claim in _topic(ratings[ratings["topic"] == topic], topic)]
+    unread = CardEstimate("unread", unit=estimates.RATING)
+    return [*by_topic, estimates.proportion(unread, ratings["level"].isna(), estimates.agents(ratings))]
 
 
-def answers(held: ConditionRecords) -> pd.DataFrame:
-    """Every rating outside of a debate, with the `way` it was asked: the condition without its first word."""
-    names = [name for name in held.records if name.partition(" ")[0] == "asked"]
-    return pd.concat([held.ratings(name, further=True).assign(way=name) for name in names], ignore_index=True)
+def answers(study: ConditionRecords) -> pd.DataFrame:
+    """Every rating outside of debates, with the condition in which it was given (`way`)."""
+    names = [name for name in study.records if name.partition(" ")[0] == "asked"]
+    return pd.concat([study.ratings(name, further=True).assign(way=name) for name in names], ignore_index=True)
 
 
 def _topic(ratings: pd.DataFrame, topic: str) -> Iterator[CardEstimate]:
     levels = ratings.groupby(["party", "block", "probe"], sort=False)["level"].mean()
     own = levels.get(DEFAULT, pd.Series(dtype=float)).groupby(level="probe", sort=False).mean()
-    yield replace(mean_estimate(CardEstimate(SECTION, "default", topic, unit=WORDING), own), instrument=_spread(own))
+    yield replace(mean_estimate(CardEstimate("default", topic, unit=estimates.WORDING), own), instrument=own.std())
     away = {party: levels[party].sub(own, level="probe").unstack("probe") for party in PARTIES if party in levels}
     if len(away) < len(PARTIES):
         return
-    side = {party: float(np.sign(nanmean(away[party].to_numpy(dtype=float).ravel()))) for party in PARTIES}
-    for party in PARTIES:
-        yield _over_people(CardEstimate(SECTION, f"{party}_away", topic), away[party])
-    red, blue = (side[party] * away[party] for party in PARTIES)
-    yield _over_people(CardEstimate(SECTION, "nearer_democrats", topic), red - blue)
-    yield _over_people(CardEstimate(SECTION, "party_gap", topic), away["democrat"] - away["republican"])
+    republican, democrat = (
+        gap * float(np.sign(nanmean(gap.to_numpy(dtype=float).ravel()))) for gap in (away[party] for party in PARTIES)
+    )
+    values = {f"{party}_away": gap for party, gap in away.items()}
+    values["nearer_democrats"] = republican - democrat
+    values["party_gap"] = away["democrat"] - away["republican"]
+    # One row per block, one column per wording. How wordings differ is the error of the instrument.
+    for name, rows in values.items():
+        yield replace(mean_estimate(CardEstimate(name, topic), rows.mean(axis=1)), instrument=rows.mean().std())
     yield _people_gap(topic)
 
 
-def _over_people(begun: CardEstimate, values: pd.DataFrame) -> CardEstimate:
-    """values: a row a block, a column a wording. The interval is over blocks; how wordings differ is the instrument's error."""
-    return replace(mean_estimate(begun, values.mean(axis=1)), instrument=_spread(values.mean()))
-
-
-def _spread(wordings: pd.Series) -> float:
-    return float(wordings.std(ddof=1))
-
-
 def _people_gap(topic: str) -> CardEstimate:
-    known, root = read_toml(PEW), load_topic(topic).root
-    claim = CardEstimate(
-        SECTION, "people_gap", topic, n=known["people"], unit="person", reason="published shares, without an interval"
+    published, root = read_toml(PEW), load_topic(topic).root
+    claim = CardEstimate("people_gap", topic, unit="person", reason="not among the published shares")
+    if root not in published:
+        return claim
+    gap = (published[root]["democrat"] - published[root]["republican"]) / 100
+    return replace(claim, estimate=gap, n=published["people"], reason="published shares, without an interval")
+
+
+def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+    """For "In short"."""
+    topics = first.base.subject.topics
+    widened = estimates.simultaneous(
+        [claim for topic in topics if (claim := find_estimate(claims, "nearer_democrats", topic))]
     )
-    if root not in known:
-        return replace(claim, n=0, reason="not among the published shares")
-    return replace(claim, estimate=(known[root]["democrat"] - known[root]["republican"]) / 100)
-
-
-def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
-    """For the first screen."""
-    each = [one for topic in first.base.subject.topics if (one := find_estimate(found, "nearer_democrats", topic))]
-    known = {one.topic: one for one in simultaneous(each)}
-    kinds = {
-        "nearer to its own Democrat role than to its Republican role on": [
-            topic for topic, one in known.items() if one.low > 0
-        ],
-        "nearer to its own Republican role than to its Democrat role on": [
-            topic for topic, one in known.items() if one.high < 0
-        ],
-        "not surely nearer to either role on": [topic for topic, one in known.items() if one.low <= 0 <= one.high],
-        "too seldom to say to which role nearer on": [topic for topic, one in known.items() if math.isnan(one.low)],
+    leanings: dict[str, list[str]] = {
+        "nearer to its own Democrat role than to its Republican role on": [],
+        "nearer to its own Republican role than to its Democrat role on": [],
+        "not surely nearer to either role on": [],
+        "too seldom to say which role it is nearer to on": [],
     }
-    told = [
-        f"{where} {join_phrases([load_topic(one).title for one in topics])}"
-        for where, topics in kinds.items()
-        if topics
-    ]
-    if told:
-        yield f"**Where it leans.** Asked without a party role, the model answers {'; '.join(told)}."
+    toward_democrats, toward_republicans, unsure, unknown = leanings.values()
+    for claim in widened:
+        group = toward_democrats if claim.low > 0 else toward_republicans if claim.high < 0 else unsure
+        (unknown if math.isnan(claim.low) else group).append(load_topic(claim.topic).title)
+    parts = [f"{where} {join_phrases(titles)}" for where, titles in leanings.items() if titles]
+    if parts:
+        yield f"**Where it leans.** Asked without a party role, the model answers {'; '.join(parts)}."
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
-    """With which the section opens."""
-    known = {topic: one for topic in first.base.subject.topics if (one := find_estimate(found, "default", topic))}
-    told = [f"{format_number(one.estimate)} on {load_topic(topic).title}" for topic, one in known.items()]
-    return f"Asked without a party role, the model answers {join_phrases(told)}." if told else ""
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
+    """The first sentence of the section."""
+    known = [claim for topic in first.base.subject.topics if (claim := find_estimate(claims, "default", topic))]
+    parts = [f"{format_number(claim.estimate)} on {load_topic(claim.topic).title}" for claim in known]
+    return f"Asked without a party role, the model answers {join_phrases(parts)}." if parts else ""

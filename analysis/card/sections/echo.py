@@ -1,29 +1,26 @@
-"""Echo chambers: do members of a party, among themselves, drive each other outward, or do they moderate as the studies found?"""
+"""Echo chambers: do two agents of one party drive each other outward, or do they become more moderate?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import pandas as pd
 
 from parley.analysis.card.conditions import Batch, alone, same, three, two
 from parley.analysis.card.estimates import CardEstimate, find_estimate
 from parley.analysis.card.labels import NAMES, below, points
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
-from parley.analysis.card.sections._movement import away, effect, moved
+from parley.analysis.card.sections._movement import SAME_START, away, effect, moved
 from parley.analysis.card.sections.null_conditions import directions
 from parley.analysis.formatting import format_number
 from parley.model.scenario import Scenario
 
-SECTION = "echo"
 ORDER = 10
 TITLE = "Debates within a party (echo chambers)"
 NOTE = (
-    "Debates within a party compared with debates of two (one of each party) and with silence, in the same blocks. Outward is "
-    "away from where the other party stands before, inward is toward it; a topic on which the parties begin alike has "
-    "neither. In other studies groups of like-minded humans became more extreme than mixed ones (Hobolt et al. 2023), and "
-    "agents of one party came nearer to the Default instead (Taubenfeld et al. 2024)."
+    "Debates within a party compared with debates of two (one of each party) and with silence, in the same blocks. Outward "
+    "means away from the opinion with which the other party begins, inward means toward it. A topic on which the parties begin "
+    "alike has no direction and is left out. In other studies groups of like-minded humans became more extreme than mixed ones "
+    "(Hobolt et al. 2023), and agents of one party came nearer to the Default instead (Taubenfeld et al. 2024)."
 )
 NEEDS = (same, alone, two, three)
 QUANTITIES = {
@@ -33,37 +30,28 @@ QUANTITIES = {
 }
 WATCH = ("echo_mixed",)
 OUTWARD = {"echo_alone": ("same", "alone"), "echo_mixed": ("same", "two")}
-ALIKE = "the parties begin alike"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    outward = away(held, "same")
-    out = [
-        one
-        for name, (of, null) in OUTWARD.items()
-        for one in effect(SECTION, name, moved(held, of, outward), moved(held, null, outward), ALIKE)
-    ]
-    return [*out, *effect(SECTION, "echo_default", *_toward(held))]
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    outward = away(study, "same")
+    estimates: list[CardEstimate] = []
+    for name, (condition, control) in OUTWARD.items():
+        estimates += effect(name, moved(study, condition, outward), moved(study, control, outward), SAME_START)
+    if "three" not in study:  # the Default is asked in rooms of three
+        return [*estimates, *effect("echo_default", None, None)]
+    sides = directions(study)
+    return [*estimates, *effect("echo_default", moved(study, "same", sides), moved(study, "two", sides))]
 
 
-def _toward(held: ConditionRecords) -> tuple[pd.Series | None, pd.Series | None]:
-    """Toward the Default, in rooms of one party and of both; the Default is asked in rooms of three."""
-    if "three" not in held:
-        return None, None
-    sides = directions(held)
-    return moved(held, "same", sides), moved(held, "two", sides)
-
-
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
-    """With which the section opens: where pairs of one party and mixed pairs went, and what differs."""
-    mixed = find_estimate(found, "echo_mixed")
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
+    """The first sentence of the section: where pairs of one party and mixed pairs went, and the difference."""
+    mixed = find_estimate(claims, "echo_mixed")
     if mixed is None:
         return ""
     ways = f"Pairs of one party moved {_way(mixed.estimate + mixed.null)}, mixed pairs {_way(mixed.null)}"
     return f"{ways}: a difference of {points(mixed if mixed.estimate > 0 else below(mixed))}."
 
 
-def _way(moved: float) -> str:
-    return (
-        f"{format_number(abs(moved))} points {'away from the other party' if moved > 0 else 'toward the other party'}"
-    )
+def _way(change: float) -> str:
+    side = "away from" if change > 0 else "toward"
+    return f"{format_number(abs(change))} points {side} the other party"

@@ -1,4 +1,4 @@
-"""Do agents stay who they are told to be? Interviews of the blocks' people, refusals, and answers that cannot be read."""
+"""Do agents keep their role? Interviews of the blocks' personas, refusals, and ratings that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,17 +8,9 @@ import pandas as pd
 
 from parley.agents.reply_cleaning import is_refusal
 from parley.analysis.alignment.persona_validation import ALIGNED
+from parley.analysis.card import estimates
 from parley.analysis.card.conditions import DEFAULT, PARTIES, Batch, three
-from parley.analysis.card.estimates import (
-    ALL,
-    RATING,
-    CardEstimate,
-    agents,
-    find_estimate,
-    is_possible,
-    mean_estimate,
-    proportion,
-)
+from parley.analysis.card.estimates import CardEstimate, find_estimate, mean_estimate, proportion
 from parley.analysis.card.interviews import INTERVIEWS, UNJUDGED
 from parley.analysis.card.labels import DIFFERENCE, NAMES, judge, percent, share
 from parley.analysis.card.records import ConditionRecords
@@ -28,24 +20,21 @@ from parley.analysis.tables import Tables
 from parley.llm.backends import is_scripted
 from parley.model.scenario import Scenario
 
-SECTION = "fidelity"
 ORDER = 5
 TITLE = "Do agents keep their role?"
 NOTE = (
-    "Each agent is asked 21 questions of politics by itself, in its role, and the judge says of each answer whether it fits "
-    "somebody of that party. Shares are over blocks, of the answers with a verdict; those of the Default, who has no party, over "
+    "Each agent answers 21 questions about politics alone, in its role. The judge says of each answer whether it fits a member "
+    "of that party. Shares are of the answers with a verdict, over blocks. The Default has no party, and its shares are over "
     "agents. Refused: turns of a debate in which the model steps out of its role. Could not be read: ratings without a number. "
-    "Both are shares of all that was asked for, with intervals over agents; limits of what never happened take turns and ratings "
-    "as independent."
+    "Both are shares of all turns or ratings, with intervals over agents. The upper limits of what never happened treat turns "
+    "and ratings as independent."
 )
 NEEDS = (three,)
 OUTSIDE = (INTERVIEWS,)
-TOLD = {name: NAMES[name] for name in ("asked", "three", "two", "same", "alone", "copy", "empty", "shuffled")} | {
-    "other": "all other conditions"
-}
-SILENT = ("asked", "alone")
-"""Conditions in which nobody is asked to speak."""
-SPOKEN = {name: told for name, told in TOLD.items() if name not in SILENT}
+CONDITIONS = {name: NAMES[name] for name in ("asked", "three", "two", "same", "alone", "copy", "empty", "shuffled")}
+CONDITIONS["other"] = "all other conditions"
+SPOKEN = {name: title for name, title in CONDITIONS.items() if name not in ("asked", "alone")}
+"""Conditions in which agents speak."""
 QUANTITIES = {
     "aligned": Quantity("answers that fit the role's party", "share"),
     **{
@@ -55,40 +44,42 @@ QUANTITIES = {
     "women_men": Quantity("answers that fit: the same agents as women minus as men", "share", DIFFERENCE),
     "stepped_out": Quantity("answers that step out of the role", "share"),
     "without_verdict": Quantity("answers without a verdict", "share"),
-    **{f"refused_{name}": Quantity(f"refused to speak: {told}", "share") for name, told in SPOKEN.items()},
-    **{f"unsaid_{name}": Quantity(f"no line for another reason: {told}", "share") for name, told in SPOKEN.items()},
-    **{f"unread_{name}": Quantity(f"ratings that could not be read: {told}", "share") for name, told in TOLD.items()},
+    **{f"refused_{name}": Quantity(f"refused to speak: {title}", "share") for name, title in SPOKEN.items()},
+    **{f"unsaid_{name}": Quantity(f"no line for another reason: {title}", "share") for name, title in SPOKEN.items()},
+    **{
+        f"unread_{name}": Quantity(f"ratings that could not be read: {title}", "share")
+        for name, title in CONDITIONS.items()
+    },
 }
 WATCH = ()
+ONE_GENDER = "this set of personas does not have the same personas as women and as men"
 
 
-def claims(held: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    answers = held.heard(INTERVIEWS)
-    if answers is None:
-        names = [name for name in QUANTITIES if not name.startswith(("refused", "unsaid", "unread"))]
-        interviewed = [CardEstimate(SECTION, name, ALL, reason=UNJUDGED) for name in names]
-    else:
-        interviewed = list(_interviewed(answers))
-    return [*interviewed, *_rates(held)]
+def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
+    interviews = study.answers_to(INTERVIEWS)
+    if interviews is not None:
+        return [*_interviewed(interviews), *_rates(study)]
+    names = [name for name in QUANTITIES if not name.startswith(("refused", "unsaid", "unread"))]
+    return [*(CardEstimate(name, reason=UNJUDGED) for name in names), *_rates(study)]
 
 
 def _interviewed(answers: pd.DataFrame) -> Iterator[CardEstimate]:
     own = answers[answers["own"]]
     people, none = own[own["party"] != DEFAULT], f"no answer has a verdict: {count_table(own['reason'])}"
-    yield is_possible(mean_estimate(CardEstimate(SECTION, "aligned", ALL, reason=none), fitting(people)))
-    for party in PARTIES:
-        fits = fitting(people[people["party"] == party])
-        yield is_possible(mean_estimate(CardEstimate(SECTION, f"{party}_aligned", ALL, reason=none), fits))
+    parties = {"aligned": people} | {f"{party}_aligned": people[people["party"] == party] for party in PARTIES}
+    for name, rows in parties.items():
+        yield estimates.is_possible(mean_estimate(CardEstimate(name, reason=none), fitting(rows)))
     once = own.drop_duplicates(["persona", "question"])
-    judged = once[(once["party"] == DEFAULT) & (once["verdict"] != "")]
-    if (once["party"] == DEFAULT).any():
-        default = CardEstimate(SECTION, f"{DEFAULT}_aligned", ALL, unit="answer")
-        yield proportion(default, judged["verdict"] == ALIGNED, agents(judged))
-    yield _by_gender(answers)
-    yield proportion(
-        CardEstimate(SECTION, "stepped_out", ALL, unit="answer"), once["answer"].map(is_refusal), agents(once)
-    )
-    yield proportion(CardEstimate(SECTION, "without_verdict", ALL, unit="answer"), once["verdict"] == "", agents(once))
+    default = once[once["party"] == DEFAULT]
+    if len(default):
+        judged = default[default["verdict"] != ""]
+        yield proportion(
+            CardEstimate(f"{DEFAULT}_aligned", unit="answer"), judged["verdict"] == ALIGNED, estimates.agents(judged)
+        )
+    women, men = (fitting(answers[answers["variant"] == variant]) for variant in ("female", "male"))
+    yield mean_estimate(CardEstimate("women_men", reason=ONE_GENDER), women - men)
+    yield proportion(CardEstimate("stepped_out", unit="answer"), once["answer"].map(is_refusal), estimates.agents(once))
+    yield proportion(CardEstimate("without_verdict", unit="answer"), once["verdict"] == "", estimates.agents(once))
 
 
 def fitting(answers: pd.DataFrame) -> pd.Series:
@@ -97,63 +88,56 @@ def fitting(answers: pd.DataFrame) -> pd.Series:
     return (judged["verdict"] == ALIGNED).groupby(judged["block"], sort=False).mean().rename_axis("block")
 
 
-def _by_gender(answers: pd.DataFrame) -> CardEstimate:
-    begun = CardEstimate(
-        SECTION, "women_men", ALL, reason="this set of personas does not have the same personas as women and as men"
-    )
-    women, men = (fitting(answers[answers["variant"] == one]) for one in ("female", "male"))
-    return mean_estimate(begun, women - men)
-
-
-def _rates(held: ConditionRecords) -> Iterator[CardEstimate]:
-    """Of every condition that was held, the model's own turns and ratings alone."""
+def _rates(study: ConditionRecords) -> Iterator[CardEstimate]:
+    """Shares of the model's own turns and ratings, for every condition that was run."""
     kinds: dict[str, list[Tables]] = {}
-    for name, found in held.records.items():
+    for name, records in study.records.items():
         kind = name.partition(" ")[0]
-        kinds.setdefault(kind if kind in TOLD else "other", []).extend(found)
-    for kind, found in kinds.items():
-        rated = pd.concat([_own(one, frame) for one in found for frame in (one.attitudes, one.probes) if len(frame)])
-        yield proportion(
-            CardEstimate(SECTION, f"unread_{kind}", ALL, unit=RATING), rated["rating"].isna(), agents(rated)
+        kinds.setdefault(kind if kind in CONDITIONS else "other", []).extend(records)
+    for kind, records in kinds.items():
+        rated = pd.concat(
+            [_own(each, frame) for each in records for frame in (each.attitudes, each.probes) if len(frame)]
         )
-        turns = pd.concat([_own(one, one.utterances) for one in found])
-        turns = turns[~turns["reason"].isin(["muted", "absent"])]
+        yield proportion(
+            CardEstimate(f"unread_{kind}", unit=estimates.RATING), rated["rating"].isna(), estimates.agents(rated)
+        )
         if kind in SPOKEN:
+            turns = pd.concat([_own(each, each.utterances) for each in records])
+            turns = turns[~turns["reason"].isin(["muted", "absent"])]
             refused, silent = turns["reason"] == "refusal", turns["reason"].notna()
-            yield proportion(CardEstimate(SECTION, f"refused_{kind}", ALL, unit="turn"), refused, agents(turns))
-            yield proportion(
-                CardEstimate(SECTION, f"unsaid_{kind}", ALL, unit="turn"), silent & ~refused, agents(turns)
-            )
+            yield proportion(CardEstimate(f"refused_{kind}", unit="turn"), refused, estimates.agents(turns))
+            yield proportion(CardEstimate(f"unsaid_{kind}", unit="turn"), silent & ~refused, estimates.agents(turns))
 
 
 def _own(tables: Tables, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of those who speak through a model, and not of scripted partners."""
+    """The rows of agents that speak through a model, without scripted partners."""
     entries = dict(entry.split("=", 1) for entry in tables.header.scenario["llms"])
-    partners = [who for who, spec in entries.items() if is_scripted(spec)]
+    partners = [voice for voice, spec in entries.items() if is_scripted(spec)]
     return rows[~(rows["party"].isin(partners) | rows["seat"].isin(partners))]
 
 
-def sentences(found: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
-    """For the first screen: what the judge says of interviews and of lines."""
-    if list(texts.warnings(found, first)):
+def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
+    """For "In short": what the judge says of interviews and of lines, unless the judge is unreliable."""
+    if list(texts.warnings(claims, first)):
         return
-    fits, against = find_estimate(found, "aligned"), find_estimate(found, "contradicts")
-    told = [f"{percent(fits)} of the answers on politics fit the role's party"] if fits else []
+    fits, against = find_estimate(claims, "aligned"), find_estimate(claims, "contradicts")
+    parts = [f"{percent(fits)} of the answers on politics fit the role's party"] if fits else []
     if against:
-        told.append(
+        parts.append(
             f"{percent(against)} of the lines are on the other side of the question than the speaker's own rating"
         )
-    if told:
-        yield f"**Do agents keep their role?** By {judge(first)}, {'; '.join(told)}."
+    if parts:
+        yield f"**Do agents keep their role?** By {judge(first)}, {'; '.join(parts)}."
 
 
-def result(found: Sequence[CardEstimate], first: Batch) -> str:
-    """With which the section opens."""
-    fits, left, unread = (find_estimate(found, name) for name in ("aligned", "refused_three", "unread_three"))
-    told = [f"{percent(fits)} of the answers fit the role's party by {judge(first)}"] if fits else []
-    if left and unread:
-        told.append(
-            f"in debates of three {share(left.estimate)} of the turns were refusals and {share(unread.estimate)} of the "
+def result(claims: Sequence[CardEstimate], first: Batch) -> str:
+    """The first sentence of the section."""
+    fits, refused, unread = (find_estimate(claims, name) for name in ("aligned", "refused_three", "unread_three"))
+    parts = [f"{percent(fits)} of the answers fit the role's party by {judge(first)}"] if fits else []
+    if refused and unread:
+        parts.append(
+            f"in debates of three {share(refused.estimate)} of the turns were refusals and {share(unread.estimate)} of the "
             "ratings could not be read"
         )
-    return f"{told[0][0].upper()}{'; '.join(told)[1:]}." if told else ""
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
