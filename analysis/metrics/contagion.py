@@ -1,7 +1,7 @@
-"""Who believes an item of news after each survey, and who came to believe it or no longer does: counts as of an infection (SIS).
+"""Who believes an item of news after each survey, who began to believe it and who stopped: counts as of an infection (SIS).
 
 Source: FPS (Liu et al. 2024, arXiv 2403.09498), which counts the susceptible and the infected by day. Departures: belief is a
-rating of 0-10, believers are above its middle; nobody becomes immune, so that whoever stops is susceptible again.
+rating of 0-10, believers are above its middle; an agent that stops believing is susceptible again.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import Floats
-from parley.analysis.metrics._rooms import Room, RoomMeasurement, missing_measurements, room_means, rooms
+from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms
 from parley.analysis.tables import Tables
 
 ORDER = 9
 TITLE = "Believers"
 NOTE = (
-    "Of the people of a room: infected believe the news (above 5 of 10), susceptible do not. Caught are those who began to "
-    "believe it since the survey before, recovered those who stopped, of the people rated at both; a rating that could not be "
-    "read is neither, and is counted in the table. Means over rooms."
+    "Infected are the agents of a room that believe the news (above 5 of 10), susceptible those that do not. Caught "
+    "are those that began to believe it since the survey before, recovered those that stopped, of the agents rated "
+    "at both. An agent whose rating could not be read counts as missing. Numbers are means over rooms."
 )
 LABELS = {
     "rooms": "rooms",
@@ -29,50 +29,51 @@ LABELS = {
     "infected": "infected",
     "caught": "caught",
     "recovered": "recovered",
-    "reason": "why empty",
+    "reason": "reason if missing",
 }
 NEEDS = "beliefs"
-MEASURES = ("susceptible", "infected", "caught", "recovered")
 MIDDLE = 5.0
 FIRST, NOBODY, NOBODY_TWICE = "no survey before", "nobody was rated", "nobody was rated twice in a row"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and round: rooms, missing (ratings), susceptible, infected, caught, recovered (people), reason."""
-    kept = [room for room in rooms(tables) if room.topic in set(tables.beliefs["topic"])]
-    return room_means([row for room in kept for row in _rows(room)], MEASURES)
+    """Return a row per topic, group and round: rooms, missing (ratings), susceptible, infected, caught, recovered (agents),
+    reason.
+    """
+    topics = set(tables.beliefs["topic"])
+    rows = (row for room in rooms(tables) if room.topic in topics for row in _rows(room))
+    return room_means(rows, ("susceptible", "infected", "caught", "recovered"))
 
 
 def _rows(room: Room) -> Iterator[dict[str, Any]]:
     before: Floats | None = None
     for round_ in room.attitudes:
         now = room.at(round_)
-        yield {**room.keys, "round": round_, "missing": missing_measurements(now), **counted(now, before)}
+        yield room.survey_keys(round_) | count_beliefs(now, before)
         before = now
 
 
-def counted(now: Floats, before: Floats | None) -> dict[str, RoomMeasurement]:
-    """Counts after a survey. now, before: beliefs by person (0-10, NaN where there is none); before None: it is the first.
+def count_beliefs(now: Floats, before: Floats | None) -> dict[str, RoomMeasurement]:
+    """Return counts after a survey. now, before: beliefs by agent (0-10, NaN: missing); before None: it is the first survey.
 
-    >>> {name: found.value for name, found in counted(np.array([6.0, 2.0, 9.0]), np.array([4.0, 7.0, 8.0])).items()}
+    >>> counts = count_beliefs(np.array([6.0, 2.0, 9.0]), np.array([4.0, 7.0, 8.0]))
+    >>> {name: result.value for name, result in counts.items()}
     {'susceptible': 1.0, 'infected': 2.0, 'caught': 1.0, 'recovered': 1.0}
     """
-    found = {
-        "susceptible": _count(now <= MIDDLE, ~np.isnan(now), NOBODY),
-        "infected": _count(now > MIDDLE, ~np.isnan(now), NOBODY),
-    }
+    rated = ~np.isnan(now)
+    counts = {"susceptible": _count(now <= MIDDLE, rated, NOBODY), "infected": _count(now > MIDDLE, rated, NOBODY)}
     if before is None:
-        return found | dict.fromkeys(("caught", "recovered"), RoomMeasurement(None, FIRST))
-    both = ~np.isnan(now) & ~np.isnan(before)
+        return counts | dict.fromkeys(("caught", "recovered"), RoomMeasurement(None, FIRST))
+    both = rated & ~np.isnan(before)
     caught, recovered = (before <= MIDDLE) & (now > MIDDLE), (before > MIDDLE) & (now <= MIDDLE)
-    return found | {"caught": _count(caught, both, NOBODY_TWICE), "recovered": _count(recovered, both, NOBODY_TWICE)}
+    return counts | {"caught": _count(caught, both, NOBODY_TWICE), "recovered": _count(recovered, both, NOBODY_TWICE)}
 
 
-def _count(these: Any, among: Any, none: str) -> RoomMeasurement:
-    return RoomMeasurement(float(np.sum(these & among))) if among.any() else RoomMeasurement(None, none)
+def _count(chosen: Any, among: Any, reason: str) -> RoomMeasurement:
+    return RoomMeasurement(float(np.sum(chosen & among))) if among.any() else RoomMeasurement(None, reason)
 
 
 def headline(found: pd.DataFrame) -> str:
     last = found[found["round"] == found["round"].max()]
     believers, rated = last["infected"].mean(), (last["infected"] + last["susceptible"]).mean()
-    return f"Believers of the news at the end: {believers:.1f} of {rated:.1f} people rated, mean over rooms."
+    return f"At the end {believers:.1f} of {rated:.1f} rated agents believed the news (mean over rooms)."

@@ -6,65 +6,68 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.bootstrap import mean_interval, share_interval
-from parley.analysis.metrics._cells import DEFAULT, Cell, cells, frame, spans, toward, with_interval
+from parley.analysis.formatting import count_phrase
+from parley.analysis.metrics._cells import (
+    CELL_COLUMNS,
+    DEFAULT,
+    Cell,
+    cell_columns,
+    cells,
+    count_signs,
+    default_direction,
+    frame,
+    mean_columns,
+    share_columns,
+    spans,
+)  # fmt: skip
 from parley.analysis.tables import Tables
 
 ORDER = 4
 TITLE = "Crossing of the Default's line"
 NOTE = (
-    "How far beyond the Default's line does the party end, seen from where it starts (points; negative: short of it)? The "
-    "line is the Default of the same room and round where one is seated, else its level before the debates. First crossing is "
-    "the first round after which the party's mean lies beyond the line, by however little. Rooms beyond is the share of rooms "
-    "that end at least half a point beyond it (Wilson interval)."
+    "End beyond the line is how far a party ends on the other side of the Default's line, seen from where it started "
+    "(points; negative: it ends short of the line). The line is the Default of the same room and round; where none "
+    "is seated, its level before the debates. First crossing is the first round after which the party's mean is "
+    "beyond the line, by however little. Rooms beyond is the share of rooms that end at least half a point beyond it "
+    "(Wilson interval)."
 )
 LABELS = {
     "rooms": "rooms",
     "beyond": "end, beyond the line",
     "round": "first crossing",
     "share": "rooms beyond",
-    "reason": "why empty",
+    "reason": "reason if missing",
 }
 MARGIN = 0.5
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """One row a topic, group and party: measure, rooms, missing (agents), default (before), beyond, round, share, reason."""
-    kinds = {"measure": "object", "rooms": "int64", "missing": "int64", "default": "float64", "round": "Int64"}
+    """Return a row per topic, group, party: measure, rooms, missing (agents), default (before), round, beyond, share, reason."""
     rows = [_row(cell) for cell in cells(tables) if cell.party != DEFAULT]
-    return frame(rows, **kinds, **spans("beyond", "share"), reason="object")
+    kinds = CELL_COLUMNS | {"default": "float64", "round": "Int64"} | spans("beyond", "share") | {"reason": "object"}
+    return frame(rows, **kinds)
 
 
 def headline(crossings: pd.DataFrame) -> str:
-    beyond, short = int((crossings["beyond_low"] > 0).sum()), int((crossings["beyond_high"] < 0).sum())
+    beyond, short, uncertain = count_signs(crossings, "beyond")
     return (
-        f"{beyond} of {len(crossings)} partisan lines end beyond the Default's line by more than chance, {short} end short of "
-        f"it; for {len(crossings) - beyond - short} this is not certain."
+        f"{beyond} of {count_phrase(len(crossings), 'party')} ended beyond the Default's line by more than chance and {short} "
+        f"short of it; for {uncertain} this is not certain."
     )
 
 
 def _row(cell: Cell) -> dict[str, Any]:
     means, missing = cell.complete()
-    side, reason = toward(cell, means)
-    row = {**cell.keys, "measure": cell.measure, "rooms": len(means), "missing": missing, "default": cell.default}
-    row |= {"reason": reason}
+    side, reason = default_direction(cell, means)
+    row = cell_columns(cell, means, missing) | {"default": cell.default, "reason": reason}
     if side is None:
         return row
-    distance = side * (means - _line(cell, means))
+    distance = side * (means - (cell.default if cell.line is None else cell.line.reindex(means.index)))
     last = distance.iloc[:, -1].dropna().to_numpy(dtype=float)
     row["rooms"] = len(last)
     if not len(last):
         return row | {"reason": "the Default has no last rating"}
     later = distance.loc[:, distance.columns > 0].mean()
     crossed = later.index[later > 0]
-    count = int((last >= MARGIN).sum())
-    return (
-        row
-        | {"round": int(crossed[0]) if len(crossed) else None}
-        | with_interval("beyond", float(last.mean()), mean_interval(last))
-        | with_interval("share", count / len(last), share_interval(count, len(last)))
-    )
-
-
-def _line(cell: Cell, means: pd.DataFrame) -> pd.DataFrame | float | None:
-    return cell.default if cell.line is None else cell.line.reindex(means.index)
+    row["round"] = int(crossed[0]) if len(crossed) else None
+    return row | mean_columns("beyond", last) | share_columns("share", int((last >= MARGIN).sum()), len(last))
