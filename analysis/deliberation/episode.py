@@ -1,7 +1,8 @@
 """An episode: one group deliberates about one question. A line of JSON each, its keys those of the dataclasses below.
 
-Whatever is missing is null and has its reason, under the field's name ("agreement.draft" for an agreement); nothing else has
-one. A line with a key too many or too few, a rating out of its range, a null without a reason is refused, by file and line.
+Whatever is missing is null and has its reason, under the field's name ("agreement.draft" for an agreement); nothing
+else has one. A line with a key too many or too few, a rating out of its range, a null without a reason is refused, by
+file and line.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", 
 class Voice:
     """One participant of one episode, stable over a session's episodes.
 
-    position: agreement with the question's statement, 1-7, before the opinion; after: the same at the end. agreement: with the
-    statements of the group, 1-7, by which ("draft", "revision"). demographics: what was answered, as text.
+    position: agreement with the question's statement, 1-7, before the opinion; after: the same at the end. agreement:
+    with the statements of the group, 1-7, by which ("draft", "revision"). demographics: what was answered, as text.
     """
 
     participant: str

@@ -1,4 +1,5 @@
-"""Episodes from whatever holds them: a .jsonl of ours, a run folder, a folder of the public Parquet files, a public .json.
+"""Episodes from whatever holds them: a .jsonl of ours, a run folder, a folder of the public Parquet files, a public
+.json.
 
 The public Habermas Machine data (Parquet, CC BY 4.0) as episodes. How to get the files: docs/deliberation.md.
 
@@ -7,21 +8,22 @@ The public Habermas Machine data (Parquet, CC BY 4.0) as episodes. How to get th
     hm_all_round_survey_responses.parquet     a row a participant and round: the statement shown at its end
 
 The names of the columns are those of `types.py` and `readme.md` in the analysis folder of
-google-deepmind/habermas_machine, and of
-what public code that loads the files uses. **The files themselves were not seen.** Taken from that code: iteration 1 is the
-one with the critiqued statement (`top_candidate`), the statement of the survey is the revised one, ratings are lists of
-words in capitals, MOCK stands for none, provenance HUMAN_CITIZEN marks people, MODEL_MEDIATOR the machine. Assumed: a row's
-ratings are in the order of its candidates, and the critique stands in a row of iteration 1. There are no demographics.
+google-deepmind/habermas_machine, and of what public code that loads the files uses. **The files themselves were not
+seen.** Taken from that code: iteration 1 is the one with the critiqued statement (`top_candidate`), the statement of
+the survey is the revised one, ratings are lists of words in capitals, MOCK stands for none, provenance HUMAN_CITIZEN
+marks people, MODEL_MEDIATOR the machine. Assumed: a row's ratings are in the order of its candidates, and the critique
+stands in a row of iteration 1. There are no demographics.
 
-A launch is a session, a round an episode. Who is in a launch and not in one of its rounds has a voice there with nothing in
-it. A participant is known by `worker_id`, or where that is missing by `metadata.participant_id`.
+A launch is a session, a round an episode. Who is in a launch and not in one of its rounds has a voice there with
+nothing in it. A participant is known by `worker_id`, or where that is missing by `metadata.participant_id`.
 
 Two public files of what people really wrote, as episodes. Attribution, and how to get them: docs/deliberation.md.
 
     childcare   {"question", "opinions", "draft_consensus", "critiques"}: one episode, opinions and critiques aligned
     issues      [{"issue", "opinions", "consensus_statement"}, ...]: opinions and one statement, no critiques
 
-Neither says who is who across questions: a participant takes part once. The questions' declarative forms are not in them.
+Neither says who is who across questions: a participant takes part once. The questions' declarative forms are not in
+them.
 """
 
 from __future__ import annotations
@@ -280,8 +282,8 @@ def read_any(path: Path) -> tuple[Episode, ...]:
 def read_all(paths: Sequence[Path]) -> tuple[Episode, ...]:
     """The episodes of several paths, one after the other.
 
-    Of several, ids and sessions of a run folder have its name before them. A persona is the same participant in all runs with
-    the same set of personas, and nobody else: before it stands the name of the first run folder with its set.
+    Of several, ids and sessions of a run folder have its name before them. A persona is the same participant in all
+    runs with the same set of personas, and nobody else: before it stands the name of the first run folder with its set.
     Errors: UserError, also for an id that comes twice.
     """
     found, first = list[Episode](), dict[str, str]()

@@ -87,7 +87,8 @@ _WORD = re.compile(r"\w+(?:['’]\w+)?")
 
 
 def text_distance(one: str, other: str) -> float:
-    """1 minus the ratio of matching words (Ratcliff and Obershelp): 0 the same words in the same order, 1 none in common.
+    """1 minus the ratio of matching words (Ratcliff and Obershelp): 0 the same words in the same order, 1 none in
+    common.
 
     Case and punctuation do not count. Two texts without words are the same.
 

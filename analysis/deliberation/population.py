@@ -1,9 +1,9 @@
 """Episodes of many people of a known kind: laps of the scenario `consensus`, each with people of its own.
 
-A lap is 16 sessions of five (80 people, written by the model named `people`), three questions each. Questions of training laps
-are those of the split `train`, of the others those of `iid_test` and `ood_test` in turn, so that the whole can be split into
-sides that share neither questions nor people (representation.py): an eighth of the training laps, at least one, for
-each of the two.
+A lap is 16 sessions of five (80 people, written by the model named `people`), three questions each. Questions of
+training laps are those of the split `train`, of the others those of `iid_test` and `ood_test` in turn, so that the
+whole can be split into sides that share neither questions nor people (representation.py): an eighth of the training
+laps, at least one, for each of the two.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def populate(
 ) -> Path:
     """Hold the laps in a folder and write episodes.jsonl there; its path. What is done is not done again.
 
-    People of two laps are not the same, whatever their number in the set; the questions are the same ones over all laps.
-    Errors: UserError on a folder of other people, of another model or seed, where nothing that is answered can be read, and where
-    the budget is spent.
+    People of two laps are not the same, whatever their number in the set; the questions are the same ones over all
+    laps. Errors: UserError on a folder of other people, of another model or seed, where nothing that is answered can be
+    read, and where the budget is spent.
     """
     splits = plan(laps)
     _claim(folder, llm, people, seed)

@@ -1,7 +1,8 @@
 """How positions changed, and how far groups agree with their statements.
 
-The unit is the group: the people of one session. A measure is averaged over the episodes of a session first; its interval is over
-sessions. Means over other cases that share a participant or a group are clustered likewise (`clustered_mean`).
+The unit is the group: the people of one session. A measure is averaged over the episodes of a session first; its
+interval is over sessions. Means over other cases that share a participant or a group are clustered likewise
+(`clustered_mean`).
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ FEW = 10
 DRAFT, REVISION = STATEMENTS
 NEUTRAL, AGREES = 4.0, 5.0
 HUMAN_MOVEMENT = 0.137
-"""Share of people who moved toward their majority's side, minus the share who moved away: 1,047 rounds of 349 groups before the
-Habermas Machine (Tessler, Bakker et al. 2024, as summarised in a public replication)."""
+"""Share of people who moved toward their majority's side, minus the share who moved away: 1,047 rounds of 349 groups
+before the Habermas Machine (Tessler, Bakker et al. 2024, as summarised in a public replication)."""
 
 
 class ClusteredMean(NamedTuple):
@@ -71,7 +72,8 @@ def cluster_caution(groups: int) -> str:
 
 
 class Measure(NamedTuple):
-    """A measure of a run: its mean (None: no episode has a value) with its 95% interval (NaN: none) over `groups` sessions.
+    """A measure of a run: its mean (None: no episode has a value) with its 95% interval (NaN: none) over `groups`
+    sessions.
 
     episodes: those with a value.
     """
@@ -91,7 +93,8 @@ def majority_position(voices: Sequence[Voice]) -> int:
 
 
 def net_movement(episode: Episode) -> float | None:
-    """Return the share of people who moved toward the majority's side minus the share who moved away, of those rated twice.
+    """Return the share of people who moved toward the majority's side minus the share who moved away, of those rated
+    twice.
 
     Any change of the rating is a move. None without a majority, or if no one was rated twice.
     """
@@ -105,7 +108,8 @@ def share_moved(episode: Episode) -> float | None:
 
 
 def majority_margin(ratings: Sequence[float]) -> float | None:
-    """Return how many more ratings are on one side of the middle than on the other, as a share: 1 if all are on one side.
+    """Return how many more ratings are on one side of the middle than on the other, as a share: 1 if all are on one
+    side.
 
     This is the group agreement index of the public table of group positions. Neutral ratings count for neither side.
 

@@ -2,10 +2,10 @@
 
 Sides of a split that share nothing: no participant, no session and no question, by id or by words, is on two of them.
 
-Sessions that share a participant or a question hang together and go to one side. Which chunk goes where is drawn with the
-seed, the largest chunks first, each to the side that lacks most. Episodes on held-out questions (`iid_test`, `ood_test`) are
-never trained on while there are others: the shares that come out (`describe_split`) may then differ from those asked for. `check`
-says what leaks, whoever made the split.
+Sessions that share a participant or a question hang together and go to one side. Which chunk goes where is drawn with
+the seed, the largest chunks first, each to the side that lacks most. Episodes on held-out questions (`iid_test`,
+`ood_test`) are never trained on while there are others: the shares that come out (`describe_split`) may then differ
+from those asked for. `check` says what leaks, whoever made the split.
 
 Representatives before their model: what each would have written, journaled, so that a killed one goes on.
 """

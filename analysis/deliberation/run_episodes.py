@@ -74,10 +74,10 @@ def episodes_of_run(run: Path) -> tuple[Episode, ...]:
 def episodes_of_events(record: Iterable[events.Event], run: str = "this run") -> tuple[Episode, ...]:
     """Return the episodes of a record's events, room by room.
 
-    A participant is a persona. The critique is that of the draft; the revision is the last one that has a text, with its ratings.
-    What is missing has the record's reason, or "not_asked" (the scenario did not ask for it), "unfinished" (the run was stopped
-    before), "represented" (a representative wrote the critique).
-    Errors: UserError when the record has no private deliberations.
+    A participant is a persona. The critique is that of the draft; the revision is the last one that has a text, with
+    its ratings. What is missing has the record's reason, or "not_asked" (the scenario did not ask for it), "unfinished"
+    (the run was stopped before), "represented" (a representative wrote the critique). Errors: UserError when the record
+    has no private deliberations.
     """
     rooms: dict[str, _Room] = {}
     header, ended = None, False

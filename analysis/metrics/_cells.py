@@ -28,10 +28,10 @@ SMALLEST_GAP = 0.05
 class Cell:
     """One topic, group and party.
 
-    attitudes: a row per (room, agent) and a column per survey, named by its round (0: before the debate); NaN where the rating
-    could not be read. measure: what attitudes are, `expected` or `rating` (analysis/tables.py). default: the Default's mean
-    before the debates (`default_level`); None where there is none, and `lacks` says why. line: the Default's attitude by room
-    and round where a Default is seated, else None.
+    attitudes: a row per (room, agent) and a column per survey, named by its round (0: before the debate); NaN where the
+    rating could not be read. measure: what attitudes are, `expected` or `rating` (analysis/tables.py). default: the
+    Default's mean before the debates (`default_level`); None where there is none, and `lacks` says why. line: the
+    Default's attitude by room and round where a Default is seated, else None.
     """
 
     topic: str
@@ -52,8 +52,8 @@ class Cell:
         return np.asarray(self.attitudes.columns, dtype=float)
 
     def complete(self) -> tuple[pd.DataFrame, int]:
-        """Return room means (a row per room, a column per round) over the agents rated first and last, and the number of other
-        agents. A gap in between stays NaN unless another agent of the room was rated then.
+        """Return room means (a row per room, a column per round) over the agents rated first and last, and the number
+        of other agents. A gap in between stays NaN unless another agent of the room was rated then.
         """
         rated = self.attitudes.iloc[:, [0, -1]].notna().all(axis=1)
         return self.attitudes[rated].groupby(level="room", sort=False).mean(), int((~rated).sum())
@@ -95,7 +95,8 @@ def default_level(tables: Tables, topic: str, group: str) -> Level | None:
     """Return the Default's level before the debates; None where no Default was asked, or none could be read.
 
     It comes from the group itself where that seats a Default; else from a debating group with the same partisans
-    (republican+republican takes it from republican+republican+default); else from the reference group, which does not debate.
+    (republican+republican takes it from republican+republican+default); else from the reference group, which does not
+    debate.
     """
     for source, ratings in _default_ratings(tables, topic, group):
         if len(levels := ratings.dropna()):
@@ -119,8 +120,8 @@ def _partisans(group: str) -> set[str]:
 def default_direction(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:
     """Return 1 if a higher attitude is nearer to the Default's level, -1 if a lower one is; else None and the reason.
 
-    The direction is that of the cell's mean, and only where the gap at the start differs from zero by more than chance: if noise
-    chose the direction, regression to the mean would look like drift.
+    The direction is that of the cell's mean, and only where the gap at the start differs from zero by more than chance:
+    if noise chose the direction, regression to the mean would look like drift.
     """
     if means.empty:
         return None, NO_AGENT

@@ -27,8 +27,8 @@ class RoomMeasurement(NamedTuple):
 class Room:
     """One debating room.
 
-    attitudes: a row per agent, in seating order, and a column per survey, named by its round (0: before the debate); NaN where
-    the rating could not be read. parties: the party of each agent.
+    attitudes: a row per agent, in seating order, and a column per survey, named by its round (0: before the debate);
+    NaN where the rating could not be read. parties: the party of each agent.
     """
 
     topic: str
@@ -71,9 +71,9 @@ def room_means(
 ) -> pd.DataFrame:
     """Return means over rooms: one row per topic, group and the columns in `by`.
 
-    rows: one per room (and round): topic, group, room, `by`, missing (unread ratings), and a `RoomMeasurement` per measure.
-    Columns of the result: topic, group, `by`, rooms, missing, each measure with its 95% interval over rooms, and reason (why a
-    measure is missing, is over fewer rooms, or has no interval).
+    rows: one per room (and round): topic, group, room, `by`, missing (unread ratings), and a `RoomMeasurement` per
+    measure. Columns of the result: topic, group, `by`, rooms, missing, each measure with its 95% interval over rooms,
+    and reason (why a measure is missing, is over fewer rooms, or has no interval).
     """
     measured = pd.DataFrame(list(rows), columns=[*KEYS, "room", *by, "missing", *measures])
     parts = [part for _, group in measured.groupby([*KEYS], sort=False) for _, part in group.groupby([*KEYS, *by])]

@@ -27,8 +27,8 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def assortativity(links: Links, values: Floats) -> RoomMeasurement:
-    """Return the numeric assortativity of a directed graph (an undirected link counts both ways); None where attitudes at one
-    end do not vary.
+    """Return the numeric assortativity of a directed graph (an undirected link counts both ways); None where attitudes
+    at one end do not vary.
 
     Source: Newman 2003, Physical Review E 67, 026126, eq. 21.
     """

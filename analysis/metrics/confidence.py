@@ -1,8 +1,8 @@
 """Private confidence in one's own position (0-100), if the scenario asks the further question `confidence`.
 
-Source: "When Two LLMs Debate, Both Think They'll Win" (2025): bets rise from round to round, and in the end both sides bet 75 or
-more, although only one of two opposite sides can be right. Departures: sides are not assigned here, so several agents may be sure
-of the same; the unit is the room.
+Source: "When Two LLMs Debate, Both Think They'll Win" (2025): bets rise from round to round, and in the end both sides
+bet 75 or more, although only one of two opposite sides can be right. Departures: sides are not assigned here, so
+several agents may be sure of the same; the unit is the room.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ PROBE, SURE = "confidence", 75
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic, group and party: rooms, missing (agents left out), start and end (0-100), escalation, whole (rooms
-    in which every last rating could be read), sure (share of these), reason.
+    """Return a row per topic, group and party: rooms, missing (agents left out), start and end (0-100), escalation,
+    whole (rooms in which every last rating could be read), sure (share of these), reason.
     """
     bets = tables.probes[tables.probes["probe"] == PROBE]
     as_attitudes = replace(tables, attitudes=bets.assign(attitude=bets["rating"], expected=np.nan))

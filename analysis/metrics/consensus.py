@@ -42,7 +42,8 @@ def _room_row(room: Room) -> dict[str, Any]:
 
 
 def agrees_from(attitudes: pd.DataFrame) -> float:
-    """Return the first round from which on all surveys (columns) have a standard deviation of at most `BOUND`, else infinity.
+    """Return the first round from which on all surveys (columns) have a standard deviation of at most `BOUND`, else
+    infinity.
 
     A survey with fewer than two ratings shows no agreement.
     """

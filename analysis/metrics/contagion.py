@@ -1,7 +1,8 @@
-"""Who believes an item of news after each survey, who began to believe it and who stopped: counts as of an infection (SIS).
+"""Who believes an item of news after each survey, who began to believe it and who stopped: counts as of an infection
+(SIS).
 
-Source: FPS (Liu et al. 2024, arXiv 2403.09498), which counts the susceptible and the infected by day. Departures: belief is a
-rating of 0-10, believers are above its middle; an agent that stops believing is susceptible again.
+Source: FPS (Liu et al. 2024, arXiv 2403.09498), which counts the susceptible and the infected by day. Departures:
+belief is a rating of 0-10, believers are above its middle; an agent that stops believing is susceptible again.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ FIRST, NOBODY, NOBODY_TWICE = "no survey before", "nobody was rated", "nobody wa
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic, group and round: rooms, missing (ratings), susceptible, infected, caught, recovered (agents),
-    reason.
+    """Return a row per topic, group and round: rooms, missing (ratings), susceptible, infected, caught, recovered
+    (agents), reason.
     """
     topics = set(tables.beliefs["topic"])
     rows = (row for room in rooms(tables) if room.topic in topics for row in _rows(room))
@@ -54,7 +55,8 @@ def _rows(room: Room) -> Iterator[dict[str, Any]]:
 
 
 def count_beliefs(now: Floats, before: Floats | None) -> dict[str, RoomMeasurement]:
-    """Return counts after a survey. now, before: beliefs by agent (0-10, NaN: missing); before None: it is the first survey.
+    """Return counts after a survey. now, before: beliefs by agent (0-10, NaN: missing); before None: it is the first
+    survey.
 
     >>> counts = count_beliefs(np.array([6.0, 2.0, 9.0]), np.array([4.0, 7.0, 8.0]))
     >>> {name: result.value for name, result in counts.items()}

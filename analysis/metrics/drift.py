@@ -54,8 +54,8 @@ SMALLEST_GAP = 1.0
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic, group and party: measure (`expected` or `rating`), rooms, missing (agents left out), default,
-    start, end, drift, closed, rate, reason.
+    """Return a row per topic, group and party: measure (`expected` or `rating`), rooms, missing (agents left out),
+    default, start, end, drift, closed, rate, reason.
     """
     rows = [line(cell) for cell in cells(tables) if cell.party != DEFAULT]
     levels = dict.fromkeys(("default", "start", "end"), "float64")

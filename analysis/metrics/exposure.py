@@ -34,8 +34,8 @@ POINTS = 11
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic, group and round from 1: rooms, missing (lines of unrated speakers), variance, entropy, cross,
-    blind, reason.
+    """Return a row per topic, group and round from 1: rooms, missing (lines of unrated speakers), variance, entropy,
+    cross, blind, reason.
     """
     return room_means(_rows(tables), ("variance", "entropy", "cross", "blind"))
 

@@ -1,7 +1,7 @@
 """Do agents foresee their own answers, one by one and as a group?
 
-After Mannekote et al. 2025, whose beliefs are about moves in a Trust Game; here an agent forecasts its own rating. The benchmark
-is a forecast of no change: its error is the change itself.
+After Mannekote et al. 2025, whose beliefs are about moves in a Trust Game; here an agent forecasts its own rating. The
+benchmark is a forecast of no change: its error is the change itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ RATINGS = ["before", "expected", "after"]
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group and party: rooms, people, missing (agents without one of the three ratings), error,
-    unchanged, gain, r, bias, distance; all but the last with intervals over rooms. No rows where no forecast was asked for.
+    unchanged, gain, r, bias, distance; all but the last with intervals over rooms. No rows where no forecast was asked
+    for.
     """
     parts = _forecasts(tables).groupby(list(KEYS), sort=False)
     rows = [line(dict(zip(KEYS, map(str, key), strict=True)), part) for key, part in parts]

@@ -40,8 +40,8 @@ def _side_modularity(links: Links, values: Floats, room: Room) -> RoomMeasuremen
 def modularity(links: Links, blocks: Ints) -> RoomMeasurement:
     """Return Q, the sum over blocks of L / m - out * in / m²; None where all linked agents are in one block.
 
-    m: all links; L: links within the block; out, in: links from its agents and to them. blocks: the block of each agent.
-    Source: Leicht and Newman 2008, Physical Review Letters 100, 118703.
+    m: all links; L: links within the block; out, in: links from its agents and to them. blocks: the block of each
+    agent. Source: Leicht and Newman 2008, Physical Review Letters 100, 118703.
     """
     source, target, total = blocks[links.source], blocks[links.target], len(links.source)
     if not total:

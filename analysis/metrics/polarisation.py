@@ -88,8 +88,8 @@ def variance(values: Floats) -> RoomMeasurement:
 
 
 def bimodality(values: Floats) -> RoomMeasurement:
-    """Return Sarle's bimodality coefficient (g² + 1) / (k + 3(n - 1)² / ((n - 2)(n - 3))), g skewness and k excess kurtosis, both
-    corrected for bias. A normal distribution has 1/3, a flat one 5/9, two points 1 (for large n).
+    """Return Sarle's bimodality coefficient (g² + 1) / (k + 3(n - 1)² / ((n - 2)(n - 3))), g skewness and k excess
+    kurtosis, both corrected for bias. A normal distribution has 1/3, a flat one 5/9, two points 1 (for large n).
 
     Source: SAS/STAT user's guide (PROC CLUSTER); Pfister et al. 2013, Frontiers in Psychology 4:700.
 
@@ -108,8 +108,8 @@ def bimodality(values: Floats) -> RoomMeasurement:
 def esteban_ray(values: Floats) -> RoomMeasurement:
     """Return K * sum over camps i, j of p_i^(1 + alpha) * p_j * |y_i - y_j|, K such that half at each end give 1.
 
-    A camp is all agents at the same whole point; p is its share. With K the measure depends on neither the number of agents nor
-    the units. Source: Esteban and Ray 1994, Econometrica 62(4), theorem 1.
+    A camp is all agents at the same whole point; p is its share. With K the measure depends on neither the number of
+    agents nor the units. Source: Esteban and Ray 1994, Econometrica 62(4), theorem 1.
 
     >>> esteban_ray(np.array([0.0, 10.0])).value, round(esteban_ray(np.array([0.0, 5.0])).value, 3)
     (1.0, 0.5)

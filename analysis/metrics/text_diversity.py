@@ -44,8 +44,9 @@ def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
 def distinct(texts: Iterable[str], sample: int = SAMPLE) -> RoomMeasurement:
     """Return the expected share of distinct words among `sample` words drawn without replacement from some texts.
 
-    A word that occurs f times among N is missed by a draw of m with probability C(N - f, m) / C(N, m). Sources: McCarthy and
-    Jarvis 2010, Behavior Research Methods 42(2) (HD-D, 42 words); it is distinct-1 (Li et al. 2016, NAACL) at a fixed length.
+    A word that occurs f times among N is missed by a draw of m with probability C(N - f, m) / C(N, m). Sources:
+    McCarthy and Jarvis 2010, Behavior Research Methods 42(2) (HD-D, 42 words); it is distinct-1 (Li et al. 2016, NAACL)
+    at a fixed length.
 
     >>> distinct(["a b a", "b"], sample=2).value  # C(2, 2) / C(4, 2) = 1/6 miss a, as many b: (5/6 + 5/6) / 2
     0.8333333333333334

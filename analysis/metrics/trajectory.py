@@ -17,9 +17,11 @@ KEYS = ["topic", "group", "seat", "party", "round"]
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return the columns topic, group, seat, party, round, iteration, n (rooms rated), missing, mean, sd, se (all 0-10).
+    """Return the columns topic, group, seat, party, round, iteration, n (rooms rated), missing, mean, sd, se (all
+    0-10).
 
-    iteration: the replies so far; where chance decides how many agents speak in a round, their mean over rooms, rounded.
+    iteration: the replies so far; where chance decides how many agents speak in a round, their mean over rooms,
+    rounded.
     """
     means = seat_means(tables.attitudes, KEYS, "attitude")
     means["iteration"] = tables.attitudes.groupby(KEYS, sort=False)["iteration"].mean().round().astype("int64")
