@@ -110,7 +110,7 @@ def read_episodes(path: Path) -> tuple[Episode, ...]:
 
 
 def write_episodes(episodes: Sequence[Episode], path: Path) -> Path:
-    """Write episodes, one per line; return the path. Errors: UserError for an invalid episode or a file that cannot be written."""
+    """Write episodes, one per line; return the path. Errors: UserError for an invalid episode, or if that fails."""
     checked(episodes, str(path))
     return save_text(path, "".join(map(to_line, episodes)))
 

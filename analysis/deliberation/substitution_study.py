@@ -18,31 +18,12 @@ from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import Statement
 from parley.agents.representative import Critique, parse_knowledge
 from parley.analysis import disclaimers
-from parley.analysis.deliberation import representation, substitution
+from parley.analysis.deliberation import preference_judge, representation, substitution
 from parley.analysis.deliberation.episode import HUMAN, Episode, to_line
 from parley.analysis.deliberation.payoffs import open_payoff
 from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
-from parley.analysis.deliberation.preference_judge import (
-    LOSS,
-    TIE,
-    WIN,
-    compare_statements,
-    statement_pairs,
-    statement_table,
-    win_rates,
-)  # fmt: skip
-from parley.analysis.deliberation.substitution import (
-    AGAIN,
-    ALL,
-    ONE,
-    OWN,
-    REGIMES,
-    SILENT,
-    STRANGER,
-    Calibration,
-    Resimulation,
-    represented,
-)  # fmt: skip
+from parley.analysis.deliberation.preference_judge import statement_pairs
+from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, OWN, STRANGER, Calibration, Resimulation
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import cell, count_phrase, count_table, format_estimate
 from parley.analysis.journaled_calls import CallDesk, check_manifest
@@ -218,7 +199,9 @@ def _score_payoffs(
     for episode, _, statement in resimulations:
         if statement.text is not None:
             texts[episode.id][statement.text] = None
-    seats = [(one, voice) for one in groups for voice in one.voices if voice.participant in represented(one)]
+    seats = [
+        (one, voice) for one in groups for voice in one.voices if voice.participant in substitution.represented(one)
+    ]
     asking = [
         scorer.score(episode, voice, list(texts[episode.id]), derive(settings.seed, "payoff", episode.id))
         for episode, voice in seats
@@ -242,8 +225,8 @@ def _score_payoffs(
 def _judge_statements(resimulations: Sequence[Resimulation], settings: Substitution, desk: CallDesk) -> pd.DataFrame:
     """Return what the judge prefers: the statement with representatives, or the one without."""
     pairs = statement_pairs(resimulations)
-    asking = [compare_statements(pair, settings.seed) for pair in pairs]
-    return statement_table(pairs, desk.ask(asking, settings.judge, "verdicts", undecided))
+    asking = [preference_judge.compare_statements(pair, settings.seed) for pair in pairs]
+    return preference_judge.statement_table(pairs, desk.ask(asking, settings.judge, "verdicts", undecided))
 
 
 def _calibrate(episodes: Sequence[Episode], settings: Substitution, desk: CallDesk) -> Calibration | None:
@@ -274,7 +257,7 @@ def _calibrate(episodes: Sequence[Episode], settings: Substitution, desk: CallDe
 def _statement_failure(statement: Statement) -> str | None:
     """Return why a mediator that was asked has no statement; None also where it was not asked."""
     reason = statement.reason if statement.text is None else None
-    return None if reason and reason.startswith(SILENT) else reason
+    return None if reason and reason.startswith(substitution.SILENT) else reason
 
 
 def _score_failure(scores: Sequence[Verdict]) -> str | None:
@@ -301,7 +284,9 @@ def _write_report(episodes: Sequence[Episode], result: SubstitutionResult, setti
         title, caption = f"discrepancy, signed ({settings.payoff})", f"On {disclaimers.spec_label(settings.llm)}"
         drawn = dot_plot(pd.DataFrame(points), ["substituted"], "value", title, caption)
         report.figure(drawn, path.stem, "Payoff discrepancy by who is substituted")
-    parts = {regime: part for regime in REGIMES if len(part := result.gaps[result.gaps["regime"] == regime])}
+    parts = {
+        regime: part for regime in substitution.REGIMES if len(part := result.gaps[result.gaps["regime"] == regime])
+    }
     rows = [
         [TITLES[regime], _estimate(means[regime, "signed"]), _estimate(means[regime, "absolute"]), str(len(part)),
          str(int(part["missing"].sum()))]
@@ -354,10 +339,10 @@ def _limits(episodes: Sequence[Episode], result: SubstitutionResult, settings: S
 
 
 def _win_rows(verdicts: pd.DataFrame) -> Iterator[list[str]]:
-    for regime, rate in win_rates(verdicts).items():
+    for regime, rate in preference_judge.win_rates(verdicts).items():
         part = verdicts[verdicts["regime"] == regime]
         counts, unread = part["verdict"].value_counts(), part.loc[part["verdict"] == "", "reason"]
-        wins = [str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)]
+        wins = [str(int(counts.get(kind, 0))) for kind in preference_judge.POINTS]
         yield [TITLES[regime], _estimate(rate), *wins, count_table(unread) or "0"]
 
 

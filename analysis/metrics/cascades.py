@@ -22,14 +22,9 @@ NOTE = (
     "A tree shows who spoke after whom; it does not show who persuaded whom. Numbers are means over rooms."
 )
 LABELS = {
-    "rooms": "rooms",
-    "audience": "audience",
-    "size": "lines per tree",
-    "largest": "largest tree",
-    "depth": "depth",
-    "virality": "virality",
-    "reason": "reason if missing",
-}
+    "rooms": "rooms", "audience": "audience", "size": "lines per tree", "largest": "largest tree", "depth": "depth",
+    "virality": "virality", "reason": "reason if missing",
+}  # fmt: skip
 NEEDS = "links"
 MEASURES = ("audience", "size", "largest", "depth", "virality")
 

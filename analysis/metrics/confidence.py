@@ -14,17 +14,8 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.formatting import count_phrase
-from parley.analysis.metrics._cells import (
-    COUNTS,
-    NO_AGENT,
-    Cell,
-    cells,
-    count_signs,
-    frame,
-    mean_columns,
-    share_columns,
-    spans,
-)  # fmt: skip
+from parley.analysis.metrics import _cells
+from parley.analysis.metrics._cells import Cell
 from parley.analysis.tables import Tables
 
 ORDER = 6
@@ -40,16 +31,16 @@ def compute(tables: Tables) -> pd.DataFrame:
     """
     bets = tables.probes[tables.probes["probe"] == PROBE]
     as_attitudes = replace(tables, attitudes=bets.assign(attitude=bets["rating"], expected=np.nan))
-    rows = [_row(cell) | _sure_columns(bets, cell) for cell in cells(as_attitudes)]
-    kinds = COUNTS | {"start": "float64", "end": "float64"} | spans("escalation")
-    return frame(rows, **kinds, whole="int64", **spans("sure"), reason="object")
+    rows = [_row(cell) | _sure_columns(bets, cell) for cell in _cells.cells(as_attitudes)]
+    kinds = _cells.COUNTS | {"start": "float64", "end": "float64"} | _cells.spans("escalation")
+    return _cells.frame(rows, **kinds, whole="int64", **_cells.spans("sure"), reason="object")
 
 
 def headline(found: pd.DataFrame) -> str:
     changes = found["escalation"].dropna()
     if changes.empty:
         return "How confidence changed is not known for any party."
-    rose, fell, _ = count_signs(found, "escalation")
+    rose, fell, _ = _cells.count_signs(found, "escalation")
     return (
         f"Confidence in the own position changed by {changes.median():+.1f} of 100 "
         f"(median of {count_phrase(len(changes), 'party')}): it rose by more than chance in {rose}, fell in {fell}; "
@@ -61,10 +52,10 @@ def _row(cell: Cell) -> dict[str, Any]:
     means, missing = cell.complete()
     row: dict[str, Any] = {**cell.keys, "rooms": len(means), "missing": missing}
     if means.empty:
-        return row | {"reason": NO_AGENT}
+        return row | {"reason": _cells.NO_AGENT}
     start, end = means.iloc[:, 0], means.iloc[:, -1]
     row |= {"start": start.mean(), "end": end.mean(), "reason": None}
-    return row | mean_columns("escalation", (end - start).to_numpy(dtype=float))
+    return row | _cells.mean_columns("escalation", (end - start).to_numpy(dtype=float))
 
 
 def _sure_columns(bets: pd.DataFrame, cell: Cell) -> dict[str, Any]:
@@ -72,4 +63,4 @@ def _sure_columns(bets: pd.DataFrame, cell: Cell) -> dict[str, Any]:
     last = bets[(bets["topic"] == cell.topic) & (bets["group"] == cell.group) & (bets["round"] == cell.rounds[-1])]
     rooms = [ratings for _, ratings in last.groupby("room")["rating"] if ratings.notna().all()]
     sure = sum(bool((ratings >= SURE).all()) for ratings in rooms)
-    return {"whole": len(rooms)} | share_columns("sure", sure, len(rooms))
+    return {"whole": len(rooms)} | _cells.share_columns("sure", sure, len(rooms))

@@ -25,13 +25,9 @@ NOTE = (
     "at both. An agent whose rating could not be read counts as missing. Numbers are means over rooms."
 )
 LABELS = {
-    "rooms": "rooms",
-    "susceptible": "susceptible",
-    "infected": "infected",
-    "caught": "caught",
-    "recovered": "recovered",
-    "reason": "reason if missing",
-}
+    "rooms": "rooms", "susceptible": "susceptible", "infected": "infected", "caught": "caught",
+    "recovered": "recovered", "reason": "reason if missing",
+}  # fmt: skip
 NEEDS = "beliefs"
 MIDDLE = 5.0
 FIRST, NOBODY, NOBODY_TWICE = "no survey before", "nobody was rated", "nobody was rated twice in a row"

@@ -7,19 +7,8 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis.formatting import count_phrase
-from parley.analysis.metrics._cells import (
-    CELL_COLUMNS,
-    DEFAULT,
-    Cell,
-    cell_columns,
-    cells,
-    count_signs,
-    default_direction,
-    frame,
-    mean_columns,
-    share_columns,
-    spans,
-)  # fmt: skip
+from parley.analysis.metrics import _cells
+from parley.analysis.metrics._cells import DEFAULT, Cell
 from parley.analysis.tables import Tables
 
 ORDER = 4
@@ -32,24 +21,21 @@ NOTE = (
     "(Wilson interval)."
 )
 LABELS = {
-    "rooms": "rooms",
-    "beyond": "end, beyond the line",
-    "round": "first crossing",
-    "share": "rooms beyond",
+    "rooms": "rooms", "beyond": "end, beyond the line", "round": "first crossing", "share": "rooms beyond",
     "reason": "reason if missing",
-}
+}  # fmt: skip
 MARGIN = 0.5
 
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group, party: measure, rooms, missing (agents), default (before), round, beyond, share, reason."""
-    rows = [_row(cell) for cell in cells(tables) if cell.party != DEFAULT]
-    kinds = CELL_COLUMNS | {"default": "float64", "round": "Int64"} | spans("beyond", "share") | {"reason": "object"}
-    return frame(rows, **kinds)
+    rows = [_row(cell) for cell in _cells.cells(tables) if cell.party != DEFAULT]
+    kinds = _cells.CELL_COLUMNS | {"default": "float64", "round": "Int64"} | _cells.spans("beyond", "share")
+    return _cells.frame(rows, **kinds, reason="object")
 
 
 def headline(crossings: pd.DataFrame) -> str:
-    beyond, short, uncertain = count_signs(crossings, "beyond")
+    beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
     return (
         f"{beyond} of {count_phrase(len(crossings), 'party')} ended beyond the Default's line by more than chance and {short} "
         f"short of it; for {uncertain} this is not certain."
@@ -58,8 +44,8 @@ def headline(crossings: pd.DataFrame) -> str:
 
 def _row(cell: Cell) -> dict[str, Any]:
     means, missing = cell.complete()
-    side, reason = default_direction(cell, means)
-    row = cell_columns(cell, means, missing) | {"default": cell.default, "reason": reason}
+    side, reason = _cells.default_direction(cell, means)
+    row = _cells.cell_columns(cell, means, missing) | {"default": cell.default, "reason": reason}
     if side is None:
         return row
     distance = side * (means - (cell.default if cell.line is None else cell.line.reindex(means.index)))
@@ -70,4 +56,5 @@ def _row(cell: Cell) -> dict[str, Any]:
     later = distance.loc[:, distance.columns > 0].mean()
     crossed = later.index[later > 0]
     row["round"] = int(crossed[0]) if len(crossed) else None
-    return row | mean_columns("beyond", last) | share_columns("share", int((last >= MARGIN).sum()), len(last))
+    beyond = int((last >= MARGIN).sum())
+    return row | _cells.mean_columns("beyond", last) | _cells.share_columns("share", beyond, len(last))

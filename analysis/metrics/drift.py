@@ -9,19 +9,8 @@ import pandas as pd
 
 from parley.analysis.bootstrap import Floats, interval, slope
 from parley.analysis.formatting import count_phrase
-from parley.analysis.metrics._cells import (
-    CELL_COLUMNS,
-    DEFAULT,
-    Cell,
-    bounded,
-    cell_columns,
-    cells,
-    count_signs,
-    default_direction,
-    frame,
-    mean_columns,
-    spans,
-)  # fmt: skip
+from parley.analysis.metrics import _cells
+from parley.analysis.metrics._cells import DEFAULT, Cell, mean_columns
 from parley.analysis.tables import Tables
 
 ORDER = 2
@@ -40,15 +29,9 @@ CAUTION = (
     "well. `python run.py audit --llm MODEL` measures the two apart."
 )
 LABELS = {
-    "rooms": "rooms",
-    "default": "Default",
-    "start": "start",
-    "end": "end",
-    "drift": "drift",
-    "closed": "share of gap closed",
-    "rate": "per round",
-    "reason": "reason if missing",
-}
+    "rooms": "rooms", "default": "Default", "start": "start", "end": "end", "drift": "drift",
+    "closed": "share of gap closed", "rate": "per round", "reason": "reason if missing",
+}  # fmt: skip
 SMALLEST_GAP = 1.0
 """Gap (points) below which the share closed is not reported: it would divide by noise."""
 
@@ -57,13 +40,14 @@ def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group and party: measure (`expected` or `rating`), rooms, missing (agents left out),
     default, start, end, drift, closed, rate, reason.
     """
-    rows = [line(cell) for cell in cells(tables) if cell.party != DEFAULT]
+    rows = [line(cell) for cell in _cells.cells(tables) if cell.party != DEFAULT]
     levels = dict.fromkeys(("default", "start", "end"), "float64")
-    return frame(rows, **CELL_COLUMNS, **levels, **spans("drift", "closed", "rate"), reason="object")
+    kinds = _cells.CELL_COLUMNS | levels | _cells.spans("drift", "closed", "rate")
+    return _cells.frame(rows, **kinds, reason="object")
 
 
 def headline(drifts: pd.DataFrame) -> str:
-    toward, away, uncertain = count_signs(drifts, "drift")
+    toward, away, uncertain = _cells.count_signs(drifts, "drift")
     sentence = (
         f"{toward} of {count_phrase(len(drifts), 'party')} moved toward the Default's level by more than chance and {away} moved "
         f"away from it; for {uncertain} this is not certain. Each party counts once per topic and group."
@@ -74,8 +58,8 @@ def headline(drifts: pd.DataFrame) -> str:
 def line(cell: Cell) -> dict[str, Any]:
     """Return the row of one topic, group and party."""
     rooms, missing = cell.complete()
-    side, reason = default_direction(cell, rooms)
-    row = cell_columns(cell, rooms, missing) | {"default": cell.default, "reason": reason}
+    side, reason = _cells.default_direction(cell, rooms)
+    row = _cells.cell_columns(cell, rooms, missing) | {"default": cell.default, "reason": reason}
     if rooms.empty:
         return row
     means = rooms.to_numpy(dtype=float)
@@ -92,7 +76,7 @@ def _closed_columns(moved: Floats, gaps: Floats) -> dict[str, Any]:
         return {"reason": f"share: less than {SMALLEST_GAP:g} point from the Default's level"}
     share = float(moved.mean() / gaps.mean())
     outside = "share: ends beyond the Default's level" if share > 1 else "share: moves away from the Default's level"
-    return bounded("closed", share, interval(np.column_stack([moved, gaps]), ratio), outside)
+    return _cells.bounded("closed", share, interval(np.column_stack([moved, gaps]), ratio), outside)
 
 
 def ratio(drawn: Floats) -> Floats:

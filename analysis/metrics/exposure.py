@@ -22,13 +22,9 @@ NOTE = (
     "agents heard all others. Numbers are means over agents, then over rooms."
 )
 LABELS = {
-    "rooms": "rooms",
-    "variance": "variance",
-    "entropy": "entropy",
-    "cross": "other parties",
-    "blind": "if all heard all",
-    "reason": "reason if missing",
-}
+    "rooms": "rooms", "variance": "variance", "entropy": "entropy", "cross": "other parties",
+    "blind": "if all heard all", "reason": "reason if missing",
+}  # fmt: skip
 NEEDS = "links"
 POINTS = 11
 

@@ -24,13 +24,9 @@ NOTE = (
     "point, so draw no conclusion from it."
 )
 LABELS = {
-    "rooms": "rooms",
-    "variance": "variance",
-    "change": "change of variance",
-    "bimodality": "bimodality coefficient",
-    "esteban_ray": "Esteban-Ray",
-    "reason": "reason if missing",
-}
+    "rooms": "rooms", "variance": "variance", "change": "change of variance",
+    "bimodality": "bimodality coefficient", "esteban_ray": "Esteban-Ray", "reason": "reason if missing",
+}  # fmt: skip
 ALPHA = 1.3
 """Sensitivity to polarisation; Esteban and Ray's axioms leave 0 (a Gini coefficient) to 1.6, and with the fourth 1 to 1.6."""
 FEW = "fewer than 2 rated"
