@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from parley.agents.question import Question, questionnaire
 from parley.analysis import disclaimers
@@ -27,7 +27,6 @@ WRITTEN = "represented"
 """Reason why a participant's own critique is missing: a representative wrote one instead."""
 Represented = Mapping[tuple[str, int], events.Represented]
 """The critiques of representatives, by room and turn."""
-Value = TypeVar("Value")
 
 
 @dataclass
@@ -142,10 +141,7 @@ class _Room:
 
     def episode(self, answers: Mapping[tuple[str, str], dict[str, str]], source: str, default_reason: str) -> Episode:
         posed, reasons = self.posed, dict[str, str]()
-        statements = {form: self.statement(form) for form in STATEMENTS}
-        draft, revision = (
-            _known(said and said.text, form, said, default_reason, reasons) for form, said in statements.items()
-        )
+        draft, revision = (_known(self.statement(form), form, default_reason, reasons) for form in STATEMENTS)
         question = Question(posed.id, posed.question, posed.statement, posed.against, posed.topic, posed.split)
         voices = tuple(
             self._voice(member, answers.get((posed.session, member.persona), {}), reasons, default_reason)
@@ -159,21 +155,17 @@ class _Room:
         """missing: why the episode has no draft or revision, which is also why its ratings are missing."""
         reasons, agent = dict[str, str](), member.agent
         represented = agent in self.represented
-        opinion = self.utterances.get((agent, OPINION))
-        critique = None if represented else self.utterances.get((agent, CRITIQUE))
-        rated = {name: (self.ratings.get((agent, name)), default_reason) for name in ("position", "after")}
-        rated |= {
-            f"agreement.{name}": (self.rating(agent, name), missing.get(name, default_reason)) for name in STATEMENTS
+        own = None if represented else self.utterances.get((agent, CRITIQUE))
+        opinion = _known(self.utterances.get((agent, OPINION)), OPINION, default_reason, reasons)
+        critique = _known(own, CRITIQUE, WRITTEN if represented else default_reason, reasons)
+        position, after = (
+            _known(self.ratings.get((agent, name)), name, default_reason, reasons) for name in ("position", "after")
+        )
+        agreement = {
+            name: _known(self.rating(agent, name), f"agreement.{name}", missing.get(name, default_reason), reasons)
+            for name in STATEMENTS
         }
-        texts = (
-            _known(opinion and opinion.text, OPINION, opinion, default_reason, reasons),
-            _known(critique and critique.text, CRITIQUE, critique, WRITTEN if represented else default_reason, reasons),
-        )
-        position, after, *agreed = (
-            _known(event and event.rating, name, event, reason, reasons) for name, (event, reason) in rated.items()
-        )
-        agreement = dict(zip(STATEMENTS, agreed, strict=True))
-        return Voice(member.persona, *texts, position, agreement, after, dict(demographics), reasons)
+        return Voice(member.persona, opinion, critique, position, agreement, after, dict(demographics), reasons)
 
 
 def _demographics(rooms: Iterable[_Room]) -> Mapping[tuple[str, str], dict[str, str]]:
@@ -189,13 +181,10 @@ def _demographics(rooms: Iterable[_Room]) -> Mapping[tuple[str, str], dict[str, 
 
 
 def _known(
-    value: Value | None,
-    name: str,
-    event: events.Utterance | events.Rated | None,
-    default_reason: str,
-    reasons: dict[str, str],
-) -> Value | None:
-    """Return a value; where it is missing, note the event's reason, or else the default one."""
+    event: events.Utterance | events.Rated | None, name: str, default_reason: str, reasons: dict[str, str]
+) -> Any:
+    """Return the text or rating of an event; if it is missing, note the event's reason, or else the default one."""
+    value = None if event is None else event.text if isinstance(event, events.Utterance) else event.rating
     if value is None:
         reasons[name] = (event.reason if event else None) or default_reason
     return value

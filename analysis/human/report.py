@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,12 +80,12 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     drawn = draw(private, measured, values, f"People, and a run on {model}")
     report.figure(drawn, "human", "People and the run")
     labels = {RUN: f"{RUN}: {model}"}
-    for title, about, keys in (
+    for title, notes, keys in (
         ("Who moves", (REGRESSION, STILL), ["own", "oldham", "distance", "shuffled", "still"]),
         ("Where to", (WHERE,), ["toward", "majority"]),
         ("Spread within a group", (SPREAD,), ["sd_before", "sd_after", "spread"]),
     ):
-        report.section(title, *about, _measure_table(measured, labels, keys))
+        report.section(title, *notes, _measure_table(measured, labels, keys))
     if len(each_turn(tables)):
         report.section("From turn to turn", STEPS, _step_table(fidelity(private[-1], people)))
     if known:
@@ -218,7 +219,7 @@ def _draw_change(axis: Axes, sources: Sequence[Source]) -> None:
         steps = np.minimum((people["before"] * BINS + 1e-9).astype("int64"), BINS - 1)
         means = people.assign(change=people["after"] - people["before"]).groupby(steps)[["before", "change"]]
         shown, (colour, marker) = means.mean()[means.size() >= LEAST], looks[source.name]
-        style = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1}
+        style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1}
         axis.plot(shown["before"], shown["change"], label=source.name, **style)
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.set(title="Change by initial opinion", xlabel="opinion before (0-1)", ylabel="mean change", xlim=(-0.04, 1.04))

@@ -91,7 +91,7 @@ def of_posts(tables: Tables, verdicts: pd.DataFrame) -> Source:
         scores = by_agent.agg(lambda values, at=place: values.iloc[at]).where(by_agent.size() > 1)
         share = (scores.reindex(agents).to_numpy(dtype=float) - low) / (high - low)
         ends.append(np.where(polarity > 0, share, 1 - share))
-    people = _people(tables, seats, *ends, [()] * len(seats))
+    people = _people(tables, seats, ends[0], ends[1], [()] * len(seats))
     note = "A judge's score (1-7) of the first and of the last post, shown as 0-1; it contains the judge's errors."
     origin = "public posts of agents, scored by a judge"
     return Source(PUBLIC, people, toward_majority(people), "room", origin, notes=(note,))

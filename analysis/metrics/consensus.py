@@ -60,6 +60,6 @@ def _row(part: pd.DataFrame) -> dict[str, Any]:
     agreed, median = int(np.isfinite(when).sum()), float(np.median(when))
     never = "never" if not agreed else None if np.isfinite(median) else "half of the rooms or more never agree"
     reasons = [reason for reason in (too_few() if rooms < FEWEST else None, never) if reason]
-    row = {"rooms": rooms, "missing": int(part["missing"].sum()), "agreed": agreed}
+    row: dict[str, Any] = {"rooms": rooms, "missing": int(part["missing"].sum()), "agreed": agreed}
     row |= {"round": median if np.isfinite(median) else np.nan, "reason": "; ".join(reasons) or None}
     return row | share_columns("share", agreed, rooms)

@@ -146,6 +146,6 @@ def _cell(scores: pd.DataFrame, score: str, who: str) -> str:
 
 
 def _party_row(name: str, fit: dict[str, Any]) -> list[str]:
-    ends = fit["intervals"] or {}
-    fitted = [format_estimate(fit[key], *ends.get(key, (None, None)), 3) for key in FITTED]
+    intervals = [(fit["intervals"] or {}).get(key, (None, None)) for key in FITTED]
+    fitted = [format_estimate(fit[key], low, high, 3) for key, (low, high) in zip(FITTED, intervals, strict=True)]
     return [name, format_number(fit["stay"]), *fitted, format_number(fit["spread"]), f"{fit['transitions']:,}"]
